@@ -1,387 +1,147 @@
-"""Every table of the lake: its name, columns and key. The one contract between the layers.
+"""What is done with the tables of the lake: create, append what is new, replace, and list their columns.
 
-Data flows one way: bronze (what was written), silver (what was believed, from when to when),
-verdicts (what the specification says of it), marts (built by dbt, not listed here).
-
-Conventions shared by every table:
-
-* ``cluster`` is the configured name of the Kafka cluster.
-* ``*_position`` are offsets in the coordinator's partition of ``__consumer_offsets``. A history row is true
-  on the half-open range ``[from_position, to_position)``; ``to_position`` is null while it is still true.
-  ``from_time``/``to_time`` are the coordinator's record timestamps at those positions.
-* A null value in a state column means *unknown* (missing evidence), never zero and never "none".
-* Times are Spark ``timestamp`` in UTC; columns ending in ``_ms`` are integers of milliseconds since the epoch.
-* ``topic_id`` is Kafka's text form of the uuid (url-safe base64, no padding).
+The tables themselves are declared in :mod:`fencepost.tables` and exported here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from sqlglot import exp
 
-@dataclass(frozen=True)
-class Table:
-    """One table: ``name`` (``schema.table``), ``columns`` (name -> Spark DDL type), ``key`` (grain)."""
-
-    name: str
-    doc: str
-    columns: dict[str, str]
-    key: tuple[str, ...]
-    partitioned_by: tuple[str, ...] = ()
-
-    @property
-    def ddl(self) -> str:
-        """The columns as a Spark DDL schema string."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items())
-
-
-_PROVENANCE = {"broker_id": "int", "file": "string", "position": "bigint"}
-
-_BATCH_HEADER = {
-    "topic": "string",
-    "topic_id": "string",
-    "partition": "int",
-    "leader_epoch": "int",
-    "base_offset": "bigint",
-    "last_offset": "bigint",
-}
-
-_INTERVAL = {
-    "from_position": "bigint",
-    "to_position": "bigint",
-    "from_time": "timestamp",
-    "to_time": "timestamp",
-}
-
-_GROUP = {"cluster": "string", "group_id": "string", "life": "int"}
-
-BATCHES = Table(
-    "bronze.batches",
-    "One row per record batch (header only), once per cluster however many replicas held it.",
-    {
-        "cluster": "string",
-        **_BATCH_HEADER,
-        "record_count": "int",
-        "size": "int",
-        "attributes": "int",
-        "producer_id": "bigint",
-        "producer_epoch": "int",
-        "base_sequence": "int",
-        "base_timestamp_ms": "bigint",
-        "max_timestamp_ms": "bigint",
-        "is_transactional": "boolean",
-        "is_control": "boolean",
-        **_PROVENANCE,
-    },
-    ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
-    ("cluster", "topic"),
-)
-
-RECORDS = Table(
-    "bronze.records",
-    "One row per record of the internal topics, key and value as written.",
-    {
-        "cluster": "string",
-        **_BATCH_HEADER,
-        "record_offset": "bigint",
-        "timestamp_ms": "bigint",
-        "producer_id": "bigint",
-        "producer_epoch": "int",
-        "is_transactional": "boolean",
-        "is_control": "boolean",
-        "record_type": "int",  # key type of __consumer_offsets, apiKey of __cluster_metadata, control type
-        "record_name": "string",  # null when the type is unknown
-        "value_version": "int",  # null for a tombstone
-        "decode_status": "string",  # known, control, unknown_type, unknown_version, malformed
-        "key": "binary",
-        "value": "binary",
-        **_PROVENANCE,
-    },
-    ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
-    ("cluster", "topic"),
-)
-
-REQUESTS = Table(
-    "bronze.requests",
-    "One row per completed request of an API that carries an epoch, from the brokers' request logs.",
-    {
-        "cluster": "string",
-        "logged_at_ms": "bigint",  # completion, in UTC
-        "total_time_ms": "double",
-        "api_key": "int",
-        "api_name": "string",
-        "api_version": "int",
-        "correlation_id": "int",
-        "client_id": "string",
-        "connection": "string",
-        "principal": "string",
-        "listener": "string",
-        "software_name": "string",
-        "software_version": "string",
-        "request": "string",  # JSON as logged
-        "response": "string",  # JSON as logged
-        "line_digest": "string",  # sha256 of the line: the same line in a rotated file counts once
-        **_PROVENANCE,
-    },
-    ("cluster", "broker_id", "line_digest"),
-    ("cluster",),
-)
-
-FILES = Table(
-    "bronze.files",
-    "Append-only progress: how far each file had been read when a run had safely stored its rows.",
-    {
-        "cluster": "string",
-        "broker_id": "int",
-        "kind": "string",  # segment, request_log
-        "file": "string",
-        "head_digest": "string",
-        "size": "bigint",
-        "consumed_to": "bigint",
-        "entries": "bigint",  # batches or lines taken
-        "skipped": "bigint",  # lines of APIs without epochs
-        "run_id": "string",
-        "captured_at": "timestamp",
-    },
-    ("cluster", "broker_id", "kind", "file", "run_id"),
-)
-
-QUARANTINE = Table(
-    "bronze.quarantine",
-    "Evidence that could not be read: set aside, counted, with file and position.",
-    {
-        "cluster": "string",
-        "broker_id": "int",
-        "kind": "string",
-        "file": "string",
-        "position": "bigint",
-        "length": "bigint",
-        "reason": "string",  # torn_tail, bad_crc, truncated, bad_magic, bad_record, bad_line, unreadable, missing
-        "detail": "string",  # a sentence: what it is and what to do
-        "sample": "binary",  # at most 256 bytes
-        "run_id": "string",
-        "captured_at": "timestamp",
-    },
-    ("cluster", "broker_id", "kind", "file", "position", "reason"),
-)
-
-GROUPS = Table(
-    "silver.consumer_groups",
-    "History of each group's own epochs, at batch boundaries.",
-    {
-        **_GROUP,
-        "coordinator_partition": "int",
-        "group_type": "string",  # consumer, classic, streams, share, simple (only commits were ever seen)
-        "group_epoch": "int",
-        "target_assignment_epoch": "int",
-        **_INTERVAL,
-    },
-    ("cluster", "group_id", "life", "from_position"),
-)
-
-MEMBERS = Table(
-    "silver.group_members",
-    "History of each member: its epochs, with the group's beside them so that an epoch rule is one scan.",
-    {
-        **_GROUP,
-        "coordinator_partition": "int",
-        "member_id": "string",
-        "client_id": "string",
-        "instance_id": "string",
-        "state": "string",  # STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, UNKNOWN
-        "member_epoch": "int",
-        "previous_member_epoch": "int",
-        "revocation_epoch": "int",
-        "group_epoch": "int",
-        "target_assignment_epoch": "int",
-        **_INTERVAL,
-    },
-    ("cluster", "group_id", "life", "member_id", "from_position"),
-)
-
-OWNED_PARTITIONS = Table(
-    "silver.owned_partitions",
-    "History of ownership: a partition is owned while assigned or pending revocation.",
-    {
-        **_GROUP,
-        "coordinator_partition": "int",
-        "member_id": "string",
-        "topic": "string",
-        "topic_id": "string",
-        "partition": "int",
-        "partition_key": "string",  # '<topic_id>:<partition>', one column to join on
-        "pending_revocation": "boolean",
-        "assignment_epoch": "int",  # as shipped; falls back to the member epoch where the record carries none
-        "member_epoch": "int",
-        "owned_since": "bigint",  # from_position of the first row of this uninterrupted ownership
-        **_INTERVAL,
-    },
-    ("cluster", "group_id", "life", "member_id", "partition_key", "from_position"),
-)
-
-REVOKED_PARTITIONS = Table(
-    "silver.revoked_partitions",
-    "History of the seed's partition-level revocation epoch, from the first revocation until the member leaves.",
-    {
-        **_GROUP,
-        "coordinator_partition": "int",
-        "member_id": "string",
-        "partition_key": "string",
-        "partition_revocation_epoch": "int",
-        "revocation_epoch": "int",  # the member's, beside it
-        **_INTERVAL,
-    },
-    ("cluster", "group_id", "life", "member_id", "partition_key", "from_position"),
-)
-
-COVERAGE = Table(
-    "silver.coverage",
-    "Each group's extent cut into pieces that are completely known (no offset missing, beginning seen) and not.",
-    {**_GROUP, "coordinator_partition": "int", "covered": "boolean", **_INTERVAL},
-    ("cluster", "group_id", "life", "from_position"),
-)
-
-COMMITS = Table(
-    "silver.offset_commits",
-    "One row per commit request and partition, with the broker's answer and where in the log it was decided.",
-    {
-        "cluster": "string",
-        "commit_id": "string",  # digest of broker, request line, topic and partition
-        "request_id": "string",  # digest of broker and request line
-        "broker_id": "int",
-        "group_id": "string",
-        "member_id": "string",
-        "client_id": "string",
-        "correlation_id": "int",
-        "api_key": "int",
-        "api_version": "int",
-        "topic": "string",
-        "topic_id": "string",
-        "partition": "int",
-        "partition_key": "string",
-        "committed_offset": "bigint",
-        "client_epoch": "int",
-        "is_transactional": "boolean",
-        "producer_id": "bigint",
-        "producer_epoch": "int",
-        "requested_at": "timestamp",
-        "responded_at": "timestamp",
-        "broker_error": "string",  # Kafka's name, NONE when accepted
-        "record_offset": "bigint",  # of the commit's own record; null when refused or not found
-        "candidates": "int",  # states the request may have met
-        "unknown_reason": "string",  # why no state could be found; null when one was
-        "file": "string",
-        "position": "bigint",
-    },
-    ("cluster", "commit_id"),
-)
-
-COMMIT_STATES = Table(
-    "silver.offset_commit_states",
-    "The states a commit may have met: one for an accepted commit, every one of its window for a refused one. "
-    "These columns are the fields of the specification's commit record.",
-    {
-        "cluster": "string",
-        "group_id": "string",
-        "life": "int",
-        "request_id": "string",
-        "commit_id": "string",
-        "candidate": "int",
-        "member_id": "string",
-        "partition_key": "string",
-        "client_epoch": "int",
-        "accepted": "boolean",
-        "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
-        "rule": "string",  # strict or assignment_epoch: what this broker's version implements
-        "unfenced": "boolean",  # negative epoch to an empty group: accepted by design
-        "member_known": "boolean",
-        "member_epoch": "int",
-        "revocation_epoch": "int",
-        "partition_revocation_epoch": "int",  # 0 when never revoked from this member
-        "assignment_epoch": "int",  # -1 when the member does not own the partition
-        "owned_at_client_epoch": "boolean",
-        "uninterrupted": "boolean",  # owned without a break from the client epoch until now
-        "reassigned_since": "boolean",  # another member owned it since
-        "owned_by_self": "boolean",
-        "owned_by_another": "boolean",
-        "owner_member_id": "string",  # the other owner, for the alert
-        **_INTERVAL,
-    },
-    ("cluster", "commit_id", "candidate"),
-)
-
-EPISODES = Table(
-    "verdicts.episodes",
-    "What each marked invariant or step says, one row per episode.",
-    {
-        "verdict_id": "string",
-        "run_id": "string",
-        "module": "string",
-        "invariant": "string",
-        "kind": "string",  # invariant, step
-        "severity": "string",  # critical, warning, info
-        "cluster": "string",
-        "scope": "string",  # JSON object, e.g. {"group_id":"g","life":1}
-        "witness": "string",  # JSON object of the quantified variables; null on a holds episode
-        **_INTERVAL,
-        "verdict": "string",  # holds, violated, unknown
-        "failed_conjunct": "string",
-        "values": "string",  # JSON object: leaf expression -> value
-        "evidence": "string",  # JSON object: pointers into bronze and silver
-    },
-    ("verdict_id",),
-)
-
-VERDICT_COVERAGE = Table(
-    "verdicts.coverage",
-    "How often each marked definition was checked and exercised: what nothing exercised is never green.",
-    {
-        "run_id": "string",
-        "module": "string",
-        "invariant": "string",
-        "kind": "string",
-        "severity": "string",
-        "cluster": "string",
-        "scopes": "bigint",
-        "checked": "bigint",
-        "exercised": "bigint",
-        "holds": "bigint",
-        "violated": "bigint",
-        "unknown": "bigint",
-        "status": "string",  # violated, unknown, holds, not_exercised
-    },
-    ("module", "invariant", "cluster"),
-)
-
-DECISIONS = Table(
-    "verdicts.decisions",
-    "What each policy would have answered to each commit, over every state the commit may have met.",
-    {
-        "run_id": "string",
-        "module": "string",
-        "decision": "string",  # the decision's id in the specification
-        "cluster": "string",
-        "subject": "string",  # commit_id
-        "outcome": "boolean",  # true, false, or null when the states disagree or are unknown
-    },
-    ("module", "decision", "cluster", "subject"),
-)
-
-TABLES: tuple[Table, ...] = (
+from fencepost.tables import (
     BATCHES,
-    RECORDS,
-    REQUESTS,
+    COMMIT_STATES,
+    COMMITS,
+    COVERAGE,
+    DECISIONS,
+    EPISODES,
     FILES,
-    QUARANTINE,
     GROUPS,
     MEMBERS,
     OWNED_PARTITIONS,
+    QUARANTINE,
+    RECORDS,
+    REQUESTS,
     REVOKED_PARTITIONS,
-    COVERAGE,
-    COMMITS,
-    COMMIT_STATES,
-    EPISODES,
+    SCHEMAS,
+    TABLES,
     VERDICT_COVERAGE,
-    DECISIONS,
+    Table,
 )
-SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
+
+__all__ = [
+    "BATCHES",
+    "COMMITS",
+    "COMMIT_STATES",
+    "COVERAGE",
+    "DECISIONS",
+    "EPISODES",
+    "FILES",
+    "GROUPS",
+    "MEMBERS",
+    "OWNED_PARTITIONS",
+    "QUARANTINE",
+    "RECORDS",
+    "REQUESTS",
+    "REVOKED_PARTITIONS",
+    "SCHEMAS",
+    "TABLES",
+    "VERDICT_COVERAGE",
+    "Table",
+    "align",
+    "append_new",
+    "ensure",
+    "replace",
+    "schemas_json",
+]
+
+_PROPERTIES = {
+    "format-version": "2",
+    # with the default of 4, commits of concurrent writers get lost on a SQLite catalog
+    "commit.retry.num-retries": "20",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "50",
+}
+
+
+def ensure(spark: SparkSession) -> None:
+    """Create every schema and table that is not there yet; touches nothing that is."""
+    for schema in SCHEMAS:
+        namespace = exp.to_identifier(schema, quoted=True)
+        spark.sql(exp.Create(this=exp.Table(this=namespace), kind="SCHEMA", exists=True).sql("spark"))
+    for table in TABLES:
+        spark.sql(_create(table).sql("spark"))
+
+
+def align(df: DataFrame, table: Table) -> DataFrame:
+    """``df`` with exactly the table's columns, in its order and types. Fails when one is missing."""
+    return df.select([df[name].cast(kind).alias(name) for name, kind in table.columns.items()])
+
+
+def append_new(spark: SparkSession, table: Table, df: DataFrame, within: Column | None = None) -> int:
+    """Append the rows of ``df`` whose key the table does not hold yet, once each; gives back how many.
+
+    Keys compare null-safely. ``within`` is a condition on the table's columns that every row of ``df`` is
+    known to meet: rows outside it are not compared, which keeps the comparison to a few files of a large table.
+    """
+    rows = align(df, table).dropDuplicates(list(table.key))
+    present = spark.table(table.name)
+    if within is not None:
+        present = present.where(within)
+    old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
+    same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"__{name}")) for name in table.key])
+    rows.join(old, same, "left_anti").writeTo(table.name).append()
+    return _last_added(spark, table)
+
+
+def replace(spark: SparkSession, table: Table, df: DataFrame) -> None:
+    """Make ``df`` the whole content of the table, in one commit; ``df`` may have been read from the table."""
+    align(df, table).writeTo(table.name).overwrite(F.lit(True))
+
+
+def schemas_json(tables: Sequence[Table] = TABLES) -> str:
+    """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
+    return json.dumps({table.name: table.columns for table in tables}, indent=2)
+
+
+def _last_added(spark: SparkSession, table: Table) -> int:
+    snapshots = spark.table(f"{table.name}.snapshots").orderBy(F.col("committed_at").desc()).limit(1)
+    newest = snapshots.select(F.col("summary")["added-records"]).first()
+    return int(newest[0] or 0) if newest else 0
+
+
+def _create(table: Table) -> exp.Create:
+    schema, name = (exp.to_identifier(part, quoted=True) for part in table.name.split("."))
+    columns = [
+        exp.ColumnDef(
+            this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="spark")
+        )
+        for column, kind in table.columns.items()
+    ]
+    properties: list[exp.Expression] = [
+        exp.FileFormatProperty(this=exp.var("ICEBERG")),
+        exp.SchemaCommentProperty(this=exp.Literal.string(table.doc)),
+    ]
+    if table.partitioned_by:
+        by = [exp.to_identifier(column, quoted=True) for column in table.partitioned_by]
+        properties.append(exp.PartitionedByProperty(this=exp.Schema(expressions=by)))
+    # rows of one partition go to one task, or every task would leave a small file in every partition
+    mode = "hash" if table.partitioned_by else "none"
+    for key, value in {**_PROPERTIES, "write.distribution-mode": mode}.items():
+        properties.append(exp.Property(this=exp.Literal.string(key), value=exp.Literal.string(value)))
+    return exp.Create(
+        this=exp.Schema(this=exp.Table(this=name, db=schema), expressions=columns),
+        kind="TABLE",
+        exists=True,
+        properties=exp.Properties(expressions=properties),
+    )
+
+
+if __name__ == "__main__":
+    print(schemas_json())

@@ -1,0 +1,1 @@
+"""Fencepost: audits Apache Kafka's epochs and fencing from the logs a cluster already writes."""

@@ -1,0 +1,162 @@
+"""The one place that builds a Spark session: jars, catalog, and a quiet console.
+
+Everything is plain Spark configuration, so the same code runs locally, standalone, on Kubernetes or on YARN:
+``[spark]`` in the configuration file overrides any option given here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from fencepost.settings import SQLITE, Lake, Settings
+
+CATALOG = "lake"
+JARS_ENV = "FENCEPOST_JARS"
+
+
+class SessionError(Exception):
+    """Spark cannot be started here; the message says what is missing and how to get it."""
+
+
+def spark_session(settings: Settings) -> SparkSession:
+    """A session whose default catalog is the configured lake.
+
+    A process has one JVM: a second call gives the same session back, or, for another lake, a new session with
+    its own catalog in that JVM. Raises SessionError when Java or the jars are missing.
+    """
+    context = SparkContext._active_spark_context
+    if context is None:
+        return _first_session(settings)
+    session = SparkSession.getActiveSession() or SparkSession(context)
+    wanted = catalog_conf(settings.lake)
+    if all(session.conf.get(key, None) == value for key, value in wanted.items()):
+        return session
+    session = session.newSession()
+    for key, value in wanted.items():
+        session.conf.set(key, value)
+    return session
+
+
+def session_conf(settings: Settings) -> dict[str, str]:
+    """Every option of the session, for whoever starts Spark in another process (dbt, spark-submit)."""
+    jars = spark_jars(settings)
+    local = settings.spark.get("spark.master", "local").startswith("local")
+    # a local driver takes jars from its class path; spark.jars would copy all of them at every start
+    jar_conf = (
+        {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+        if local
+        else {"spark.jars": ",".join(map(str, jars))}
+    )
+    log4j2 = Path(__file__).with_name("log4j2.properties").as_uri()
+    return {
+        "spark.app.name": "fencepost",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={log4j2}",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.pyspark.python": sys.executable,
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.defaultCatalog": CATALOG,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "fencepost-spark-warehouse"),
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        **jar_conf,
+        **catalog_conf(settings.lake),
+        **settings.spark,
+    }
+
+
+def catalog_conf(lake: Lake) -> dict[str, str]:
+    """The Iceberg catalog ``lake`` on the configured database."""
+    prefix = f"spark.sql.catalog.{CATALOG}"
+    database = lake.catalog.removeprefix(SQLITE)
+    return {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.type": "jdbc",
+        f"{prefix}.uri": f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=60000",
+        f"{prefix}.warehouse": lake.warehouse,
+        # V1 has views, which dbt needs
+        f"{prefix}.jdbc.schema-version": "V1",
+        # other processes write to the same tables; a cached table would hide their commits
+        f"{prefix}.cache-enabled": "false",
+    }
+
+
+def spark_jars(settings: Settings) -> list[Path]:
+    """The jars Spark needs, from ``FENCEPOST_JARS`` or a folder ``.jars`` nearby. Raises SessionError."""
+    named = os.environ.get(JARS_ENV)
+    near = (Path.cwd(), settings.folder, *Path(__file__).resolve().parents[2:3])
+    folders = [Path(named)] if named else [folder / ".jars" for folder in near]
+    for folder in folders:
+        if jars := sorted((folder / "spark").glob("*.jar")):
+            return [jar.absolute() for jar in jars]
+    looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
+    raise SessionError(f"No jars of Iceberg and SQLite in {looked}. Run `make setup`, or set {JARS_ENV}.")
+
+
+def _first_session(settings: Settings) -> SparkSession:
+    _check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # without it Spark resolves the machine's name, and warns when that is a loopback address
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll(list(session_conf(settings).items()))
+    # a JVM whose context was stopped is still there and is used again
+    gateway = None if SparkContext._gateway else _launch(conf, settings.lake)
+    SparkContext(conf=conf, gateway=gateway)
+    return SparkSession.builder.getOrCreate()
+
+
+def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
+    with _spark_log(lake) as log:
+        try:
+            return launch_gateway(conf, {"stderr": log})
+        except PySparkRuntimeError as error:
+            raise SessionError(
+                f"Java did not start Spark. The reason is at the end of {log.name}."
+            ) from error
+
+
+def _spark_log(lake: Lake) -> IO[bytes]:
+    """The file that takes the JVM's standard error: beside a local catalog, else a temporary one."""
+    folder = lake.folder
+    if folder is None:
+        return tempfile.NamedTemporaryFile(prefix="fencepost-spark-", suffix=".log", delete=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / "spark.log").open("ab")
+    except OSError as error:
+        raise SessionError(
+            f"{folder}: cannot be written ({error.strerror}). Give the lake another place."
+        ) from error
+
+
+@cache
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    if java is None:
+        where = f"in JAVA_HOME ({home})" if home else "on PATH"
+        raise SessionError(f"No java {where}. Spark needs Java 17 or newer: install it (`make setup` does).")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    if version is None or int(version[1]) < 17:
+        found = version[1] if version else "an unknown version"
+        raise SessionError(
+            f"{java} is Java {found}. Spark needs Java 17 or newer: install it or set JAVA_HOME."
+        )

@@ -1,0 +1,66 @@
+"""Fixtures shared by every test: one JVM per process, lakes in temporary folders, the stored captures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from fencepost import lake
+from fencepost.session import spark_session
+from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+
+
+def lake_settings(folder: Path) -> Settings:
+    """Settings of a lake in ``folder``, for tests that need tables but no cluster's logs."""
+    return Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("test", (Broker(1),)),),
+        spark=TEST_SPARK,
+    )
+
+
+@pytest.fixture(scope="session")
+def captures() -> Path:
+    """The folder of the stored captures of real brokers."""
+    return ROOT / "tests" / "captures"
+
+
+@pytest.fixture(scope="session")
+def lake_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the lake that ``spark`` writes to."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="session")
+def spark(lake_dir: Path) -> Iterator[SparkSession]:
+    """The process's Spark session, on a temporary lake that has every table."""
+    os.environ.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
+    session = spark_session(lake_settings(lake_dir))
+    lake.ensure(session)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def new_lake(spark: SparkSession, tmp_path: Path) -> Callable[[], tuple[SparkSession, Settings]]:
+    """Call it for a session (in the same JVM) on an empty lake of its own, and that lake's settings."""
+    made: list[Path] = []
+
+    def make() -> tuple[SparkSession, Settings]:
+        folder = tmp_path / f"lake-{len(made)}"
+        made.append(folder)
+        folder.mkdir()
+        settings = lake_settings(folder)
+        session = spark_session(settings)
+        lake.ensure(session)
+        return session, settings
+
+    return make
