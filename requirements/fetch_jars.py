@@ -1,0 +1,101 @@
+"""Fetch the pinned jars of one or more sets into ``.jars/<set>``, verify their checksums, be silent if all is there.
+
+The list is ``jars.lock`` beside this file: one jar a line, ``set group artifact version sha256``. Fetching is left to
+the Ivy resolver that comes with PySpark, so there is one mechanism and no registry address here.
+
+Usage: ``python requirements/fetch_jars.py SET...`` (sets: see ``jars.lock``); ``FENCEPOST_JARS`` overrides ``.jars``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+JARS = Path(os.environ.get("FENCEPOST_JARS", HERE.parent / ".jars"))
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One pinned jar: where it belongs, its Maven coordinates and its sha256."""
+
+    set_name: str
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        return JARS / self.set_name / f"{self.artifact}-{self.version}.jar"
+
+    def is_there(self) -> bool:
+        return self.path.is_file() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
+
+
+def locked() -> list[Jar]:
+    """All jars of ``jars.lock``."""
+    lines = (HERE / "jars.lock").read_text().splitlines()
+    return [Jar(*line.split()) for line in lines if line and not line.startswith("#")]
+
+
+def retrieve(jars: Iterable[Jar], folder: Path) -> None:
+    """Let Ivy download ``jars`` into ``folder``; raises SystemExit with what to do when it cannot."""
+    import pyspark
+
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    wanted = {(jar.group, jar.artifact, jar.version) for jar in jars}
+    dependencies = "".join(
+        f'<dependency org="{g}" name="{a}" rev="{v}" transitive="false" conf="default->master"/>' for g, a, v in sorted(wanted)
+    )
+    (folder / "ivy.xml").write_text(
+        '<ivy-module version="2.0"><info organisation="fencepost" module="jars"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{dependencies}"
+        # Two sets may pin two versions of one module; without this Ivy would keep only the newer.
+        '<conflict manager="all"/></dependencies></ivy-module>'
+    )
+    run = subprocess.run(
+        ["java", "-jar", str(ivy), "-cache", str(folder / "cache"), "-ivy", str(folder / "ivy.xml"), "-warn"]
+        + ["-confs", "default", "-types", "jar", "bundle"]
+        + ["-retrieve", str(folder / "[artifact]-[revision].[ext]")],
+        capture_output=True,
+        text=True,
+    )
+    if run.returncode:
+        sys.exit(
+            "Could not download the jars: the package registry for Java did not answer as expected.\n"
+            "Check the network (or a proxy: pass it in JAVA_TOOL_OPTIONS) and run the same command again.\n"
+            + "\n".join((run.stdout + run.stderr).splitlines()[-15:])
+        )
+
+
+def main(sets: list[str]) -> None:
+    """Bring every jar of ``sets`` to its place."""
+    known = sorted({jar.set_name for jar in locked()})
+    if not sets or set(sets) - set(known):
+        sys.exit(f"usage: fetch_jars.py SET...   (sets: {', '.join(known)})")
+    missing = [jar for jar in locked() if jar.set_name in sets and not jar.is_there()]
+    if not missing:
+        return
+    print(f"Fetching {len(missing)} jars for {', '.join(sets)} (Iceberg, Kafka and TLC are Java programs) ...", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        retrieve(missing, Path(scratch))
+        for jar in missing:
+            fetched = Path(scratch) / jar.path.name
+            if not fetched.is_file() or hashlib.sha256(fetched.read_bytes()).hexdigest() != jar.sha256:
+                sys.exit(f"{jar.path.name} did not arrive with the pinned checksum {jar.sha256}; not installed. Run again.")
+            jar.path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(fetched, jar.path.with_suffix(".part"))
+            jar.path.with_suffix(".part").replace(jar.path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
