@@ -1,0 +1,14 @@
+{#- What a marked definition means, in the words of its specification; its own name where no text was handed over. -#}
+{% macro definition_text(module, invariant) -%}
+    coalesce(
+        {%- for key, text in var('marked_definitions').items() %}
+        case when concat({{ module }}, '.', {{ invariant }}) = '{{ spark_literal(key) }}' then '{{ spark_literal(text) }}' end,
+        {%- endfor %}
+        {{ invariant }}
+    )
+{%- endmacro %}
+
+{#- Text as the inside of a Spark string literal: TLA+ is full of backslashes. -#}
+{% macro spark_literal(text) -%}
+    {{ text | replace('\\', '\\\\') | replace("'", "\\'") }}
+{%- endmacro %}

@@ -1,0 +1,16 @@
+-- How often each marked definition was checked and exercised: what nothing exercised is not green.
+select
+    cluster,
+    module,
+    invariant,
+    kind,
+    severity,
+    scopes,
+    checked,
+    exercised,
+    holds,
+    violated,
+    unknown,
+    status,
+    {{ definition_text('module', 'invariant') }} as description
+from {{ source('verdicts', 'coverage') }}

@@ -1,0 +1,21 @@
+-- The epochs of each member over time, with the group's beside them.
+select
+    cluster,
+    group_id,
+    life,
+    member_id,
+    client_id,
+    instance_id,
+    state,
+    member_epoch,
+    previous_member_epoch,
+    revocation_epoch,
+    target_assignment_epoch,
+    group_epoch,
+    target_assignment_epoch - member_epoch as epochs_behind,
+    to_position is null as is_current,
+    from_position,
+    to_position,
+    from_time,
+    to_time
+from {{ source('silver', 'group_members') }}

@@ -1,0 +1,56 @@
+-- Who owned which partition, from when to when, and who came next.
+with
+
+intervals as (
+    select
+        cluster,
+        group_id,
+        life,
+        topic,
+        topic_id,
+        partition,
+        partition_key,
+        member_id,
+        owned_since as from_position,
+        case when count(to_position) = count(*) then max(to_position) end as to_position,
+        min(from_time) as from_time,
+        case when count(to_position) = count(*) then max(to_time) end as to_time,
+        min(from_time) filter (where pending_revocation) as pending_revocation_since,
+        max_by(assignment_epoch, from_position) as assignment_epoch,
+        min(member_epoch) as first_member_epoch,
+        max(member_epoch) as last_member_epoch
+    from {{ source('silver', 'owned_partitions') }}
+    group by cluster, group_id, life, topic, topic_id, partition, partition_key, member_id, owned_since
+),
+
+followed as (
+    select
+        *,
+        lead(member_id) over same_partition as next_member_id,
+        lead(from_time) over same_partition as next_from_time
+    from intervals
+    window same_partition as (
+        partition by cluster, group_id, life, partition_key order by from_position, member_id
+    )
+)
+
+select
+    cluster,
+    group_id,
+    life,
+    topic,
+    topic_id,
+    partition,
+    member_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    pending_revocation_since,
+    assignment_epoch,
+    first_member_epoch,
+    last_member_epoch,
+    next_member_id,
+    cast(unix_millis(next_from_time) - unix_millis(to_time) as bigint) as unowned_ms,
+    to_position is null as is_current
+from followed

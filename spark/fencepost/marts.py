@@ -1,0 +1,162 @@
+"""The marts: runs dbt inside this process, on the Spark session that is already open.
+
+One process and one JVM for the whole build. dbt's own session method would start a session of its own
+configuration; here it finds ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from fencepost.places import project_folder, work_folder
+from fencepost.settings import Settings, SettingsError, load
+
+logger = logging.getLogger(__name__)
+
+# The generated tests repeat the gate's question for analysts: a violation must be published, not hold the marts back.
+_NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "--exclude-resource-type", "unit_test")
+_FAILED = ("error", "fail", "runtime error")
+
+
+class MartsError(Exception):
+    """dbt failed; the message lists each failing node and why."""
+
+
+@dataclass(frozen=True)
+class MartsResult:
+    """``models``: tables and views built; ``tests``: data tests passed; ``warnings``: ``node: message``."""
+
+    models: tuple[str, ...]
+    tests: int
+    warnings: tuple[str, ...]
+    seconds: float
+
+
+def build(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
+    """Build and test every mart, or those that dbt's ``select`` names. Raises MartsError."""
+    chosen = ("--select", select) if select else ()
+    return run_dbt(spark, settings, ["build", *chosen, *_NOT_IN_A_BUILD])
+
+
+def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -> MartsResult:
+    """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
+
+    dbt's own files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. Raises MartsError.
+    """
+    from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
+
+    project, output = project_folder("dbt"), work_folder(settings, "dbt")
+    places = {"--project-dir": project, "--profiles-dir": project, "--target-path": output / "target"}
+    places["--log-path"] = output / "logs"
+    common = [str(part) for option in places.items() for part in option]
+    variables = json.dumps({"marked_definitions": marked_definitions()})
+    with _ours(spark), _same_directory():
+        outcome = dbtRunner().invoke(
+            [
+                *arguments,
+                *common,
+                "--vars",
+                variables,
+                "--log-level",
+                "none",
+                "--log-level-file",
+                "info",
+                "--no-use-colors",
+            ]
+        )
+    return _result(outcome, output)
+
+
+def marked_definitions() -> dict[str, str]:
+    """``{"<module>.<id>": first paragraph of its prose}`` of every compiled definition."""
+    texts: dict[str, str] = {}
+    for path in sorted((Path(__file__).parent / "judge" / "compiled").glob("*/manifest.json")):
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        for each in manifest["definitions"]:
+            texts[f"{path.parent.name}.{each['id']}"] = " ".join(each["prose"].split("\n\n")[0].split())
+    return texts
+
+
+def _result(outcome: Any, output: Path) -> MartsResult:
+    results = getattr(outcome.result, "results", None) or []
+    failed = [each for each in results if each.status in _FAILED]
+    if failed:
+        lines = "\n".join(f"  {each.node.name}: {_message(each)}" for each in failed)
+        raise MartsError(
+            f"dbt: {len(failed)} of {len(results)} nodes failed (log: {output / 'logs'}).\n{lines}"
+        )
+    if not outcome.success:
+        raise MartsError(f"dbt could not run: {outcome.exception} (log: {output / 'logs'}).")
+    done = [each for each in results if each.status == "success"]
+    return MartsResult(
+        models=tuple(each.node.name for each in done if each.node.resource_type == "model"),
+        tests=sum(each.status == "pass" for each in results),
+        warnings=tuple(f"{each.node.name}: {_message(each)}" for each in results if each.status == "warn"),
+        seconds=round(sum(each.execution_time for each in results), 1),
+    )
+
+
+def _message(result: Any) -> str:
+    # Spark's messages end in a query plan of many screens
+    return re.split(r"; line \d+ pos \d+;|\n\s*JVM stacktrace", str(result.message or "no message").strip())[
+        0
+    ][:2000]
+
+
+@contextmanager
+def _ours(spark: SparkSession) -> Iterator[None]:
+    """dbt takes the process's first session; where a process has several lakes, that may be another one's."""
+    before = SparkSession._instantiatedSession
+    SparkSession._instantiatedSession = spark
+    try:
+        yield
+    finally:
+        SparkSession._instantiatedSession = before
+
+
+@contextmanager
+def _same_directory() -> Iterator[None]:
+    """dbt changes into its project and may stay there."""
+    before = Path.cwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m fencepost.marts [--config fencepost.toml] <dbt command...>``: dbt on the configured lake."""
+    from fencepost.session import spark_session
+
+    parser = argparse.ArgumentParser(prog="python -m fencepost.marts", description=main.__doc__)
+    parser.add_argument("--config", type=Path)
+    options, command = parser.parse_known_args(arguments)
+    try:
+        settings = load(options.config)
+        spark = spark_session(settings)
+        try:
+            result = run_dbt(spark, settings, command or ["build", *_NOT_IN_A_BUILD])
+        finally:
+            spark.stop()
+    except (SettingsError, MartsError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1 if isinstance(error, MartsError) else 2
+    sys.stdout.write(f"{len(result.models)} models, {result.tests} tests passed, {result.seconds} s\n")
+    sys.stdout.writelines(f"warning: {line}\n" for line in result.warnings)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

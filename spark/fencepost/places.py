@@ -1,0 +1,36 @@
+"""Where the parts that are not Python lie, and where a run may leave files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fencepost.settings import Settings
+
+HOME_ENV = "FENCEPOST_HOME"
+
+
+class PlaceError(Exception):
+    """A folder of the project is not where it was looked for; the message says what to do."""
+
+
+def project_folder(name: str) -> Path:
+    """The folder ``name`` (``dbt``, ``expectations``, ``dags``, ``docs``) of the project.
+
+    Looked for in ``FENCEPOST_HOME``, else in the repository this module was installed from, else in the
+    working directory. Raises PlaceError.
+    """
+    named = os.environ.get(HOME_ENV)
+    homes = [Path(named)] if named else [Path(__file__).resolve().parents[2], Path.cwd()]
+    for home in homes:
+        if (home / name).is_dir():
+            return (home / name).absolute()
+    looked = ", ".join(str(home / name) for home in homes)
+    raise PlaceError(f"No folder {looked}. Set {HOME_ENV} to the folder of the project that holds {name}/.")
+
+
+def work_folder(settings: Settings, name: str) -> Path:
+    """A folder for files a run leaves (logs, reports, alerts): beside the lake when that is local."""
+    folder = (settings.lake.folder or settings.folder / ".fencepost") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
