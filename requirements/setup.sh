@@ -19,7 +19,7 @@ echo "Setting up .venv: Spark, dbt, Great Expectations, Airflow (about 180 packa
 # setuptools first: pyspark and a few others come as sources, and are built with this pinned one.
 .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
   -r <(awk '/^setuptools==/ {on = 1} /^[a-z]/ && !/^setuptools==/ {on = 0} on' requirements/python.txt)
-.venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation --require-hashes \
+.venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation --use-pep517 --require-hashes \
   --progress-bar off -r requirements/python.txt |
   awk '/^Collecting/ {if (++n % 30 == 0) {print "  " n " packages ..."; fflush()}} /^Installing collected/ {print "  installing ..."; fflush()}'
 .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -1,0 +1,231 @@
+"""What an audit found, in words: the screenful after a run, and the full story of one verdict.
+
+Reads only the marts and the compiled specification.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from fencepost.judge.compiled import Definition, definition
+
+VERDICTS = "marts.fct_invariant_verdicts"
+COVERAGE = "marts.fct_invariant_coverage"
+COMMITS = "marts.fct_offset_commits"
+POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
+SEVERITIES = ("critical", "warning", "info")
+WIDTH = 100
+
+
+class UnknownVerdictError(Exception):
+    """No verdict has this id in the marts of the last run."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violated episode with the commit it is about, if it is about one."""
+
+    verdict: Row
+    commit: Row | None
+
+    @property
+    def definition(self) -> Definition | None:
+        return definition(self.verdict["invariant"])
+
+
+def screenful(spark: SparkSession, clusters: Iterable[str], most: int = 3) -> str:
+    """The report of the last audit of ``clusters``: statuses, at most ``most`` findings an invariant, policies."""
+    return "\n".join(line for cluster in clusters for line in _cluster_lines(spark, cluster, most))
+
+
+def explain(spark: SparkSession, verdict_id: str) -> str:
+    """The story of one verdict: definition, what met it, what was false, values, evidence, where to look.
+
+    Raises UnknownVerdictError when the last run has no such verdict.
+    """
+    verdict = spark.table(VERDICTS).where(F.col("verdict_id") == verdict_id).first()
+    if verdict is None:
+        raise UnknownVerdictError(
+            f"No verdict {verdict_id} in {VERDICTS}. "
+            f"List them: fencepost sql \"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}\""
+        )
+    finding = _with_commits(spark, [verdict])[0]
+    return "\n".join([*_headline(verdict), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)])
+
+
+def finding_sentence(finding: Finding) -> str:
+    """One finding in one or two sentences, for a report or an alert."""
+    if finding.commit is not None:
+        return _commit_sentence(finding.commit)
+    verdict = finding.verdict
+    scope = _named(verdict["scope"])
+    witness = _named(verdict["witness"])
+    values = ", ".join(f"{name} = {value}" for name, value in _object(verdict["values"]).items())
+    return f"{_when(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
+
+
+def findings(spark: SparkSession, cluster: str, invariant: str, most: int) -> list[Finding]:
+    """The first ``most`` violated episodes of one invariant, oldest first."""
+    violated = (
+        spark.table(VERDICTS)
+        .where((F.col("cluster") == cluster) & (F.col("invariant") == invariant) & (F.col("verdict") == "violated"))
+        .orderBy("from_time", "verdict_id")
+        .limit(most)
+    )
+    return _with_commits(spark, violated.collect())
+
+
+def _with_commits(spark: SparkSession, verdicts: list[Row]) -> list[Finding]:
+    ids = {_object(row["evidence"]).get("commit_id") for row in verdicts} - {None}
+    commits = {row["commit_id"]: row for row in spark.table(COMMITS).where(F.col("commit_id").isin(*ids)).collect()} if ids else {}
+    return [Finding(row, commits.get(_object(row["evidence"]).get("commit_id"))) for row in verdicts]
+
+
+def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
+    coverage = spark.table(COVERAGE).where(F.col("cluster") == cluster).collect()
+    commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
+    lines = ["", f"Cluster {cluster}", "=" * (8 + len(cluster)), *_commit_lines(commits)]
+    rank = {name: number for number, name in enumerate(SEVERITIES)}
+    bad = sorted((row for row in coverage if row["status"] == "violated"), key=lambda row: rank[row["severity"]])
+    for row in bad:
+        lines += ["", f"{row['severity'].upper()}  {row['invariant']}: violated in {row['violated']} of {row['checked']} checks"]
+        found = definition(row["invariant"])
+        if found is not None:
+            lines += textwrap.wrap(first_paragraph(found.prose), WIDTH, initial_indent="  ", subsequent_indent="  ")
+        for finding in findings(spark, cluster, row["invariant"], most if row["severity"] == "critical" else 1):
+            lines += _indented(finding_sentence(finding))
+            lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
+    for status, words in (
+        ("holds", "hold"),
+        ("unknown", "hold where the evidence suffices, unknown elsewhere"),
+        ("not_exercised", "not exercised (nothing in these logs put them to the test)"),
+    ):
+        names = sorted(row["invariant"] for row in coverage if row["status"] == status)
+        if names:
+            text = f"{len(names)} {words}: {', '.join(names)}"
+            lines += ["", *textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
+    return lines
+
+
+def _commit_lines(commits: DataFrame) -> list[str]:
+    """Counts of commits, and the policies side by side."""
+    owner, zombie = F.col("truth") == "owner", F.col("truth") == "zombie"
+    broker = F.when(F.col("broker_error") == "NONE", "accept").otherwise("reject")
+    columns = {"broker": broker, **{policy: F.col(f"decision_{policy}") for policy in POLICIES}}
+    counts = commits.agg(
+        F.count("*").alias("commits"),
+        *(
+            F.count_if(condition).alias(f"{name}:{what}")
+            for name, decision in columns.items()
+            for what, condition in (
+                ("refused", decision == "reject"),
+                ("owners refused", (decision == "reject") & owner),
+                ("zombies admitted", (decision == "accept") & zombie),
+                ("unknown", decision == "unknown"),
+            )
+        ),
+    ).first()
+    if counts is None or not counts["commits"]:
+        return ["No offset commits in the request logs."]
+    heads = ("refused", "owners refused", "zombies admitted", "unknown")
+    lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
+    lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in heads))
+    for name in columns:
+        label = "the broker answered" if name == "broker" else name.replace("_", " ")
+        lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in heads))
+    return lines
+
+
+def _commit_sentence(commit: Row) -> str:
+    answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
+    other = f" while member {commit['owner_member_id']} owned it" if commit["owner_member_id"] else ""
+    policies = ", ".join(f"{name.replace('_', ' ')} {commit[f'decision_{name}']}" for name in POLICIES)
+    return (
+        f"{_when(commit['requested_at'])}  member {commit['member_id'] or '(none)'} (client {commit['client_id']}) of group "
+        f"{commit['group_id']!r} committed offset {commit['committed_offset']} of {commit['topic']}-{commit['partition']} "
+        f"at epoch {commit['client_epoch']}{other}; the broker {answer}.\n"
+        f"The committer was: {commit['truth'].replace('_', ' ')}. Policies: {policies}."
+    )
+
+
+def _headline(verdict: Row) -> list[str]:
+    title = f"{verdict['invariant']} ({verdict['kind']}, {verdict['severity']}): {verdict['verdict']}"
+    until = _when(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
+    return [
+        title,
+        "=" * len(title),
+        f"cluster {verdict['cluster']}, {_named(verdict['scope'])}",
+        f"from {_when(verdict['from_time'])} until {until}",
+        f"positions [{verdict['from_position']}, {verdict['to_position'] if verdict['to_position'] is not None else 'open'})"
+        " in the group's partition of __consumer_offsets",
+    ]
+
+
+def _story(finding: Finding) -> list[str]:
+    verdict = finding.verdict
+    lines = ["What happened"]
+    if finding.commit is not None:
+        lines += _indented(_commit_sentence(finding.commit), "  ")
+    if verdict["witness"]:
+        lines.append(f"  witness: {_named(verdict['witness'])}")
+    if verdict["failed_conjunct"]:
+        lines.append(f"  false: {verdict['failed_conjunct']}")
+    values = _object(verdict["values"])
+    if values:
+        width = max(map(len, values))
+        lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]
+    return lines
+
+
+def _definition_lines(finding: Finding) -> list[str]:
+    found = finding.definition
+    if found is None:
+        return []
+    prose = [
+        line
+        for paragraph in found.prose.split("\n\n")
+        for line in [*textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
+    ]
+    formula = textwrap.indent(found.formula, "    ").splitlines()
+    return [f"The specification says ({found.file}:{found.line})", *formula, "", *prose]
+
+
+def _evidence(finding: Finding) -> list[str]:
+    lines = ["Evidence", *(f"  {name}: {value}" for name, value in _object(finding.verdict["evidence"]).items())]
+    if finding.commit is not None:
+        lines.append(f"  request log: {finding.commit['file']} at byte {finding.commit['position']}")
+    lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
+    return lines
+
+
+def first_paragraph(prose: str) -> str:
+    """The meaning of a definition: its prose up to the first empty line."""
+    return " ".join(prose.split("\n\n")[0].split())
+
+
+def _indented(text: str, indent: str = "    ") -> list[str]:
+    return [
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(part, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+    ]
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    parsed = json.loads(text) if text else {}
+    return parsed if isinstance(parsed, dict) else {"value": parsed}
+
+
+def _named(text: str | None) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value!r}" for name, value in _object(text).items())
+
+
+def _when(moment: Any) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"
