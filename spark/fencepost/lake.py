@@ -88,7 +88,7 @@ def append_new(spark: SparkSession, table: Table, df: DataFrame, within: Column 
     """Append the rows of ``df`` whose key the table does not hold yet, once each; gives back how many.
 
     Keys compare null-safely. ``within`` is a condition on the table's columns that every row of ``df`` is
-    known to meet: rows outside it are not compared, which keeps the comparison to a few files of a large table.
+    known to meet: rows outside it are not compared, which spares most files of a large table.
     """
     rows = align(df, table).dropDuplicates(list(table.key))
     present = spark.table(table.name)

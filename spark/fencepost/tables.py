@@ -135,15 +135,15 @@ FILES = Table(
         "broker_id": "int",
         "kind": "string",  # segment, request_log
         "file": "string",
-        "head_digest": "string",
-        "size": "bigint",
-        "consumed_to": "bigint",
+        "head_digest": "string",  # of the first and last bytes that were read: knows a file that was renamed
+        "size": "bigint",  # in bytes on disk
+        "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken
         "skipped": "bigint",  # lines of APIs without epochs
         "run_id": "string",
         "captured_at": "timestamp",
     },
-    ("cluster", "broker_id", "kind", "file", "run_id"),
+    ("cluster", "broker_id", "kind", "file", "captured_at"),
 )
 
 QUARANTINE = Table(

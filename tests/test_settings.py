@@ -1,0 +1,134 @@
+"""The configuration: what a good file becomes, and what is said about a bad one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fencepost import settings
+from fencepost.settings import SettingsError
+
+GOOD = """
+[lake]
+warehouse = "s3a://bucket/lake"
+catalog = "sqlite:///state/catalog.db"
+
+[clock]
+tolerance_ms = 40
+
+[gate.severities]
+epoch_order = "info"
+
+[spark]
+driver.memory = "3g"
+"spark.ui.enabled" = true
+
+[[clusters]]
+name = "ma'in \\"☃\\""
+
+[[clusters.brokers]]
+id = 0
+log_dirs = ["data/*", "/var/kafka"]
+request_logs = ["logs/kafka-request.log*"]
+timezone = "Europe/Paris"
+
+[[clusters.brokers]]
+id = 1
+
+[[clusters.clients]]
+name = "shop"
+logs = ["shop/*.log"]
+"""
+CLUSTER = '[[clusters]]\nname = "c"\n[[clusters.brokers]]\nid = 1\n'
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(settings.CONFIG_ENV, raising=False)
+    monkeypatch.delenv(settings.LAKE_ENV, raising=False)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "fencepost.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
+    folder = tmp_path / "od[d] name"
+    folder.mkdir()
+    read = settings.load(write(folder, GOOD))
+    assert read.lake == settings.Lake("s3a://bucket/lake", f"sqlite:///{folder}/state/catalog.db")
+    assert read.lake.folder == folder / "state"
+    assert (read.clock_tolerance_ms, read.severities) == (40, {"epoch_order": "info"})
+    assert read.spark["spark.driver.memory"] == "3g"
+    assert read.spark["spark.ui.enabled"] == "true"
+    assert read.spark["spark.master"] == "local[2]"
+    (cluster,) = read.clusters
+    assert cluster.name == "ma'in \"☃\""
+    assert cluster.clients == (settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",)),)
+    first, second = cluster.brokers
+    # the folder's own brackets are not wildcards
+    assert first.log_dirs == (f"{tmp_path}/od[[]d] name/data/*", "/var/kafka")
+    assert (first.timezone, second.timezone, second.log_dirs) == ("Europe/Paris", "UTC", ())
+
+
+def test_defaults(tmp_path: Path) -> None:
+    read = settings.load(write(tmp_path, CLUSTER))
+    assert read.lake.warehouse == str(tmp_path / ".fencepost" / "warehouse")
+    assert read.lake.catalog == f"sqlite:///{tmp_path}/.fencepost/catalog.db"
+    assert read.clock_tolerance_ms == 25
+
+
+def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.CONFIG_ENV, str(write(tmp_path, GOOD)))
+    monkeypatch.setenv(settings.LAKE_ENV, str(tmp_path / "other"))
+    read = settings.load()
+    assert read.path == tmp_path / "fencepost.toml"
+    assert read.lake == settings.Lake(f"{tmp_path}/other/warehouse", f"sqlite:///{tmp_path}/other/catalog.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "clusters: no cluster is configured. Add a [[clusters]]"),
+        ("clusters = 1", "clusters: must be an array of tables, not 1"),
+        ("clusters = [1]", "clusters: must be an array of tables"),
+        ("a = [", "is not valid TOML"),
+        (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
+        (CLUSTER + "log_dir = []", "clusters[0].brokers[0].log_dir: is not known here"),
+        (CLUSTER + "log_dirs = 'x'", "clusters[0].brokers[0].log_dirs: must be a list of paths or globs"),
+        (CLUSTER + "log_dirs = [1]", "clusters[0].brokers[0].log_dirs: must be a list of paths or globs"),
+        (CLUSTER + "timezone = 'Mars/Base'", "clusters[0].brokers[0].timezone: 'Mars/Base' is not an IANA"),
+        (CLUSTER + "timezone = '../x'", "timezone: '../x' is not an IANA"),
+        (CLUSTER + "[[clusters.brokers]]\nid = 1", "clusters[0].brokers: 1 is there twice"),
+        (CLUSTER + "[[clusters.brokers]]\nid = true", "clusters[0].brokers[1].id: must be the broker's node.id"),
+        (CLUSTER + "[[clusters.brokers]]", "clusters[0].brokers[1].id: is missing"),
+        (CLUSTER + CLUSTER, "clusters: 'c' is there twice"),
+        ('[[clusters]]\nname = "c"', "clusters[0].brokers: is missing"),
+        (CLUSTER.replace('"c"', '" "'), "clusters[0].name: must not be empty"),
+        (CLUSTER + "[clock]\ntolerance_ms = -1", "clock.tolerance_ms: must not be negative"),
+        (CLUSTER + "[clock]\ntolerance_ms = '5'", "clock.tolerance_ms: must be a number of milliseconds"),
+        (CLUSTER + "[gate.severities]\nx = 'fatal'", "gate.severities.x: must be one of critical"),
+        (CLUSTER + "[spark]\nx = []", "spark.x: must be text, a number or true/false"),
+        (CLUSTER + "[lake]\ncatalog = 'mysql://x'", "lake.catalog: 'mysql://x' is not supported. Use sqlite:///"),
+        (CLUSTER + "[lake]\nwarehouse = 7", "lake.warehouse: must be a path or URL, not 7"),
+    ],
+)
+def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(SettingsError) as error:
+        settings.load(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert said in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="there is no such file. Give another with --config"):
+        settings.load(tmp_path / "absent.toml")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        settings.load(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'a = "\xe9"')
+    with pytest.raises(SettingsError, match="is not valid TOML"):
+        settings.load(tmp_path / "latin.toml")
