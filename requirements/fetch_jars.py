@@ -1,9 +1,10 @@
-"""Fetch the pinned jars of one or more sets into ``.jars/<set>``, verify their checksums, be silent if all is there.
+"""Fetch the pinned jars of sets into ``.jars/<set>``, verify their checksums; silent if all is there.
 
-The list is ``jars.lock`` beside this file: one jar a line, ``set group artifact version sha256``. Fetching is left to
-the Ivy resolver that comes with PySpark, so there is one mechanism and no registry address here.
+The list is ``jars.lock`` beside this file: one jar a line, ``set group artifact version sha256``. Fetching
+is left to the Ivy resolver that comes with PySpark: one mechanism, and no registry address here.
 
-Usage: ``python requirements/fetch_jars.py SET...`` (sets: see ``jars.lock``); ``FENCEPOST_JARS`` overrides ``.jars``.
+Usage: ``python requirements/fetch_jars.py SET...`` (the sets of ``jars.lock``). ``FENCEPOST_JARS``
+overrides ``.jars``.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
     wanted = {(jar.group, jar.artifact, jar.version) for jar in jars}
     dependencies = "".join(
-        f'<dependency org="{g}" name="{a}" rev="{v}" transitive="false" conf="default->master"/>' for g, a, v in sorted(wanted)
+        f'<dependency org="{g}" name="{a}" rev="{v}" transitive="false" conf="default->master"/>'
+        for g, a, v in sorted(wanted)
     )
     (folder / "ivy.xml").write_text(
         '<ivy-module version="2.0"><info organisation="fencepost" module="jars"/>'
@@ -62,13 +64,21 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
         # Two sets may pin two versions of one module; without this Ivy would keep only the newer.
         '<conflict manager="all"/></dependencies></ivy-module>'
     )
-    run = subprocess.run(
-        ["java", "-jar", str(ivy), "-cache", str(folder / "cache"), "-ivy", str(folder / "ivy.xml"), "-warn"]
-        + ["-confs", "default", "-types", "jar", "bundle"]
-        + ["-retrieve", str(folder / "[artifact]-[revision].[ext]")],
-        capture_output=True,
-        text=True,
-    )
+    command = [
+        *(
+            "java",
+            "-jar",
+            str(ivy),
+            "-cache",
+            str(folder / "cache"),
+            "-ivy",
+            str(folder / "ivy.xml"),
+            "-warn",
+        ),
+        *("-confs", "default", "-types", "jar", "bundle"),
+        *("-retrieve", str(folder / "[artifact]-[revision].[ext]")),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         sys.exit(
             "Could not download the jars: the package registry for Java did not answer as expected.\n"
@@ -85,13 +95,18 @@ def main(sets: list[str]) -> None:
     missing = [jar for jar in locked() if jar.set_name in sets and not jar.is_there()]
     if not missing:
         return
-    print(f"Fetching {len(missing)} jars for {', '.join(sets)} (Iceberg, Kafka and TLC are Java programs) ...", flush=True)
+    print(
+        f"Fetching {len(missing)} jars for {', '.join(sets)} (Iceberg, Kafka and TLC are Java programs) ...",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as scratch:
         retrieve(missing, Path(scratch))
         for jar in missing:
             fetched = Path(scratch) / jar.path.name
             if not fetched.is_file() or hashlib.sha256(fetched.read_bytes()).hexdigest() != jar.sha256:
-                sys.exit(f"{jar.path.name} did not arrive with the pinned checksum {jar.sha256}; not installed. Run again.")
+                sys.exit(
+                    f"{jar.path.name} did not arrive with the pinned checksum {jar.sha256}; not installed. Run again."
+                )
             jar.path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(fetched, jar.path.with_suffix(".part"))
             jar.path.with_suffix(".part").replace(jar.path)

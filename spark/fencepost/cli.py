@@ -1,6 +1,7 @@
 """The command ``fencepost``: ``audit``, ``report``, ``explain`` and ``sql``.
 
-Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration, 70 Fencepost failed.
+Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration, 70 the audit
+itself failed and says nothing about the cluster.
 """
 
 from __future__ import annotations
@@ -49,21 +50,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD_USAGE
     except Exception as error:
         traceback.print_exc()
-        print(f"fencepost: the audit itself failed ({type(error).__name__}); nothing is said about the cluster.", file=sys.stderr)
+        print(
+            f"fencepost: the audit itself failed ({type(error).__name__}); nothing is said about the cluster.",
+            file=sys.stderr,
+        )
         return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="fencepost", description="Audits Kafka's epochs and fencing from its own logs.")
+    parser = argparse.ArgumentParser(
+        prog="fencepost", description="Audits Kafka's epochs and fencing from its own logs."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[Settings, argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
+    def command(
+        name: str, run: Callable[[Settings, argparse.Namespace], int], words: str
+    ) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=words, description=words)
-        added.add_argument("--config", type=Path, help="fencepost.toml (default: $FENCEPOST_CONFIG, else ./fencepost.toml)")
+        added.add_argument(
+            "--config", type=Path, help="fencepost.toml (default: $FENCEPOST_CONFIG, else ./fencepost.toml)"
+        )
         added.set_defaults(run=run)
         return added
 
-    command("audit", _audit, "capture, rebuild, judge, publish the marts and gate; exit 1 when something critical is violated")
+    command(
+        "audit",
+        _audit,
+        "capture, rebuild, judge, publish the marts and gate; exit 1 when something critical is violated",
+    )
     command("report", _report, "print again what the last audit found")
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
@@ -80,7 +94,9 @@ def _audit(settings: Settings, _: argparse.Namespace) -> int:
     if result.passed:
         print("\nPassed: nothing critical is violated.")
         return OK
-    print(f"\nFAILED: {', '.join(sorted({str(found) for found in result.critical}))}. Data Docs: {result.data_docs}")
+    print(
+        f"\nFAILED: {', '.join(sorted({str(found) for found in result.critical}))}. Data Docs: {result.data_docs}"
+    )
     return VIOLATED
 
 
@@ -110,8 +126,10 @@ def _sql(settings: Settings, arguments: argparse.Namespace) -> int:
 def _reading(settings: Settings) -> Iterator[SparkSession]:
     """A session on a lake that an audit has filled."""
     with pipeline.session(settings) as spark:
-        if not spark.catalog.tableExists("verdicts.episodes"):
-            raise UsageError(f"{settings.lake.warehouse}: no audit has run yet. Run: fencepost audit --config {settings.path}")
+        if not spark.catalog.tableExists(report.VERDICTS):
+            raise UsageError(
+                f"{settings.lake.warehouse}: no audit has run yet. Run: fencepost audit --config {settings.path}"
+            )
         yield spark
 
 

@@ -54,10 +54,12 @@ def explain(spark: SparkSession, verdict_id: str) -> str:
     if verdict is None:
         raise UnknownVerdictError(
             f"No verdict {verdict_id} in {VERDICTS}. "
-            f"List them: fencepost sql \"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}\""
+            f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
         )
     finding = _with_commits(spark, [verdict])[0]
-    return "\n".join([*_headline(verdict), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)])
+    return "\n".join(
+        [*_headline(verdict), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
+    )
 
 
 def finding_sentence(finding: Finding) -> str:
@@ -75,7 +77,11 @@ def findings(spark: SparkSession, cluster: str, invariant: str, most: int) -> li
     """The first ``most`` violated episodes of one invariant, oldest first."""
     violated = (
         spark.table(VERDICTS)
-        .where((F.col("cluster") == cluster) & (F.col("invariant") == invariant) & (F.col("verdict") == "violated"))
+        .where(
+            (F.col("cluster") == cluster)
+            & (F.col("invariant") == invariant)
+            & (F.col("verdict") == "violated")
+        )
         .orderBy("from_time", "verdict_id")
         .limit(most)
     )
@@ -84,7 +90,11 @@ def findings(spark: SparkSession, cluster: str, invariant: str, most: int) -> li
 
 def _with_commits(spark: SparkSession, verdicts: list[Row]) -> list[Finding]:
     ids = {_object(row["evidence"]).get("commit_id") for row in verdicts} - {None}
-    commits = {row["commit_id"]: row for row in spark.table(COMMITS).where(F.col("commit_id").isin(*ids)).collect()} if ids else {}
+    commits = (
+        {row["commit_id"]: row for row in spark.table(COMMITS).where(F.col("commit_id").isin(*ids)).collect()}
+        if ids
+        else {}
+    )
     return [Finding(row, commits.get(_object(row["evidence"]).get("commit_id"))) for row in verdicts]
 
 
@@ -93,13 +103,22 @@ def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
     commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
     lines = ["", f"Cluster {cluster}", "=" * (8 + len(cluster)), *_commit_lines(commits)]
     rank = {name: number for number, name in enumerate(SEVERITIES)}
-    bad = sorted((row for row in coverage if row["status"] == "violated"), key=lambda row: rank[row["severity"]])
+    bad = sorted(
+        (row for row in coverage if row["status"] == "violated"), key=lambda row: rank[row["severity"]]
+    )
     for row in bad:
-        lines += ["", f"{row['severity'].upper()}  {row['invariant']}: violated in {row['violated']} of {row['checked']} checks"]
+        lines += [
+            "",
+            f"{row['severity'].upper()}  {row['invariant']}: violated in {row['violated']} of {row['checked']} checks",
+        ]
         found = definition(row["invariant"])
         if found is not None:
-            lines += textwrap.wrap(first_paragraph(found.prose), WIDTH, initial_indent="  ", subsequent_indent="  ")
-        for finding in findings(spark, cluster, row["invariant"], most if row["severity"] == "critical" else 1):
+            lines += textwrap.wrap(
+                first_paragraph(found.prose), WIDTH, initial_indent="  ", subsequent_indent="  "
+            )
+        for finding in findings(
+            spark, cluster, row["invariant"], most if row["severity"] == "critical" else 1
+        ):
             lines += _indented(finding_sentence(finding))
             lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
     for status, words in (
@@ -198,7 +217,10 @@ def _definition_lines(finding: Finding) -> list[str]:
 
 
 def _evidence(finding: Finding) -> list[str]:
-    lines = ["Evidence", *(f"  {name}: {value}" for name, value in _object(finding.verdict["evidence"]).items())]
+    lines = [
+        "Evidence",
+        *(f"  {name}: {value}" for name, value in _object(finding.verdict["evidence"]).items()),
+    ]
     if finding.commit is not None:
         lines.append(f"  request log: {finding.commit['file']} at byte {finding.commit['position']}")
     lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
@@ -207,7 +229,7 @@ def _evidence(finding: Finding) -> list[str]:
 
 def first_paragraph(prose: str) -> str:
     """The meaning of a definition: its prose up to the first empty line."""
-    return " ".join(prose.split("\n\n")[0].split())
+    return " ".join(prose.split("\n\n", maxsplit=1)[0].split())
 
 
 def _indented(text: str, indent: str = "    ") -> list[str]:

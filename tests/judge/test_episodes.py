@@ -115,4 +115,6 @@ def test_status(spark: SparkSession) -> None:
     rows = {row.invariant: row for row in coverage(results(spark, STATUSES), catalogue).collect()}
     expected = {**{name: name for name in STATUSES}, "without any row": "not_exercised"}
     assert {name: row.status for name, row in rows.items()} == expected
-    assert {name: row.checked for name, row in rows.items()} == {name: len(STATUSES.get(name, [])) for name in names}
+    assert {name: row.checked for name, row in rows.items()} == {
+        name: len(STATUSES.get(name, [])) for name in names
+    }

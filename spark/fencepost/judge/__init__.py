@@ -1,4 +1,4 @@
-"""The judge: runs the compiled definitions of the specifications over silver, once, and writes the verdicts."""
+"""The judge: runs the compiled definitions over silver, once, and writes the verdicts."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def episodes(rows: DataFrame) -> DataFrame:
 def coverage(rows: DataFrame, catalogue: DataFrame) -> DataFrame:
     """Counts per definition and cluster, with the columns of ``verdicts.coverage`` but ``run_id``.
 
-    ``catalogue`` (module, invariant, kind, severity, cluster) has a row for each definition and cluster that must
-    be reported. A definition that nothing exercised is ``not_exercised``: it never counts as holding.
+    ``catalogue`` (module, invariant, kind, severity, cluster) has a row for each definition and cluster that
+    must be reported. A definition that nothing exercised is ``not_exercised``: it never counts as holding.
     """
     key = ["module", "invariant", "cluster"]
     exercised = F.coalesce(F.col("exercised"), F.lit(False))
