@@ -1,0 +1,107 @@
+"""What lies in Kafka's log directories: the segments of the internal topics, of living and of deleted incarnations."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fencepost.capture.plan import SEGMENT, Fault, Source, expand
+from fencepost.settings import Broker
+
+TOPICS = ("__consumer_offsets", "__cluster_metadata")
+
+# LocalLog: deleted, future and stray folders carry a suffix, '-future' ones are copies on their way to another disk
+_FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
+_SEGMENT = re.compile(r"\d{20}\.log(?P<deleted>\.deleted)?")
+# Uuid.METADATA_TOPIC_ID
+_FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
+
+
+def find_segments(cluster: str, broker: Broker) -> tuple[list[Source], list[Fault]]:
+    """Every segment file of TOPICS in the broker's ``log_dirs``, and what is missing or cannot be listed."""
+    sources: list[Source] = []
+    faults: list[Fault] = []
+    for pattern in broker.log_dirs:
+        paths = expand(pattern)
+        if not paths:
+            detail = "no such directory: correct log_dirs in the configuration, or mount it"
+            faults.append(_fault(cluster, broker, pattern, "missing", detail))
+        for path in paths:
+            try:
+                sources += _log_dir(cluster, broker, path, faults)
+            except OSError as error:
+                faults.append(_unlistable(cluster, broker, path, error))
+    return sources, faults
+
+
+def with_known_topic_ids(sources: list[Source]) -> list[Source]:
+    """Sources whose ``partition.metadata`` could not be read get the one id that other replicas have.
+
+    Without it the same record read from two replicas would count as two.
+    """
+    ids: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for source in sources:
+        if source.topic_id:
+            ids[source.cluster, source.topic].add(source.topic_id)
+    return [
+        replace(source, topic_id=min(known))
+        if source.topic_id is None and len(known := ids[source.cluster, source.topic]) == 1
+        else source
+        for source in sources
+    ]
+
+
+def base_offset(file: str) -> int:
+    """The offset a segment begins with, which is its name."""
+    return int(os.path.basename(file)[:20])
+
+
+def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> Iterator[Source]:
+    entries = sorted(os.listdir(path))
+    folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
+    if not folders and "meta.properties" not in entries:
+        detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
+        faults.append(_fault(cluster, broker, path, "missing", detail))
+    for name, match in folders:
+        if match["topic"] not in TOPICS or match["state"] == "future":
+            continue
+        folder = os.path.join(path, name)
+        try:
+            files = sorted(os.listdir(folder))
+            topic_id = _topic_id(folder, match["topic"])
+        except OSError as error:
+            faults.append(_unlistable(cluster, broker, folder, error))
+            continue
+        segments = [(file, kind) for file in files if (kind := _SEGMENT.fullmatch(file))]
+        for file, kind in segments:
+            yield Source(
+                cluster,
+                broker.id,
+                SEGMENT,
+                os.path.join(folder, file),
+                topic=match["topic"],
+                topic_id=topic_id,
+                partition=int(match["partition"]),
+                closed=bool(match["state"] or kind["deleted"] or file != segments[-1][0]),
+            )
+
+
+def _topic_id(folder: str, topic: str) -> str | None:
+    try:
+        with open(os.path.join(folder, "partition.metadata"), encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^topic_id:\s*([\w-]{22})\s*$", file.read(), re.MULTILINE)
+    except FileNotFoundError:
+        found = None
+    return found[1] if found else _FIXED_IDS.get(topic)
+
+
+def _fault(cluster: str, broker: Broker, path: str, reason: str, detail: str) -> Fault:
+    return Fault(cluster, broker.id, SEGMENT, path, 0, 0, reason, detail)
+
+
+def _unlistable(cluster: str, broker: Broker, path: str, error: OSError) -> Fault:
+    detail = f"cannot be listed ({error.strerror}): check that it is a directory and its permissions"
+    return _fault(cluster, broker, path, "unreadable", detail)
