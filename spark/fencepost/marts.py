@@ -20,12 +20,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from fencepost.judge.compiled import definitions
 from fencepost.places import project_folder, work_folder
+from fencepost.report import first_paragraph
 from fencepost.settings import Settings, SettingsError, load
 
 logger = logging.getLogger(__name__)
 
-# The generated tests repeat the gate's question for analysts: a violation must be published, not hold the marts back.
+# The generated tests repeat the gate's question for analysts: a violation must not hold the marts back.
 _NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "--exclude-resource-type", "unit_test")
 _FAILED = ("error", "fail", "runtime error")
 
@@ -53,7 +55,7 @@ def build(spark: SparkSession, settings: Settings, *, select: str | None = None)
 def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -> MartsResult:
     """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
 
-    dbt's own files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. Raises MartsError.
+    dbt's files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. Raises MartsError.
     """
     from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
 
@@ -80,13 +82,8 @@ def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -
 
 
 def marked_definitions() -> dict[str, str]:
-    """``{"<module>.<id>": first paragraph of its prose}`` of every compiled definition."""
-    texts: dict[str, str] = {}
-    for path in sorted((Path(__file__).parent / "judge" / "compiled").glob("*/manifest.json")):
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        for each in manifest["definitions"]:
-            texts[f"{path.parent.name}.{each['id']}"] = " ".join(each["prose"].split("\n\n")[0].split())
-    return texts
+    """``{"<module>.<id>": what it means}`` of every compiled definition."""
+    return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
 
 
 def _result(outcome: Any, output: Path) -> MartsResult:
@@ -137,7 +134,7 @@ def _same_directory() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m fencepost.marts [--config fencepost.toml] <dbt command...>``: dbt on the configured lake."""
+    """``python -m fencepost.marts [--config FILE] <dbt command...>``: dbt on the configured lake."""
     from fencepost.session import spark_session
 
     parser = argparse.ArgumentParser(prog="python -m fencepost.marts", description=main.__doc__)

@@ -1,0 +1,108 @@
+"""### Epoch audit
+
+Every hour: reads what the brokers have logged since the last run, rebuilds what every group believed, checks
+it against the specifications, publishes the marts, and closes the gate when a critical invariant is violated.
+
+| task | reads | writes | can be repeated |
+|---|---|---|---|
+| capture | log directories, request logs | `bronze` | yes: takes only what is new |
+| rebuild | `bronze` | `silver` | yes |
+| judge | `silver` | `verdicts` | yes |
+| marts | `silver`, `verdicts`, `bronze` | `marts` | yes |
+| gate | `marts` | Data Docs, alert | yes |
+
+#### Triage notes
+
+* **gate failed, and its error begins with "Critical and violated"**: the audit worked and the cluster is at
+  fault. The alert in the task's log says who did what, when, and what to do. `fencepost explain <verdict id>`
+  tells the rest, `docs/invariants/` the background. Repeating the task does not help and it is never retried.
+  The marts are published: analysts see the violation too.
+* **gate failed otherwise**: suites and marts do not fit each other, as after half an upgrade. `make compile`,
+  then clear judge.
+* **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the
+  task: it is in `marts.fct_quarantine`.
+* **rebuild, judge or marts failed**: nothing was half written. Read the end of the log, clear the task.
+* **no run for hours**: the asset `fencepost_gate` shows when a run last ended well.
+
+Settings: the parameter `config`, else the environment variable `FENCEPOST_CONFIG`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import Asset, Param, dag, get_current_context, task
+
+BRONZE = Asset("fencepost_bronze")
+SILVER = Asset("fencepost_silver")
+VERDICTS = Asset("fencepost_verdicts")
+MARTS = Asset("fencepost_marts")
+GATE = Asset("fencepost_gate")
+
+
+def _run(step: str) -> dict[str, Any]:
+    """Run a step of the pipeline; what a repetition cannot mend is not retried."""
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from fencepost.gate import GateFailed
+    from fencepost.pipeline import run_step
+    from fencepost.settings import SettingsError
+
+    context = get_current_context()
+    try:
+        return run_step(step, context["params"]["config"], context["run_id"])
+    except (GateFailed, SettingsError) as error:
+        raise AirflowFailException(str(error)) from error
+
+
+def _alert(context: Any) -> None:
+    """A step that broke raises an alert of its own; a closed gate has raised it already."""
+    from fencepost.pipeline import report_failure
+
+    error = context.get("exception")
+    cause = getattr(error, "__cause__", None) or error
+    report_failure(context["ti"].task_id, cause, context["params"]["config"], context["run_id"])
+
+
+@dag(
+    schedule="@hourly",
+    start_date=datetime(2026, 1, 1),
+    catchup=False,
+    max_active_runs=1,
+    dagrun_timeout=timedelta(hours=3),
+    doc_md=__doc__,
+    tags=["kafka", "audit"],
+    params={"config": Param("", type="string", title="Configuration", description="Path of fencepost.toml.")},
+    default_args={
+        "owner": "kafka-platform",
+        "retries": 2,
+        "retry_delay": timedelta(minutes=2),
+        "on_failure_callback": _alert,
+    },
+)
+def epoch_audit() -> None:
+    @task(outlets=[BRONZE])
+    def capture() -> dict[str, Any]:
+        return _run("capture")
+
+    @task(outlets=[SILVER])
+    def rebuild() -> dict[str, Any]:
+        return _run("rebuild")
+
+    @task(outlets=[VERDICTS])
+    def judge() -> dict[str, Any]:
+        return _run("judge")
+
+    @task(outlets=[MARTS])
+    def marts() -> dict[str, Any]:
+        return _run("marts")
+
+    @task(outlets=[GATE])
+    def gate() -> dict[str, Any]:
+        return _run("gate")
+
+    capture() >> rebuild() >> judge() >> marts() >> gate()
+
+
+epoch_audit()

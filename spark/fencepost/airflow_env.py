@@ -1,0 +1,60 @@
+"""Airflow on the embedded default: SQLite, local executor, this project's DAGs and no others.
+
+``python -m fencepost.airflow_env standalone`` and the like run any Airflow command in that environment; the
+one place that says what it is. In production, set the same variables where Airflow is deployed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fencepost.places import project_folder
+
+
+def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """``base`` (default: this process's environment) with what Airflow needs; ``home`` is its AIRFLOW_HOME.
+
+    Whatever the caller has set already is kept, except AIRFLOW_HOME and PATH.
+    """
+    base = dict(os.environ if base is None else base)
+    ours = {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(project_folder("dags")),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        # a Spark session takes what the machine has: one task at a time
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    }
+    path = os.pathsep.join([str(Path(sys.executable).parent), base.get("PATH", os.defpath)])
+    # `airflow standalone` starts its parts by name, from PATH
+    return {**ours, **base, "AIRFLOW_HOME": str(home.absolute()), "PATH": path}
+
+
+def run_airflow(arguments: Sequence[str], home: Path, base: Mapping[str, str] | None = None) -> int:
+    """Run one Airflow command, with its database brought up to date first; gives back its exit code."""
+    home.mkdir(parents=True, exist_ok=True)
+    environment = airflow_environment(home, base)
+    if arguments[:1] != ["standalone"]:  # which does it itself
+        migrated = subprocess.run(
+            ["airflow", "db", "migrate"], env=environment, capture_output=True, text=True, check=False
+        )
+        if migrated.returncode:
+            sys.stderr.write(migrated.stdout + migrated.stderr)
+            return migrated.returncode
+    return subprocess.run(["airflow", *arguments], env=environment, check=False).returncode
+
+
+def main() -> int:
+    """``python -m fencepost.airflow_env <command...>`` in AIRFLOW_HOME, else in .fencepost/airflow."""
+    home = Path(os.environ.get("AIRFLOW_HOME") or ".fencepost/airflow")
+    return run_airflow(sys.argv[1:], home)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The gate: judges the coverage mart, reports, and fails the run when a critical invariant is violated."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from fencepost.gate.checkpoint import Checked, check
+from fencepost.gate.notify import Sink, alert_file, alert_text, file_sink, log_sink, send, subject
+from fencepost.gate.outcomes import GateError, GateFailed, GateResult, Outcome, decide, outcomes
+from fencepost.places import project_folder, work_folder
+from fencepost.report import COVERAGE
+from fencepost.settings import Settings
+
+__all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "run_gate"]
+
+logger = logging.getLogger(__name__)
+
+
+def run_gate(spark: SparkSession, settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
+    """Judge ``marts.fct_invariant_coverage`` and give back what was found.
+
+    Raises GateFailed, after the alert went to a file, the log and ``sinks``, when a critical invariant is
+    violated; GateError when expectations and coverage contradict each other or cannot be read.
+    """
+    coverage = spark.table(COVERAGE).cache()
+    try:
+        found = outcomes([row.asDict() for row in coverage.collect()], settings.severities)
+        checked = check(coverage, project_folder("expectations"), work_folder(settings, "gate"))
+    finally:
+        coverage.unpersist()
+    _agree(found, checked)
+    result = decide(found, checked.data_docs)
+    logger.info("gate: %s", result.summary())
+    if not result.passed:
+        path = alert_file(settings)
+        result = dataclasses.replace(result, alert=path)
+        send(subject(result), alert_text(spark, result), [file_sink(path), log_sink, *sinks])
+        raise GateFailed(result)
+    return result
+
+
+def _agree(found: Sequence[Outcome], checked: Checked) -> None:
+    """An open gate must be no accident: suites and coverage know the same definitions and say the same."""
+    covered = {each.invariant for each in found}
+    if missing := covered ^ checked.expected:
+        raise GateError(
+            f"Suites and coverage do not speak of the same definitions: {', '.join(sorted(missing))}. "
+            "Run `make compile`, then judge and marts again."
+        )
+    violated = {each.invariant for each in found if each.violated}
+    if differ := violated ^ checked.failed:
+        raise GateError(f"Great Expectations and coverage disagree on {', '.join(sorted(differ))}.")

@@ -1,0 +1,136 @@
+"""The Great Expectations side: compiled suites over the coverage mart, and Data Docs.
+
+The severity decision is not made here (``checkpoint.success`` knows no severities): see ``outcomes``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from fencepost.gate.outcomes import GateError
+
+logger = logging.getLogger(__name__)
+
+KEPT_RUNS = 10
+"""Validation results (and pages of Data Docs) kept per suite."""
+
+COVERAGE_SUITE = "coverage"
+"""Not compiled: says of every definition whether the run can vouch for it at all."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """``failed``: invariants whose expectation failed; ``expected``: all that have one; ``data_docs``: a page."""
+
+    failed: frozenset[str]
+    expected: frozenset[str]
+    data_docs: Path
+
+
+def check(coverage: DataFrame, project: Path, work: Path) -> Checked:
+    """Run every suite of ``project`` (the folder ``expectations``) over ``coverage``, one row per invariant
+    and cluster; the context, its results and Data Docs live in ``work``. Raises GateError.
+    """
+    context = _context(project, work)
+    suites = [context.suites.get(path.stem) for path in _suite_files(project)]
+    results = _run(context, coverage, [*suites, _coverage_suite(context)])
+    failed, expected = set(), set()
+    for result in results:
+        if result.suite_name == COVERAGE_SUITE:
+            continue
+        for each in result.results:
+            invariant = _invariant(result.suite_name, each)
+            expected.add(invariant)
+            if not each.success:
+                failed.add(invariant)
+    return Checked(frozenset(failed), frozenset(expected), _data_docs(context, work))
+
+
+def _suite_files(project: Path) -> list[Path]:
+    files = sorted((project / "expectations").glob("*.json"))
+    if not files:
+        raise GateError(f"{project / 'expectations'} holds no suite. Generate them with `make compile`.")
+    return files
+
+
+def _context(project: Path, work: Path) -> Any:
+    """A file context on a fresh copy: GX writes data sources and ids into its own folder."""
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    import great_expectations as gx  # seconds, and only the gate needs it
+
+    for path in work.iterdir():
+        if path.name != "uncommitted":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.copytree(project, work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("uncommitted"))
+    return gx.get_context(mode="file", context_root_dir=str(work))
+
+
+def _coverage_suite(context: Any) -> Any:
+    """Green in Data Docs must mean checked: what was not exercised, or is unknown, fails here."""
+    import great_expectations as gx
+    from great_expectations import expectations as gxe
+
+    suite = gx.ExpectationSuite(name=COVERAGE_SUITE)
+    for status, meaning in (
+        ("not_exercised", "Nothing in the logs put the definition to the test."),
+        ("unknown", "Evidence is missing: the definition holds where it could be told."),
+    ):
+        suite.add_expectation(
+            gxe.ExpectColumnValuesToNotBeInSet(
+                column="status", value_set=[status], severity="info", meta={"meaning": meaning}
+            )
+        )
+    return context.suites.add_or_update(suite)
+
+
+def _run(context: Any, coverage: DataFrame, suites: list[Any]) -> list[Any]:
+    import great_expectations as gx
+
+    source = context.data_sources.add_or_update_spark("marts")
+    batch = source.add_dataframe_asset("fct_invariant_coverage").add_batch_definition_whole_dataframe("all")
+    validations = [
+        context.validation_definitions.add_or_update(
+            gx.ValidationDefinition(name=suite.name, data=batch, suite=suite)
+        )
+        for suite in suites
+    ]
+    checkpoint = context.checkpoints.add_or_update(
+        gx.Checkpoint(
+            name="epoch_audit",
+            validation_definitions=validations,
+            result_format={
+                "result_format": "COMPLETE",
+                "unexpected_index_column_names": ["cluster", "invariant"],
+            },
+        )
+    )
+    outcome = checkpoint.run(batch_parameters={"dataframe": coverage})
+    for result in outcome.run_results.values():
+        for each in result.results:
+            if each.exception_info and each.exception_info.get("raised_exception"):
+                raise GateError(f"Suite {result.suite_name}: {each.exception_info['exception_message']}")
+    return list(outcome.run_results.values())
+
+
+def _invariant(suite: str, result: Any) -> str:
+    meta = result.expectation_config.meta or {}
+    if "invariant" not in meta:
+        raise GateError(f"Suite {suite}: an expectation names no invariant in its meta. Run `make compile`.")
+    return str(meta["invariant"])
+
+
+def _data_docs(context: Any, work: Path) -> Path:
+    for suite in (work / "uncommitted" / "validations").glob("*/"):
+        runs = sorted(suite.glob("*/*/"), key=lambda path: path.name)
+        for old in runs[:-KEPT_RUNS]:
+            shutil.rmtree(old)
+    shutil.rmtree(work / "uncommitted" / "data_docs", ignore_errors=True)
+    context.build_data_docs()
+    return work / "uncommitted" / "data_docs" / "local_site" / "index.html"

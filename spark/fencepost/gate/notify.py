@@ -1,0 +1,161 @@
+"""The alert one would like to get at three in the morning, and where it goes.
+
+A sink is any callable that takes a subject and a text: the default ones write a file and the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from fencepost.gate.outcomes import GateResult, Outcome
+from fencepost.judge.compiled import definition
+from fencepost.places import work_folder
+from fencepost.report import VERDICTS, finding_sentence, findings
+from fencepost.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+Sink = Callable[[str, str], None]
+
+MOST_PER_INVARIANT = 3
+MOST_INVARIANTS = 10
+WIDTH = 100
+
+
+def alert_text(spark: SparkSession, result: GateResult) -> str:
+    """What is wrong, where, since when, how to see more: grouped by invariant and cluster, capped."""
+    blocks = [_block(spark, each) for each in result.critical[:MOST_INVARIANTS]]
+    if len(result.critical) > MOST_INVARIANTS:
+        rest = ", ".join(map(str, result.critical[MOST_INVARIANTS:]))
+        blocks.append(f"And {len(result.critical) - MOST_INVARIANTS} more: {rest}")
+    blocks.append("\n".join(_beside(result)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def subject(result: GateResult) -> str:
+    """One line: how many critical invariants, in which clusters."""
+    clusters = ", ".join(sorted({printable(each.cluster) for each in result.critical}))
+    names = ", ".join(dict.fromkeys(each.invariant for each in result.critical))
+    return f"Fencepost: critical in {clusters}: {names}"
+
+
+def send(title: str, text: str, sinks: Iterable[Sink]) -> None:
+    """Hand the alert to every sink; one that fails does not keep it from the others."""
+    for sink in sinks:
+        try:
+            sink(title, text)
+        except Exception:
+            logger.exception("the alert could not be handed to %r", sink)
+
+
+def file_sink(path: Path) -> Sink:
+    """A sink that writes ``path``, whole."""
+
+    def write(title: str, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        partial.write_text(f"{title}\n\n{text}", encoding="utf-8")
+        partial.replace(path)
+
+    return write
+
+
+def log_sink(title: str, text: str) -> None:
+    """A sink that writes the log, as one error."""
+    logger.error("%s\n%s", title, text)
+
+
+def alert_file(settings: Settings) -> Path:
+    """Where an alert raised now is kept."""
+    return work_folder(settings, "alerts") / f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.txt"
+
+
+def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: Sequence[Sink] = ()) -> Path:
+    """Alert that a step broke: a check that did not run is not a check that passed. Gives back the file."""
+    path = alert_file(settings)
+    title = f"Fencepost: the audit did not run to its end, {task} failed"
+    text = (
+        f"Run {run_id} stopped at the step {task}. Nothing is said about the clusters since the last run.\n\n"
+        f"{textwrap.indent(error.strip(), '    ')}\n\n"
+        "Repeated, the run takes up where it stopped: clear the failed task, or run `fencepost audit`.\n"
+        "What could not be read is listed by\n"
+        '    fencepost sql "SELECT * FROM marts.fct_quarantine"\n'
+    )
+    send(title, text, [file_sink(path), log_sink, *sinks])
+    return path
+
+
+def printable(text: str | None) -> str:
+    """A name from outside as one line: nothing in it moves the cursor or starts a line of its own."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text or ""
+    )
+
+
+def _block(spark: SparkSession, outcome: Outcome) -> str:
+    count = f"violated in {outcome.violated} of {outcome.checked} checks"
+    lines = [
+        f"{outcome.severity.upper()}  {outcome.invariant}  ({count}, cluster {printable(outcome.cluster)})"
+    ]
+    lines += _wrapped(outcome.description, "  ")
+    first = findings(spark, outcome.cluster, outcome.invariant, MOST_PER_INVARIANT)
+    for finding in first:
+        lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
+        if finding.verdict["failed_conjunct"]:
+            lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
+        if finding.commit is not None:
+            commit = finding.commit
+            lines += _wrapped(f"Evidence: {commit['file']} at byte {commit['position']}", "    ")
+        else:
+            lines += _wrapped(f"Evidence: {finding.verdict['evidence']}", "    ")
+        lines.append(f"    fencepost explain {finding.verdict['verdict_id']}")
+    lines += ["", *_what_to_do(outcome)]
+    if len(first) == MOST_PER_INVARIANT:
+        lines += [
+            "  All of them:",
+            f'    fencepost sql "SELECT verdict_id, cluster, scope, witness, from_time FROM {VERDICTS}'
+            f" WHERE invariant = '{outcome.invariant}' AND verdict = 'violated' ORDER BY from_time\"",
+        ]
+    lines.append(f"  Background: docs/invariants/{outcome.invariant}.md")
+    return "\n".join(lines)
+
+
+def _what_to_do(outcome: Outcome) -> list[str]:
+    found = definition(outcome.invariant)
+    paragraphs = found.prose.split("\n\n") if found else []
+    return [line for text in paragraphs if text.startswith("On call:") for line in _wrapped(text, "  ")]
+
+
+def _beside(result: GateResult) -> list[str]:
+    """What is not critical, in a few lines: it must not look as if it were well."""
+    lines = []
+    for label, group in (
+        ("Warnings", result.warnings),
+        ("Unknown, for evidence is missing", result.unknown),
+        ("Not exercised by these logs", result.not_exercised),
+    ):
+        if group:
+            lines += _wrapped(f"{label}: {', '.join(str(each) for each in group)}", "", "  ")
+    return [*lines, f"Data Docs: {result.data_docs}"]
+
+
+def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
+    rest = first if rest is None else rest
+    return [
+        line
+        for number, part in enumerate(text.splitlines())
+        for line in textwrap.wrap(
+            printable(part),
+            WIDTH,
+            initial_indent=rest if number else first,
+            subsequent_indent=rest,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    ]

@@ -1,0 +1,99 @@
+"""What the coverage of a run means for the gate: four outcomes, and a severity that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one marked definition in one cluster; counts are states, steps or commits.
+
+    ``status`` is violated, unknown, holds or not_exercised; ``severity`` is the one that counts here, after
+    the configuration's overrides.
+    """
+
+    cluster: str
+    module: str
+    invariant: str
+    kind: str
+    severity: str
+    status: str
+    checked: int
+    exercised: int
+    violated: int
+    unknown: int
+    description: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} in cluster {self.cluster}"
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What the gate found. ``passed`` is false exactly when something ``critical`` is violated.
+
+    ``warnings`` are violated with a lower severity. ``unknown`` (violated nowhere, but evidence is missing
+    somewhere) and ``not_exercised`` hold anything the gate cannot vouch for, of every severity. ``data_docs``
+    is the page to open; ``alert`` the file with the alert, when one was written.
+    """
+
+    critical: tuple[Outcome, ...]
+    warnings: tuple[Outcome, ...]
+    unknown: tuple[Outcome, ...]
+    not_exercised: tuple[Outcome, ...]
+    holding: int
+    data_docs: Path
+    alert: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        return not self.critical
+
+    def summary(self) -> str:
+        """One line with the counts."""
+        return (
+            f"{len(self.critical)} critical, {len(self.warnings)} warnings, {len(self.unknown)} unknown, "
+            f"{len(self.not_exercised)} not exercised, {self.holding} hold"
+        )
+
+
+class GateError(Exception):
+    """The gate could not do its work; nothing is said about the cluster."""
+
+
+class GateFailed(Exception):  # noqa: N818 (a verdict about the cluster, not an error of the gate)
+    """A critical invariant is violated. ``result`` has the details, the message is for the person on call."""
+
+    def __init__(self, result: GateResult) -> None:
+        names = "; ".join(f"{each} ({each.violated} of {each.checked})" for each in result.critical)
+        where = f" Alert: {result.alert}." if result.alert else ""
+        super().__init__(f"Critical and violated: {names}.{where} Data Docs: {result.data_docs}")
+        self.result = result
+
+
+def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Outcome]:
+    """Rows of ``marts.fct_invariant_coverage`` -> outcomes, severities overridden per invariant."""
+    found = []
+    for row in rows:
+        values = {name: row[name] for name in Outcome.__dataclass_fields__}
+        values["severity"] = severities.get(values["invariant"], values["severity"])
+        found.append(Outcome(**values))
+    return sorted(found, key=lambda each: (each.cluster, each.module, each.invariant))
+
+
+def decide(found: Iterable[Outcome], data_docs: Path) -> GateResult:
+    """Sort the outcomes by what they mean for the run."""
+    found = list(found)
+    violated = [each for each in found if each.status == "violated"]
+    return GateResult(
+        critical=tuple(each for each in violated if each.severity == "critical"),
+        warnings=tuple(each for each in violated if each.severity != "critical"),
+        unknown=tuple(each for each in found if each.status == "unknown"),
+        not_exercised=tuple(each for each in found if each.status == "not_exercised"),
+        holding=sum(each.status == "holds" for each in found),
+        data_docs=data_docs,
+    )
