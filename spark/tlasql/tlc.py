@@ -1,0 +1,134 @@
+"""One run of TLC, the model checker, and what it said."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+# TLC's exit codes: its own constants (tlc2.output.EC.ExitStatus).
+SUCCESS = 0
+INVARIANT_VIOLATED = 12
+PROPERTY_VIOLATED = 13
+
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_INVARIANT = re.compile(r"^Error: Invariant (\w+) is violated", re.MULTILINE)
+_ACTION = re.compile(r"^Error: Action property (.+?) is violated", re.MULTILINE)
+_PLACE = re.compile(r"line (\d+), col \d+ to line \d+, col \d+ of module (\w+)")
+_COUNTS = re.compile(r"^(\d+) states generated, (\d+) distinct states found", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TlcResult:
+    """What one run said.
+
+    ``violated`` is the name of the invariant or property that does not hold (a property by the name it is defined
+    under), null when none was found. ``states`` and ``distinct`` are TLC's counts when it stopped, null when it
+    never counted. ``output`` is everything TLC printed.
+    """
+
+    exit_code: int
+    violated: str | None
+    states: int | None
+    distinct: int | None
+    seconds: float
+    output: str
+
+
+class TlcError(RuntimeError):
+    """TLC could not be run or could not finish: the message says which file and what to do."""
+
+
+def run_tlc(
+    module_path: Path,
+    cfg_path: Path,
+    *,
+    jar: Path,
+    timeout: float,
+    extra_path: Sequence[Path] = (),
+    heap: str = "1g",
+) -> TlcResult:
+    """Checks the model ``cfg_path`` of ``module_path`` with one worker, breadth first.
+
+    ``extra_path`` holds folders searched for extended modules beside the module's own. Every run has a temporary
+    folder of its own (SANY unpacks the standard modules there), so runs may overlap.
+
+    Raises TlcError when the jar, Java or a file is missing, when the time is up, and when TLC stops for any reason
+    but a finished search or a violation (a parse error, a broken configuration, an evaluation error).
+    """
+    for needed in (jar, module_path, cfg_path):
+        if not needed.is_file():
+            raise TlcError(f"{needed}: no such file; `make setup` fetches the jars, or set FENCEPOST_JARS")
+    java = shutil.which("java")
+    if java is None:
+        raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later")
+    with tempfile.TemporaryDirectory(prefix="tlc-") as scratch:
+        # TLC looks for an absolute -config below the folder of an absolute module: name the module from its folder.
+        folder = module_path.resolve().parent
+        command = _command(java, jar, module_path, cfg_path, extra_path, heap, Path(scratch))
+        started = time.monotonic()
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=timeout, cwd=folder, check=False
+            )
+        except subprocess.TimeoutExpired as late:
+            raise TlcError(f"{cfg_path}: TLC was not done after {timeout:.0f} s; lower its bounds") from late
+        seconds = time.monotonic() - started
+    return _result(done.returncode, done.stdout + done.stderr, seconds, module_path, cfg_path, extra_path)
+
+
+def _command(
+    java: str, jar: Path, module: Path, cfg: Path, extra_path: Sequence[Path], heap: str, scratch: Path
+) -> list[str]:
+    library = os.pathsep.join(str(folder.resolve()) for folder in extra_path)
+    return [
+        java,
+        *_JVM,
+        f"-Xmx{heap}",
+        f"-Djava.io.tmpdir={scratch}",
+        f"-DTLA-Library={library}",
+        *("-cp", str(jar.resolve()), "tlc2.TLC"),
+        *("-workers", "1", "-nowarning"),
+        *("-metadir", str(scratch / "states")),
+        *("-config", str(cfg.resolve())),
+        module.name,
+    ]
+
+
+def _result(
+    code: int, output: str, seconds: float, module: Path, cfg: Path, extra_path: Sequence[Path]
+) -> TlcResult:
+    if code not in (SUCCESS, INVARIANT_VIOLATED, PROPERTY_VIOLATED):
+        raise TlcError(f"{cfg}: TLC ended with exit code {code} on {module.name}\n{output}")
+    counts = _COUNTS.findall(output)
+    states, distinct = (int(counts[-1][0]), int(counts[-1][1])) if counts else (None, None)
+    violated = _violated(output, (module.parent, *extra_path))
+    if (violated is None) != (code == SUCCESS):
+        raise TlcError(f"{cfg}: TLC ended with exit code {code} but names {violated}\n{output}")
+    return TlcResult(code, violated, states, distinct, seconds, output)
+
+
+def _violated(output: str, folders: Sequence[Path]) -> str | None:
+    if found := _INVARIANT.search(output):
+        return found[1]
+    if not (found := _ACTION.search(output)):
+        return None
+    # TLC names an action property by the place of its formula.
+    place = _PLACE.fullmatch(found[1])
+    return _defined_at(place[2], int(place[1]), folders) if place else found[1]
+
+
+def _defined_at(module: str, line: int, folders: Sequence[Path]) -> str | None:
+    for folder in folders:
+        path = folder / f"{module}.tla"
+        if path.is_file():
+            before = path.read_text(encoding="utf-8").splitlines()[:line]
+            names = [found[1] for text in before if (found := re.match(r"(\w+)\s*==", text))]
+            return names[-1] if names else None
+    return None

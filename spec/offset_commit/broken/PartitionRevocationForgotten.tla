@@ -1,0 +1,7 @@
+-------------------- MODULE PartitionRevocationForgotten --------------------
+\* Nothing remembers at which epoch a partition was revoked.
+EXTENDS MCOffsetCommit
+
+BrokenPartitionRevocationEpochsAfter(m) == partitionRevocationEpoch[m]
+
+=============================================================================
