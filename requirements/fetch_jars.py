@@ -95,10 +95,7 @@ def main(sets: list[str]) -> None:
     missing = [jar for jar in locked() if jar.set_name in sets and not jar.is_there()]
     if not missing:
         return
-    print(
-        f"Fetching {len(missing)} jars for {', '.join(sets)} (Iceberg, Kafka and TLC are Java programs) ...",
-        flush=True,
-    )
+    print(f"Fetching {len(missing)} jars (Iceberg, Kafka and TLC are Java programs) ...", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         retrieve(missing, Path(scratch))
         for jar in missing:

@@ -1,7 +1,7 @@
 """The command ``fencepost``: ``audit``, ``report``, ``explain`` and ``sql``.
 
-Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration, 70 the audit
-itself failed and says nothing about the cluster.
+Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration,
+70 the audit itself failed and says nothing about the cluster.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         traceback.print_exc()
         print(
-            f"fencepost: the audit itself failed ({type(error).__name__}); nothing is said about the cluster.",
+            f"fencepost: the audit itself failed ({type(error).__name__}): no word about the cluster.",
             file=sys.stderr,
         )
         return FAILED
@@ -94,9 +94,8 @@ def _audit(settings: Settings, _: argparse.Namespace) -> int:
     if result.passed:
         print("\nPassed: nothing critical is violated.")
         return OK
-    print(
-        f"\nFAILED: {', '.join(sorted({str(found) for found in result.critical}))}. Data Docs: {result.data_docs}"
-    )
+    names = ", ".join(sorted({str(found) for found in result.critical}))
+    print(f"\nFAILED: {names}. Data Docs: {result.data_docs}")
     return VIOLATED
 
 
@@ -128,7 +127,7 @@ def _reading(settings: Settings) -> Iterator[SparkSession]:
     with pipeline.session(settings) as spark:
         if not spark.catalog.tableExists(report.VERDICTS):
             raise UsageError(
-                f"{settings.lake.warehouse}: no audit has run yet. Run: fencepost audit --config {settings.path}"
+                f"{settings.lake.warehouse}: no audit yet. Run: fencepost audit --config {settings.path}"
             )
         yield spark
 

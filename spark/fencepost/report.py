@@ -41,7 +41,7 @@ class Finding:
 
 
 def screenful(spark: SparkSession, clusters: Iterable[str], most: int = 3) -> str:
-    """The report of the last audit of ``clusters``: statuses, at most ``most`` findings an invariant, policies."""
+    """The report of the last audit of ``clusters``, with at most ``most`` findings an invariant."""
     return "\n".join(line for cluster in clusters for line in _cluster_lines(spark, cluster, most))
 
 
@@ -109,7 +109,7 @@ def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
     for row in bad:
         lines += [
             "",
-            f"{row['severity'].upper()}  {row['invariant']}: violated in {row['violated']} of {row['checked']} checks",
+            f"{row['severity'].upper()}  {row['invariant']}: {row['violated']} of {row['checked']} violated",
         ]
         found = definition(row["invariant"])
         if found is not None:
@@ -167,23 +167,24 @@ def _commit_sentence(commit: Row) -> str:
     other = f" while member {commit['owner_member_id']} owned it" if commit["owner_member_id"] else ""
     policies = ", ".join(f"{name.replace('_', ' ')} {commit[f'decision_{name}']}" for name in POLICIES)
     return (
-        f"{_when(commit['requested_at'])}  member {commit['member_id'] or '(none)'} (client {commit['client_id']}) of group "
-        f"{commit['group_id']!r} committed offset {commit['committed_offset']} of {commit['topic']}-{commit['partition']} "
-        f"at epoch {commit['client_epoch']}{other}; the broker {answer}.\n"
+        f"{_when(commit['requested_at'])}  member {commit['member_id'] or '(none)'} "
+        f"(client {commit['client_id']}) of group {commit['group_id']!r} committed offset "
+        f"{commit['committed_offset']} of {commit['topic']}-{commit['partition']} at epoch "
+        f"{commit['client_epoch']}{other}; the broker {answer}.\n"
         f"The committer was: {commit['truth'].replace('_', ' ')}. Policies: {policies}."
     )
 
 
 def _headline(verdict: Row) -> list[str]:
     title = f"{verdict['invariant']} ({verdict['kind']}, {verdict['severity']}): {verdict['verdict']}"
+    end = "open" if verdict["to_position"] is None else verdict["to_position"]
     until = _when(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
     return [
         title,
         "=" * len(title),
         f"cluster {verdict['cluster']}, {_named(verdict['scope'])}",
         f"from {_when(verdict['from_time'])} until {until}",
-        f"positions [{verdict['from_position']}, {verdict['to_position'] if verdict['to_position'] is not None else 'open'})"
-        " in the group's partition of __consumer_offsets",
+        f"positions [{verdict['from_position']}, {end}) in the group's partition of __consumer_offsets",
     ]
 
 
