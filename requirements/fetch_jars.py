@@ -101,9 +101,7 @@ def main(sets: list[str]) -> None:
         for jar in missing:
             fetched = Path(scratch) / jar.path.name
             if not fetched.is_file() or hashlib.sha256(fetched.read_bytes()).hexdigest() != jar.sha256:
-                sys.exit(
-                    f"{jar.path.name} did not arrive with the pinned checksum {jar.sha256}; not installed. Run again."
-                )
+                sys.exit(f"{fetched.name} did not arrive with its pinned checksum; not installed. Run again.")
             jar.path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(fetched, jar.path.with_suffix(".part"))
             jar.path.with_suffix(".part").replace(jar.path)

@@ -1,0 +1,140 @@
+"""``make demo``: the DAG over the logs of a healthy and of a troubled cluster, both recorded from real brokers.
+
+Exit 0 when both ended as they should: the healthy run succeeds, the troubled one fails at its gate.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost import pipeline, report
+from fencepost.airflow_env import airflow_environment
+from fencepost.settings import Settings, load
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / ".fencepost" / "demo"
+STEPS = ("capture", "rebuild", "judge", "marts", "gate")
+CRITICAL = "no_commit_for_anothers_partition"
+
+
+@dataclass(frozen=True)
+class Act:
+    """One cluster of the demo: the capture it is, and how its DAG run should end."""
+
+    capture: str
+    words: str
+    fails: bool
+
+    @property
+    def config(self) -> Path:
+        return ROOT / "tests" / "captures" / self.capture / "fencepost.toml"
+
+    @property
+    def lake(self) -> Path:
+        return WORK / self.capture
+
+    @property
+    def settings(self) -> Settings:
+        os.environ["FENCEPOST_LAKE"] = str(self.lake)
+        return load(self.config)
+
+
+ACTS = (
+    Act("healthy-4.3.1", "a healthy cluster: groups join, leave, rebalance and commit", fails=False),
+    Act(
+        "troubled-4.3.1",
+        "a troubled cluster: late commits, zombies, a commit for another's partition",
+        fails=True,
+    ),
+)
+
+
+def main() -> int:
+    """Run both acts, show what was found; 0 when both ended as they should."""
+    started = time.monotonic()
+    home = WORK / "airflow"
+    _migrate(home)
+    endings = [_run(act, home) for act in ACTS]
+    for act in ACTS:
+        with pipeline.session(act.settings) as spark:
+            print(report.screenful(spark, [cluster.name for cluster in act.settings.clusters]))
+    print()
+    for act, (ended_well, words) in zip(ACTS, endings, strict=True):
+        print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.capture}: {words}")
+    print(_where_to_look(ACTS[-1]))
+    print(f"\n{time.monotonic() - started:.0f} s")
+    return 0 if all(ended_well for ended_well, _ in endings) else 1
+
+
+def _migrate(home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "migrate.log").open("w") as log:
+        done = subprocess.run(
+            ["airflow", "db", "migrate"], env=airflow_environment(home), stdout=log, stderr=log, check=False
+        )
+    if done.returncode:
+        sys.exit(f"Airflow's database could not be set up; the reason is at the end of {log.name}.")
+
+
+def _run(act: Act, home: Path) -> tuple[bool, str]:
+    """The DAG run of one act: whether it ended as it should, and how it ended in words."""
+    print(f"\nairflow dags test epoch_audit   on {act.words}", flush=True)
+    act.lake.mkdir(parents=True, exist_ok=True)
+    environment = airflow_environment(home) | {
+        "FENCEPOST_CONFIG": str(act.config),
+        "FENCEPOST_LAKE": str(act.lake),
+        "PYTHONUNBUFFERED": "1",
+    }
+    log = act.lake / "dag.log"
+    ended: dict[str, str] = {}
+    with log.open("w") as out:
+        run = subprocess.Popen(
+            ["airflow", "dags", "test", "epoch_audit"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        assert run.stdout is not None
+        for line in run.stdout:
+            out.write(line)
+            _follow(line, ended)
+        code = run.wait()
+    passed = [step for step in STEPS if ended.get(step) == "success"]
+    if code == 0:
+        return not act.fails, f"the DAG run succeeded ({', '.join(passed)}); log: {log}"
+    at = next((step for step in STEPS if ended.get(step) == "failed"), "an unknown step")
+    found = CRITICAL in log.read_text(errors="replace")
+    return (
+        act.fails and at == "gate" and found,
+        f"the DAG run failed at {at}{f' on {CRITICAL}' if found else ''}; log: {log}",
+    )
+
+
+def _follow(line: str, ended: dict[str, str]) -> None:
+    """Note a task's end from Airflow's own log line, and show it."""
+    for step in STEPS:
+        for state in ("success", "failed"):
+            if step not in ended and f"task_id={step}" in line and f"state={state}" in line:
+                ended[step] = state
+                print(f"  {step}: {state}", flush=True)
+
+
+def _where_to_look(act: Act) -> str:
+    variables = f"FENCEPOST_LAKE={act.lake.relative_to(ROOT)} FENCEPOST_CONFIG={act.config.relative_to(ROOT)}"
+    return f"""
+Look further (in this folder):
+  export {variables}
+  .venv/bin/fencepost explain <id above>      the whole story of one finding
+  .venv/bin/fencepost sql "SELECT * FROM marts.fct_policy_comparison"
+  docs/invariants/                            what each invariant means and what to do"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
