@@ -66,7 +66,7 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.spark["spark.ui.enabled"] == "true"
     assert read.spark["spark.master"] == "local[2]"
     (cluster,) = read.clusters
-    assert cluster.name == "ma'in \"☃\""
+    assert cluster.name == 'ma\'in "☃"'
     assert cluster.clients == (settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",)),)
     first, second = cluster.brokers
     # the folder's own brackets are not wildcards
@@ -103,7 +103,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (CLUSTER + "timezone = 'Mars/Base'", "clusters[0].brokers[0].timezone: 'Mars/Base' is not an IANA"),
         (CLUSTER + "timezone = '../x'", "timezone: '../x' is not an IANA"),
         (CLUSTER + "[[clusters.brokers]]\nid = 1", "clusters[0].brokers: 1 is there twice"),
-        (CLUSTER + "[[clusters.brokers]]\nid = true", "clusters[0].brokers[1].id: must be the broker's node.id"),
+        (
+            CLUSTER + "[[clusters.brokers]]\nid = true",
+            "clusters[0].brokers[1].id: must be the broker's node.id",
+        ),
         (CLUSTER + "[[clusters.brokers]]", "clusters[0].brokers[1].id: is missing"),
         (CLUSTER + CLUSTER, "clusters: 'c' is there twice"),
         ('[[clusters]]\nname = "c"', "clusters[0].brokers: is missing"),
@@ -112,7 +115,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (CLUSTER + "[clock]\ntolerance_ms = '5'", "clock.tolerance_ms: must be a number of milliseconds"),
         (CLUSTER + "[gate.severities]\nx = 'fatal'", "gate.severities.x: must be one of critical"),
         (CLUSTER + "[spark]\nx = []", "spark.x: must be text, a number or true/false"),
-        (CLUSTER + "[lake]\ncatalog = 'mysql://x'", "lake.catalog: 'mysql://x' is not supported. Use sqlite:///"),
+        (
+            CLUSTER + "[lake]\ncatalog = 'mysql://x'",
+            "lake.catalog: 'mysql://x' is not supported. Use sqlite:///",
+        ),
         (CLUSTER + "[lake]\nwarehouse = 7", "lake.warehouse: must be a path or URL, not 7"),
     ],
 )
@@ -125,7 +131,7 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="there is no such file. Give another with --config"):
+    with pytest.raises(SettingsError, match="there is no such file"):
         settings.load(tmp_path / "absent.toml")
     with pytest.raises(SettingsError, match="cannot be read"):
         settings.load(tmp_path)

@@ -6,6 +6,7 @@ The tables themselves are declared in :mod:`fencepost.tables` and exported here.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
@@ -144,4 +145,4 @@ def _create(table: Table) -> exp.Create:
 
 
 if __name__ == "__main__":
-    print(schemas_json())
+    sys.stdout.write(schemas_json() + "\n")

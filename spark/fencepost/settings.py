@@ -149,8 +149,8 @@ class _Section:
         values = self.take(key, list, "a list of paths or globs", [])
         if not all(isinstance(value, str) and value for value in values):
             raise self.error(key, f"must be a list of paths or globs (text), not {values!r}.")
-        base = glob.escape(str(self.path.parent))
-        return tuple(os.path.normpath(os.path.join(base, os.path.expanduser(value))) for value in values)
+        base = Path(glob.escape(str(self.path.parent)))
+        return tuple(os.path.normpath(base / Path(value).expanduser()) for value in values)
 
     def close(self) -> None:
         for key in self.values.keys() - self.asked:

@@ -1,19 +1,19 @@
-"""What lies in Kafka's log directories: the segments of the internal topics, of living and of deleted incarnations."""
+"""What lies in Kafka's log directories: segments of the internal topics, deleted incarnations included."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from fencepost.capture.plan import SEGMENT, Fault, Source, expand
 from fencepost.settings import Broker
 
 TOPICS = ("__consumer_offsets", "__cluster_metadata")
 
-# LocalLog: deleted, future and stray folders carry a suffix, '-future' ones are copies on their way to another disk
+# LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 _SEGMENT = re.compile(r"\d{20}\.log(?P<deleted>\.deleted)?")
 # Uuid.METADATA_TOPIC_ID
@@ -56,11 +56,11 @@ def with_known_topic_ids(sources: list[Source]) -> list[Source]:
 
 def base_offset(file: str) -> int:
     """The offset a segment begins with, which is its name."""
-    return int(os.path.basename(file)[:20])
+    return int(Path(file).name[:20])
 
 
 def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> Iterator[Source]:
-    entries = sorted(os.listdir(path))
+    entries = sorted(entry.name for entry in Path(path).iterdir())
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and "meta.properties" not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
@@ -68,12 +68,12 @@ def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> It
     for name, match in folders:
         if match["topic"] not in TOPICS or match["state"] == "future":
             continue
-        folder = os.path.join(path, name)
+        folder = Path(path, name)
         try:
-            files = sorted(os.listdir(folder))
+            files = sorted(entry.name for entry in folder.iterdir())
             topic_id = _topic_id(folder, match["topic"])
         except OSError as error:
-            faults.append(_unlistable(cluster, broker, folder, error))
+            faults.append(_unlistable(cluster, broker, str(folder), error))
             continue
         segments = [(file, kind) for file in files if (kind := _SEGMENT.fullmatch(file))]
         for file, kind in segments:
@@ -81,7 +81,7 @@ def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> It
                 cluster,
                 broker.id,
                 SEGMENT,
-                os.path.join(folder, file),
+                str(folder / file),
                 topic=match["topic"],
                 topic_id=topic_id,
                 partition=int(match["partition"]),
@@ -89,10 +89,10 @@ def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> It
             )
 
 
-def _topic_id(folder: str, topic: str) -> str | None:
+def _topic_id(folder: Path, topic: str) -> str | None:
     try:
-        with open(os.path.join(folder, "partition.metadata"), encoding="utf-8", errors="replace") as file:
-            found = re.search(r"^topic_id:\s*([\w-]{22})\s*$", file.read(), re.MULTILINE)
+        text = (folder / "partition.metadata").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^topic_id:\s*([\w-]{22})\s*$", text, re.MULTILINE)
     except FileNotFoundError:
         found = None
     return found[1] if found else _FIXED_IDS.get(topic)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -68,7 +67,7 @@ class Read:
 
 @dataclass
 class Plan:
-    """What a run does: read ``sources``, note files that are ``known`` from another name, report ``faults``."""
+    """What a run does: read ``sources``, note files ``known`` under another name, report ``faults``."""
 
     sources: list[Source] = field(default_factory=list)
     known: list[tuple[Source, Read]] = field(default_factory=list)
@@ -77,14 +76,15 @@ class Plan:
 
 def expand(pattern: str) -> list[str]:
     """The paths a glob matches, sorted; a path without wildcards is itself when it exists."""
-    return sorted(glob.glob(pattern, recursive=True, include_hidden=True))
+    # pathlib has no globs that begin at the root
+    return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
 
 
 def head_digest(file: BinaryIO, consumed_to: int) -> str:
     """What identifies the part of a file that was read: digest of its first and its last bytes.
 
-    The same at a later time exactly when the file still begins with what was read, whatever its name is now: not
-    after it was replaced, truncated and written again, or compacted.
+    The same at a later time exactly when the file still begins with what was read, whatever its name is now:
+    not after it was replaced, truncated and written again, or compacted.
     """
     digest = hashlib.sha256(str(consumed_to).encode())
     for position in (0, max(0, consumed_to - _DIGEST_SPAN)):

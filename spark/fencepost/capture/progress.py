@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from pyspark.sql import SparkSession
@@ -30,11 +30,11 @@ class Progress:
             self._read[(row.cluster, row.broker_id, row.kind)][row.file] = read
 
     def resume(self, source: Source, plan: Plan) -> None:
-        """Put into ``plan`` what is new of ``source``: nothing, what was added since the last run, or all of it.
+        """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
 
         A file that was renamed goes on under its new name. Raises OSError when the file cannot be read.
         """
-        size = os.path.getsize(source.file)
+        size = Path(source.file).stat().st_size
         source = replace(source, end=size)
         read = self._find(source, size)
         if read is None:
@@ -52,7 +52,7 @@ class Progress:
         known = self._read[(source.cluster, source.broker_id, source.kind)]
         own = known.get(source.file)
         others = (read for read in known.values() if _may_be_renamed(read.file, source.file))
-        with open(source.file, "rb") as file:
+        with Path(source.file).open("rb") as file:
             return next((read for read in (own, *others) if read and _begins_with(file, size, read)), None)
 
 
@@ -66,14 +66,13 @@ def _begins_with(file: BinaryIO, size: int, read: Read) -> bool:
 def _still_there(read: Read) -> bool:
     """Whether the old path still holds what was read, so that the new one is a copy."""
     try:
-        with open(read.file, "rb") as file:
-            return _begins_with(file, os.path.getsize(read.file), read)
+        with Path(read.file).open("rb") as file:
+            return _begins_with(file, Path(read.file).stat().st_size, read)
     except OSError:
         return False
 
 
 def _may_be_renamed(old: str, new: str) -> bool:
     """Rotation keeps the folder of a file, the deletion of a topic keeps its name."""
-    if old == new:
-        return False
-    return os.path.dirname(old) == os.path.dirname(new) or os.path.basename(old) == os.path.basename(new)
+    before, now = Path(old), Path(new)
+    return before != now and (before.parent == now.parent or before.name == now.name)

@@ -1,4 +1,4 @@
-"""The table ``bronze.quarantine``: one row for every piece of evidence that cannot be read as things stand."""
+"""The table ``bronze.quarantine``: one row for every piece of evidence that cannot be read as it is now."""
 
 from __future__ import annotations
 
@@ -19,27 +19,40 @@ _ORIGIN = ("cluster", "broker_id", "kind", "file")
 
 
 def update(
-    spark: SparkSession, plan: Plan, faults: DataFrame, clusters: Sequence[str], run_id: str, now: datetime
+    spark: SparkSession, plan: Plan, faults: DataFrame, clusters: Sequence[str], *, run_id: str, now: datetime
 ) -> int:
     """Replace what this run looked at again, in one commit; gives back how many rows there are now.
 
     Rows of a file that was read from ``start`` on are replaced from there; rows of a renamed file follow it.
     """
+    table = spark.table(QUARANTINE.name)
+    of_listing = F.col("cluster").isin(list(clusters)) & F.col("reason").isin(*_OF_LISTING)
+    if not (plan.sources or plan.known or plan.faults) and table.where(of_listing).isEmpty():
+        return table.count()
     listed = spark.createDataFrame(
-        [dataclasses.astuple(fault) for fault in plan.faults], _ddl(*(f.name for f in dataclasses.fields(Fault)))
+        [dataclasses.astuple(fault) for fault in plan.faults],
+        _ddl(*(f.name for f in dataclasses.fields(Fault))),
     )
     found = listed.unionByName(faults.select(listed.columns))
     found = found.withColumns({"run_id": F.lit(run_id), "captured_at": F.lit(now)})
-    kept = _kept(spark, plan, clusters)
-    rows = kept.unionByName(found).dropDuplicates(list(QUARANTINE.key))
+    rows = (
+        _kept(spark, plan, table.where(~of_listing)).unionByName(found).dropDuplicates(list(QUARANTINE.key))
+    )
     lake.replace(spark, QUARANTINE, rows)
     return spark.table(QUARANTINE.name).count()
 
 
-def _kept(spark: SparkSession, plan: Plan, clusters: Sequence[str]) -> DataFrame:
-    """The rows that still stand: their file was not read again, or only behind them."""
+def _kept(spark: SparkSession, plan: Plan, old: DataFrame) -> DataFrame:
+    """The rows of ``old`` that still stand: their file was not read again, or only behind them."""
     again = [
-        (source.cluster, source.broker_id, source.kind, source.moved_from or source.file, source.start, source.file)
+        (
+            source.cluster,
+            source.broker_id,
+            source.kind,
+            source.moved_from or source.file,
+            source.start,
+            source.file,
+        )
         for source in plan.sources
     ]
     moved = [
@@ -53,9 +66,6 @@ def _kept(spark: SparkSession, plan: Plan, clusters: Sequence[str]) -> DataFrame
     change = spark.createDataFrame(
         changes, f"{_ddl(*_ORIGIN)}, read_from bigint, now_at string"
     ).dropDuplicates(list(_ORIGIN))
-    old = spark.table(QUARANTINE.name).where(
-        ~(F.col("cluster").isin(list(clusters)) & F.col("reason").isin(*_OF_LISTING))
-    )
     stands = F.col("read_from").isNull() | (F.col("position") < F.col("read_from"))
     moved_to = F.coalesce("now_at", "file")
     return (

@@ -1,4 +1,4 @@
-"""The Spark side of reading files: a Python Data Source that reads planned ranges and hands out Arrow batches."""
+"""The Spark side of reading: a Python Data Source that reads planned ranges and hands out Arrow batches."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from fencepost.capture.plan import Fault, Source, bundles
+from fencepost.formats import faults as formats
 from fencepost.tables import Table
 
 OUTCOME = Table(
@@ -58,7 +59,7 @@ class Bundle(InputPartition):
 
 
 class PlannedSource(DataSource):
-    """Base of the data sources: options ``plan`` (JSON list of sources) and ``table`` (which rows to give)."""
+    """Base of the data sources: options ``plan`` (JSON list of sources), ``table`` (whose rows to give)."""
 
     tables: ClassVar[tuple[Table, ...]]
 
@@ -103,7 +104,9 @@ class _Reader(DataSourceReader):
                     yield outcome(source, [unreadable(source, error)])
 
 
-def read_planned(spark: SparkSession, kind: type[PlannedSource], sources: Sequence[Source], table: Table) -> DataFrame:
+def read_planned(
+    spark: SparkSession, kind: type[PlannedSource], sources: Sequence[Source], table: Table
+) -> DataFrame:
     """The rows of ``table`` in the planned ranges."""
     spark.dataSource.register(kind)
     plan = json.dumps([dataclasses.asdict(source) for source in sources])
@@ -122,26 +125,32 @@ def arrow_rows(table: Table, count: int, columns: Mapping[str, Any]) -> pa.Recor
     return pa.RecordBatch.from_arrays(arrays, names=list(table.columns))
 
 
-def outcome(source: Source, faults: Sequence[Fault], progress: Mapping[str, Any] | None = None) -> pa.RecordBatch:
+def outcome(
+    source: Source, faults: Sequence[Fault], progress: Mapping[str, Any] | None = None
+) -> pa.RecordBatch:
     """Rows of OUTCOME: the faults, then ``progress`` (head_digest, size, consumed_to, entries, skipped)."""
     rows = [dataclasses.asdict(fault) for fault in faults]
     if progress is not None:
-        origin = {"cluster": source.cluster, "broker_id": source.broker_id, "kind": source.kind, "file": source.file}
+        origin = {
+            "cluster": source.cluster,
+            "broker_id": source.broker_id,
+            "kind": source.kind,
+            "file": source.file,
+        }
         rows.append({**origin, **progress})
     schema = pa.schema([(name, _ARROW[kind]) for name, kind in OUTCOME.columns.items()])
-    return pa.RecordBatch.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema=schema)
-
-
-def fault_of(
-    source: Source, position: int, length: int, reason: str, detail: str, sample: bytes | None = None
-) -> Fault:
-    """A fault in ``source``; positions count from the beginning of the file."""
-    return Fault(
-        source.cluster, source.broker_id, source.kind, source.file, position, length, reason, detail, sample
+    return pa.RecordBatch.from_pylist(
+        [{name: row.get(name) for name in schema.names} for row in rows], schema=schema
     )
+
+
+def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:
+    """A reader's fault as one in ``source``, its position moved by ``shift``."""
+    origin = (source.cluster, source.broker_id, source.kind, source.file)
+    return Fault(*origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 
 
 def unreadable(source: Source, error: OSError) -> Fault:
     """The fault of a file that cannot be opened or read."""
     detail = f"the file cannot be read ({error.strerror or error}): check its permissions; it is tried again"
-    return fault_of(source, 0, 0, "unreadable", detail)
+    return fault_of(source, formats.Fault(0, 0, "unreadable", detail))

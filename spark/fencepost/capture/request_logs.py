@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source, expand, head_digest, is_compressed
 from fencepost.capture.reader import OUTCOME, PlannedSource, arrow_rows, fault_of, outcome
+from fencepost.formats import faults as formats
+from fencepost.formats.request_log import Parsed, parse_lines
 from fencepost.settings import Broker
 from fencepost.tables import REQUESTS, Table
 
@@ -20,6 +22,7 @@ _CHUNK = 8 << 20
 _PACKED = 16 << 10
 _MAX_LINE = 64 << 20
 _SAMPLE = 256
+_LINE_END = b"(kafka.request.logger)"
 
 
 def find_request_logs(cluster: str, broker: Broker) -> tuple[list[Source], list[Fault]]:
@@ -27,11 +30,13 @@ def find_request_logs(cluster: str, broker: Broker) -> tuple[list[Source], list[
     sources: dict[str, Source] = {}
     faults: list[Fault] = []
     for pattern in broker.request_logs:
-        files = [path for path in expand(pattern) if not os.path.isdir(path)]
+        files = [path for path in expand(pattern) if not Path(path).is_dir()]
         for path in files:
             sources[path] = Source(cluster, broker.id, REQUEST_LOG, path, timezone=broker.timezone)
         if not files:
-            detail = "no file matches: correct request_logs in the configuration, or switch the request log on"
+            detail = (
+                "no file matches: correct request_logs in the configuration, or switch the request log on"
+            )
             faults.append(Fault(cluster, broker.id, REQUEST_LOG, pattern, 0, 0, "missing", detail))
     return list(sources.values()), faults
 
@@ -51,11 +56,8 @@ class RequestLogSource(PlannedSource):
         if table is OUTCOME:
             yield _outcome(source)
             return
-        from fencepost.formats.request_log import parse_lines
-
         origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-        for piece in _pieces(source):
-            parsed = parse_lines(piece.data, piece.position, source.timezone)
+        for _, parsed in _parsed(source):
             columns = {name: parsed.requests[name] for name in parsed.requests.schema.names}
             yield arrow_rows(REQUESTS, parsed.requests.num_rows, {**columns, **origin})
 
@@ -73,10 +75,60 @@ class _Piece:
     damage: str | None = None
 
 
+def _parsed(source: Source) -> Iterator[tuple[_Piece, Parsed]]:
+    last_ms = None
+    for piece in _pieces(source):
+        # a last line that is whole but for its line end counts now; its digest keeps it from counting again
+        parsed = parse_lines(piece.data, piece.position, source.timezone, after_ms=last_ms, final=piece.cut)
+        last_ms = parsed.last_ms
+        yield piece, parsed
+
+
+def _outcome(source: Source) -> pa.RecordBatch:
+    faults: list[Fault] = []
+    consumed_to, entries, skipped = source.start, 0, 0
+    with Path(source.file).open("rb") as file:
+        compressed = is_compressed(file)
+        for piece, parsed in _parsed(source):
+            entries += parsed.requests.num_rows
+            skipped += parsed.skipped
+            if not piece.cut or (compressed and piece.damage is None):
+                faults += [_bad_line(source, piece, each) for each in parsed.faults]
+                consumed_to = parsed.consumed_to
+            else:
+                faults += _unfinished(source, piece, parsed)
+        progress = {
+            "head_digest": head_digest(file, source.end if compressed else consumed_to),
+            "size": source.end,
+            "consumed_to": consumed_to,
+            "entries": entries,
+            "skipped": skipped,
+        }
+    return outcome(source, faults, progress)
+
+
+def _bad_line(source: Source, piece: _Piece, fault: formats.Fault) -> Fault:
+    at = fault.position - piece.position
+    sample = piece.data[at : at + min(fault.length, _SAMPLE)]
+    return fault_of(source, fault, sample)
+
+
+def _unfinished(source: Source, piece: _Piece, parsed: Parsed) -> Iterator[Fault]:
+    """What is wrong with the end of a file that has no line end there."""
+    sample = piece.data[:_SAMPLE]
+    if piece.damage is not None:
+        detail = f"the compressed file is damaged here ({piece.damage}): compress it again from its original"
+        damage = formats.Fault(piece.position, len(piece.data), "truncated", detail)
+        yield fault_of(source, damage, sample)
+    elif parsed.requests.num_rows == 0 and not piece.data.rstrip().endswith(_LINE_END):
+        detail = "the last line is not finished: it is looked at again when the file grows"
+        yield fault_of(source, formats.Fault(piece.position, len(piece.data), "torn_tail", detail), sample)
+
+
 def _pieces(source: Source) -> Iterator[_Piece]:
     """The source's range in pieces that end at line ends, but for the last one."""
     position, rest, damage = source.start, b"", None
-    with open(source.file, "rb") as file:
+    with Path(source.file).open("rb") as file:
         chunks = _chunks(file, source)
         while damage is None:
             try:
@@ -98,7 +150,7 @@ def _pieces(source: Source) -> Iterator[_Piece]:
 
 
 def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
-    """Uncompressed bytes from ``start`` on. Raises zlib.error where compressed data is damaged or ends early."""
+    """Uncompressed bytes from ``start`` on; zlib.error where compressed data is damaged or ends early."""
     if not is_compressed(file):
         file.seek(source.start)
         left = source.end - source.start

@@ -1,7 +1,7 @@
 """One capture run: from the configured files to the bronze tables.
 
-Order is what makes a run repeatable: the rows of a file first, then what is wrong with it, and that it was read
-last. A run killed anywhere is repeated from the same place, and rows that are there already are not added again.
+Order is what makes a run repeatable: the rows of a file first, then what is wrong with it, and that it was
+read last. A run killed anywhere is repeated from the same place; rows that are already there are not added.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CaptureSummary:
 def capture(
     spark: SparkSession, settings: Settings, run_id: str, report: Callable[[str], None] = _log.info
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is told the progress, a line at a time."""
+    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, a line at a time."""
     now = datetime.now(UTC)
     plan = make_plan(settings, Progress(spark))
     segments = [source for source in plan.sources if source.kind == SEGMENT]
@@ -65,7 +65,7 @@ def capture(
     try:
         faults = outcome.where(F.col("reason").isNotNull())
         clusters = [cluster.name for cluster in settings.clusters]
-        quarantined = quarantine.update(spark, plan, faults, clusters, run_id, now)
+        quarantined = quarantine.update(spark, plan, faults, clusters, run_id=run_id, now=now)
         skipped = _note_progress(spark, plan, outcome, run_id, now)
     finally:
         outcome.unpersist()
@@ -92,7 +92,11 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
 
 
 def _append(
-    spark: SparkSession, table: lake.Table, kind: type[PlannedSource], sources: Sequence[Source], within: Column
+    spark: SparkSession,
+    table: lake.Table,
+    kind: type[PlannedSource],
+    sources: Sequence[Source],
+    within: Column,
 ) -> int:
     return lake.append_new(spark, table, read_planned(spark, kind, sources, table), within)
 
@@ -130,11 +134,15 @@ def _note_progress(spark: SparkSession, plan: Plan, outcome: DataFrame, run_id: 
     read = outcome.where(F.col("reason").isNull())
     known = spark.createDataFrame(
         [
-            (source.cluster, source.broker_id, source.kind, source.file, as_of.head_digest, as_of.size)
-            + (as_of.consumed_to, 0, 0)
+            (
+                *(source.cluster, source.broker_id, source.kind, source.file),
+                *(as_of.head_digest, as_of.size, as_of.consumed_to, 0, 0),
+            )
             for source, as_of in plan.known
         ],
-        ", ".join(f"{name} {kind}" for name, kind in FILES.columns.items() if name not in ("run_id", "captured_at")),
+        ", ".join(
+            f"{name} {kind}" for name, kind in FILES.columns.items() if name not in ("run_id", "captured_at")
+        ),
     )
     if plan.sources or plan.known:
         rows = read.select(known.columns).unionByName(known)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from dataclasses import dataclass, replace
+from io import FileIO
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +58,7 @@ def _windows(source: Source) -> Iterator[_Window]:
     Reads instead of mapping: a follower that truncates a mapped file would kill the process.
     """
     position, size = source.start, _WINDOW
-    with open(source.file, "rb", buffering=0) as file:
+    with Path(source.file).open("rb", buffering=0) as file:
         while True:
             file.seek(position)
             want = min(size, source.end - position)
@@ -76,7 +77,7 @@ def _windows(source: Source) -> Iterator[_Window]:
             position, size = position + walk.consumed_to, _WINDOW
 
 
-def _read(file: BinaryIO, size: int) -> bytearray:
+def _read(file: FileIO, size: int) -> bytearray:
     data = bytearray(size)
     view, filled = memoryview(data), 0
     while filled < size and (got := file.readinto(view[filled:])):
@@ -84,7 +85,7 @@ def _read(file: BinaryIO, size: int) -> bytearray:
     return data[:filled]
 
 
-def _only_zeros(file: BinaryIO, position: int, end: int) -> bool:
+def _only_zeros(file: FileIO, position: int, end: int) -> bool:
     """Whether a preallocated file holds nothing more."""
     file.seek(position)
     while position < end and (data := _read(file, min(_WINDOW, end - position))):
@@ -105,9 +106,18 @@ def _records(source: Source, window: _Window) -> pa.RecordBatch:
     walked = window.walk.batches
     records = formats.records(window.data, window.walk).records
     index = records["batch_index"]
-    inherited = ("leader_epoch", "base_offset", "last_offset", "producer_id", "producer_epoch", "is_transactional")
+    inherited = (
+        "leader_epoch",
+        "base_offset",
+        "last_offset",
+        "producer_id",
+        "producer_epoch",
+        "is_transactional",
+    )
     columns = {name: walked[name].take(index) for name in inherited}
-    columns |= {name: records[name] for name in ("record_offset", "timestamp_ms", "is_control", "key", "value")}
+    columns |= {
+        name: records[name] for name in ("record_offset", "timestamp_ms", "is_control", "key", "value")
+    }
     kinds = classify(source.topic or "", records["key"], records["value"], records["is_control"])
     columns |= {name: kinds[name] for name in kinds.schema.names}
     position = pc.add(walked["position"].take(index), window.position)
@@ -133,10 +143,10 @@ def _outcome(source: Source) -> pa.RecordBatch:
         entries += window.walk.batches.num_rows
         consumed_to = window.position + _known_to(window.walk)
         preallocated = window.walk.stop == "end" and consumed_to < source.end
-    with open(source.file, "rb") as file:
+    with Path(source.file).open("rb") as file:
         progress = {
             "head_digest": head_digest(file, consumed_to),
-            # the size of a preallocated file does not tell that it was written to: never the same, always read on
+            # the size of a preallocated file stays the same: never note it, so that it is always looked at
             "size": consumed_to if preallocated else source.end,
             "consumed_to": consumed_to,
             "entries": entries,
@@ -154,10 +164,9 @@ def _faults(source: Source, window: _Window) -> Iterator[Fault]:
         lost = walk.stop not in _FRAMED and fault.position == _known_to(walk)
         length = source.end - window.position - fault.position if lost else fault.length
         sample = window.data[fault.position : fault.position + min(length, _SAMPLE)].tobytes()
-        position = window.position + fault.position
-        yield fault_of(source, position, length, fault.reason, fault.detail, sample)
+        yield fault_of(source, replace(fault, length=length), sample, window.position)
 
 
 def _known_to(walk: formats.Walk) -> int:
-    """Where reading goes on, should the file change: where the framing was lost, else after the last batch."""
+    """Where to read on, should the file change: where the framing was lost, else after the last batch."""
     return walk.consumed_to if walk.stop in _FRAMED else max(fault.position for fault in walk.faults)
