@@ -181,6 +181,35 @@ MemberState(m) ==
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
+(* The truth about ownership after a step, from `owned` before and after.  *)
+(***************************************************************************)
+
+\* m gives up p in this step. What was pending and is assigned again was given up by the client in between.
+GivesUp(m, p) ==
+    /\ m \in Live
+    /\ p \in owned[m]
+    /\ \/ m \notin DOMAIN owned'
+       \/ p \notin owned'[m]
+       \/ p \in pendingRevocation[m] \ pendingRevocation'[m]
+
+\* A commit at this member epoch is in flight or can still be sent.
+Presentable(m, epoch) ==
+    \/ epoch = clientEpoch'[m]
+    \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
+    \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
+
+\* The last conjunct of every action: it compares `owned` before and after.
+RecordTruth ==
+    LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
+        broken         == {t \in held : GivesUp(t[1], t[2])}
+        anothers(t)    == \E n \in DOMAIN owned' \ {t[1]} : t[2] \in owned'[n]
+        now            == UNION {{<<m, p, memberEpoch'[m]>> : p \in owned'[m]} : m \in DOMAIN owned'}
+    IN  /\ held' = keep((held \ broken) \cup now)
+        /\ lost' = keep({t \in lost \cup broken : ~anothers(t)})
+        /\ taken' = keep(taken \cup {t \in lost \cup broken : anothers(t)})
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
 (* The group. Epoch 1 is the reserved empty assignment (KAFKA-20268).      *)
 (***************************************************************************)
 
@@ -221,6 +250,7 @@ Join(m) ==
     /\ partitionRevocationEpoch' = With(partitionRevocationEpoch, m, Empty)
     /\ commits' = {}
     /\ UNCHANGED <<targetAssignmentEpoch, gone, clientVars, requests>>
+    /\ RecordTruth
 
 \* The group epoch after a member is gone.
 GroupEpochAfterRemoving(m) == groupEpoch + 1
@@ -249,6 +279,7 @@ Leave(m) ==
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
     /\ commits' = {}
     /\ UNCHANGED requests
+    /\ RecordTruth
 
 \* The coordinator drops m: no heartbeat within the session timeout, or no confirmation of a revocation within the
 \* rebalance timeout. The client does not know yet.
@@ -259,6 +290,7 @@ Fence(m) ==
     /\ Remove(m)
     /\ commits' = {}
     /\ UNCHANGED <<clientVars, requests>>
+    /\ RecordTruth
 
 \* Subscribed topics changed, or their partitions did.
 BumpGroupEpoch ==
@@ -268,6 +300,7 @@ BumpGroupEpoch ==
     /\ groupEpoch' = groupEpoch + 1
     /\ commits' = {}
     /\ UNCHANGED <<targetAssignmentEpoch, targetAssignment, memberVars, clientVars, requests>>
+    /\ RecordTruth
 
 \* Every way to give each partition to one live member.
 Assignments ==
@@ -287,6 +320,7 @@ UpdateTargetAssignment ==
     /\ targetAssignment' \in Assignments
     /\ commits' = {}
     /\ UNCHANGED <<groupEpoch, memberVars, clientVars, requests>>
+    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -349,6 +383,7 @@ HeartbeatStartsRevocation(m) ==
     /\ Reconcile(m, Assigned(m) \ Unwanted(m), Unwanted(m), EpochWhileRevokingMore(m))
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, clientVars, requests>>
+    /\ RecordTruth
 
 \* Nothing (more) is taken from m: it moves to the target assignment epoch with every partition it can have. It becomes
 \* STABLE, or UNRELEASED_PARTITIONS when others have yet to release some.
@@ -363,6 +398,7 @@ HeartbeatReachesTarget(m) ==
     /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, EpochReached(m))
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, clientVars, requests>>
+    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -379,6 +415,7 @@ ReceiveHeartbeatResponse(m) ==
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \cup Assigned(m)]
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, requests>>
+    /\ RecordTruth
 
 \* The client gives up what it was asked to, after onPartitionsRevoked has returned.
 RevokePartitions(m) ==
@@ -390,6 +427,7 @@ RevokePartitions(m) ==
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \ pendingRevocation[m]]
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, clientEpoch, requests>>
+    /\ RecordTruth
 
 \* A fenced client learns that it is no member any more.
 LearnFencing(m) ==
@@ -401,6 +439,7 @@ LearnFencing(m) ==
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, requests>>
+    /\ RecordTruth
 
 \* What a client commits for: a correct one only for what it consumes.
 Committable(m) == IF RogueClients THEN Partitions ELSE clientOwned[m]
@@ -417,6 +456,7 @@ SendCommit(r, m) ==
             {[request |-> r, member |-> m, clientEpoch |-> clientEpoch[m], partitions |-> chosen]}
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, clientVars>>
+    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -471,6 +511,7 @@ DecideCommit(q) ==
     /\ requests' = requests \ {q}
     /\ commits' = {Meeting(q, p, Answer(q)) : p \in q.partitions}
     /\ UNCHANGED <<groupVars, memberVars, clientVars>>
+    /\ RecordTruth
 
 \* A client that assigns partitions to itself, or an admin tool, commits to a group without members: epoch -1, nothing
 \* to be fenced by. Whatever member id it names is not looked at.
@@ -482,34 +523,7 @@ CommitToEmptyGroup(r, m, p) ==
     /\ LET q == [request |-> r, member |-> m, clientEpoch |-> -1, partitions |-> {p}]
        IN  commits' = {Meeting(q, p, Answer(q))}
     /\ UNCHANGED <<groupVars, memberVars, clientVars, requests>>
-
------------------------------------------------------------------------------
-(***************************************************************************)
-(* The truth about ownership after a step, from `owned` before and after.  *)
-(***************************************************************************)
-
-\* m gives up p in this step. What was pending and is assigned again was given up by the client in between.
-GivesUp(m, p) ==
-    /\ m \in Live
-    /\ p \in owned[m]
-    /\ \/ m \notin DOMAIN owned'
-       \/ p \notin owned'[m]
-       \/ p \in pendingRevocation[m] \ pendingRevocation'[m]
-
-\* A commit at this member epoch is in flight or can still be sent.
-Presentable(m, epoch) ==
-    \/ epoch = clientEpoch'[m]
-    \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
-    \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
-
-RecordTruth ==
-    LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
-        broken         == {t \in held : GivesUp(t[1], t[2])}
-        anothers(t)    == \E n \in DOMAIN owned' \ {t[1]} : t[2] \in owned'[n]
-        now            == UNION {{<<m, p, memberEpoch'[m]>> : p \in owned'[m]} : m \in DOMAIN owned'}
-    IN  /\ held' = keep((held \ broken) \cup now)
-        /\ lost' = keep({t \in lost \cup broken : ~anothers(t)})
-        /\ taken' = keep(taken \cup {t \in lost \cup broken : anothers(t)})
+    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 
@@ -534,7 +548,7 @@ CommitStep ==
     \/ \E q \in requests : DecideCommit(q)
     \/ \E r \in Requests : \E m \in Members : \E p \in Partitions : CommitToEmptyGroup(r, m, p)
 
-Next == (GroupStep \/ ClientStep \/ CommitStep) /\ RecordTruth
+Next == GroupStep \/ ClientStep \/ CommitStep
 
 Spec == Init /\ [][Next]_vars
 

@@ -15,13 +15,30 @@ EXTENDS OffsetCommit
 (* coordinator; a policy says whether it is accepted.                      *)
 (***************************************************************************)
 
-\* KIP-848 as first shipped (consumer groups up to 4.2): only the member's current epoch is accepted.
+\* KIP-848 as first shipped (consumer groups up to 4.2): a commit is accepted at the member's current epoch and
+\* at no other. What the member owns is not looked at.
+\*
+\* Where it does not hold: an epoch that has passed is refused although the member may own the partition still,
+\* so this policy refuses owners (no_owner_refused). From 4.2 a member can release partitions without a new epoch
+\* (KAFKA-19974); the current epoch then no longer proves ownership. Classic members of a group under migration
+\* are compared by generation instead.
+\*
+\* On call: many reject here beside accept under assignment_epoch says that brokers of 4.3 or later would end the
+\* refusals. `kafka-features.sh --bootstrap-server ... describe` and the brokers' versions tell which rule
+\* answers today.
 \* @decision("strict")
 Strict(c) ==
     \/ c.unfenced
     \/ c.memberKnown /\ c.clientEpoch = c.memberEpoch
 
-\* KAFKA-19779 as proposed: an older epoch is accepted if nothing was revoked from the member since.
+\* KAFKA-19779 as proposed: an older epoch is accepted if nothing at all was revoked from the member since. One
+\* epoch per member, derived here from its records: no broker stores it.
+\*
+\* Where it does not hold: it refuses an owner whose other partition was revoked. It admits an old commit of a
+\* member that left and joined again under the same id, since its revocation epoch starts at 0 again
+\* (MCOffsetCommit_ids_used_again). Rebuilt from records; a hole in the log makes it unknown.
+\*
+\* On call: nothing to do: no broker decides by it. It shows what the proposal would have answered.
 \* @decision("member_revocation")
 MemberRevocation(c) ==
     \/ c.unfenced
@@ -29,7 +46,15 @@ MemberRevocation(c) ==
        /\ c.revocationEpoch < c.clientEpoch
        /\ c.clientEpoch <= c.memberEpoch
 
-\* KAFKA-19779, the precise form: an older epoch is accepted if this partition was not revoked since.
+\* KAFKA-19779 in its precise form: an older epoch is accepted if this very partition was not revoked from the
+\* member since. A partition that was never revoked from the member counts as revoked at 0.
+\*
+\* Where it does not hold: it trusts the client to commit only for partitions it owned at the epoch it presents:
+\* a partition the member never had is accepted. Member ids used again defeat it as they defeat
+\* member_revocation.
+\*
+\* On call: nothing to do: no broker decides by it. Where it accepts what member_revocation rejects, the
+\* member-level bound was the reason.
 \* @decision("partition_revocation")
 PartitionRevocation(c) ==
     \/ c.unfenced
@@ -47,7 +72,17 @@ AcceptedByAssignmentEpoch(c) ==
              /\ c.assignmentEpoch >= 0
              /\ c.assignmentEpoch <= c.clientEpoch
 
-\* KIP-1251 as shipped (consumer groups from 4.3): one refused partition refuses the whole request.
+\* KIP-1251 as shipped (streams groups from 4.2, consumer groups from 4.3): the current epoch is accepted without
+\* a look at ownership; an older one for a partition that is assigned, or pending revocation, since that epoch or
+\* before. One refused partition refuses the whole request.
+\*
+\* Where it does not hold: an owned partition is refused when it shares a request with a revoked one. The current
+\* epoch is accepted for any partition, owned or not (no_commit_for_anothers_partition). Records written by 4.2
+\* carry no assignment epochs: each partition then counts as assigned at the member epoch, and owners at older
+\* epochs are refused. A topic unknown to the broker's metadata is refused for another reason.
+\*
+\* On call: accept here beside STALE_MEMBER_EPOCH from the broker on an older release says that an upgrade to 4.3
+\* removes the error; on 4.3 or later it is broker_keeps_its_rule that is violated.
 \* @decision("assignment_epoch")
 AssignmentEpoch(c) ==
     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
@@ -69,6 +104,19 @@ Owner(c) == c.ownedAtClientEpoch /\ c.uninterrupted
 (* Invariants over the state of the group.                                 *)
 (***************************************************************************)
 
+\* A member's last revocation lies before its epoch, no member is ahead of the target assignment it moves
+\* towards, and no target assignment is ahead of the group. Everything fencing compares rests on this order.
+\*
+\* Where it does not hold: only at the end of a batch: the coordinator writes several records in one batch and
+\* the order between them is never observable. Brokers before 4.4 leave the group epoch above the assignment
+\* epoch when the last member goes; that is inside the order. Static members away with epoch -2 are not live
+\* members here.
+\*
+\* On call: run `kafka-consumer-groups.sh --bootstrap-server ... --describe --group G --members --verbose` and
+\* `--state --verbose`, and compare CURRENT-EPOCH, TARGET-EPOCH, TARGET-ASSIGNMENT-EPOCH and GROUP-EPOCH. If they
+\* are out of order on the live broker too, the coordinator's state is damaged: move the coordinator (restart the
+\* leader of that __consumer_offsets partition) and keep the segments. If only the log shows it, look at the
+\* records around from_position with `kafka-dump-log.sh --offsets-decoder`.
 \* @invariant("epoch_order", "critical", "member")
 EpochOrder ==
     \A m \in DOMAIN memberEpoch :
@@ -76,16 +124,48 @@ EpochOrder ==
         /\ memberEpoch[m] <= targetAssignmentEpoch
         /\ targetAssignmentEpoch <= groupEpoch
 
+\* A partition is assigned to, or waits for revocation at, one member at most. This is the exclusive ownership
+\* that a consumer group exists for.
+\*
+\* Where it does not hold: only at the end of a batch: one batch may hand a partition over. It says what the
+\* coordinator believes: a client that was fenced may go on consuming until it hears of it. Share groups share
+\* partitions by design and are not judged.
+\*
+\* On call: two members process the same records now. `kafka-consumer-groups.sh --bootstrap-server ... --describe
+\* --group G --members --verbose` shows both; restart one of the two clients so that it joins anew. A coordinator
+\* that meets such records while loading fails with "because the partition is still owned at epoch": expect the
+\* group to be unavailable after the next coordinator move, and keep the segments for the report.
 \* @invariant("no_partition_owned_twice", "critical", "partition")
 NoPartitionOwnedTwice ==
     \A m \in DOMAIN owned : \A n \in DOMAIN owned :
         \A p \in owned[m] \cap owned[n] : m = n
 
+\* A partition cannot have been assigned in an epoch its owner has not reached. KIP-1251 accepts older epochs
+\* down to this one, so an assignment epoch from the future refuses every commit but those at the current epoch.
+\*
+\* Where it does not hold: where a record carries no assignment epochs (written by 4.2 or before) the broker
+\* takes the member epoch for all of them and the bound holds by construction, which says nothing.
+\*
+\* On call: commits of this member for this partition fail with STALE_MEMBER_EPOCH until its epoch catches up.
+\* Look at the record in `kafka-dump-log.sh --offsets-decoder` at from_position; restart the client if commits do
+\* not recover within one rebalance.
 \* @invariant("assignment_epoch_bound", "critical", "partition")
 AssignmentEpochBound ==
     \A m \in DOMAIN owned : \A p \in owned[m] :
         assignmentEpoch[m][p] <= memberEpoch[m]
 
+\* The member's revocation epoch is at least as large as the one of each of its partitions. The proposal replaces
+\* the precise check per partition by one number per member on the strength of this.
+\*
+\* Where it does not hold: on brokers from 4.2 (KAFKA-19974): a member that has released a partition and is at
+\* once asked for another stays in the epoch in which it owned the first, so that a partition was revoked at the
+\* epoch the member still has, which no revocation epoch below the member epoch can bound
+\* (MCOffsetCommit_epoch_stays_partition_revocation).
+\*
+\* On call: the member went through two revocations in one epoch. Fencing of this group is weaker than KIP-848
+\* promises until the member reaches the target epoch: check no_zombie_accepted and
+\* no_commit_for_anothers_partition for the same group and time. Long chains of rebalances cause it: look for
+\* members that join and leave in quick succession.
 \* @invariant("partition_revocation_bound", "critical", "partition")
 PartitionRevocationBound ==
     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
@@ -95,12 +175,39 @@ PartitionRevocationBound ==
 (* Steps: what may happen from one observable state to the next.           *)
 (***************************************************************************)
 
+\* The group epoch only grows while the group exists. Target assignments and member epochs are ordered by it.
+\*
+\* Where it does not hold: within one life of the group only: a group that was deleted, or expired when empty,
+\* starts again at the lowest epoch. Across a hole in the log a smaller epoch is a violation, a larger one proves
+\* nothing.
+\*
+\* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader
+\* election of that __consumer_offsets partition (`kafka-topics.sh --describe --topic __consumer_offsets`,
+\* controller log) and treat committed offsets of the whole partition as suspect.
 \* @step("group_epoch_never_falls", "critical", "group") @transitive
 GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 
+\* A newer target assignment is never replaced by an older one. Members that have moved to the newer one would
+\* otherwise be ahead of their target.
+\*
+\* Where it does not hold: within one life of the group only. Across a hole in the log a smaller epoch is a
+\* violation, a larger one proves nothing.
+\*
+\* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result
+\* was installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
+\* `kafka-consumer-groups.sh --describe --group G --state --verbose` shows whether one has come.
 \* @step("target_assignment_epoch_never_falls", "critical", "group") @transitive
 TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 
+\* From one record of a member to the next its epoch grows or stays. A commit can only be told from a zombie's
+\* because epochs of one member are never used twice.
+\*
+\* Where it does not hold: within one life of the member only: leaving and joining again under the same id starts
+\* anew and is no step. Across a hole in the log a smaller epoch is a violation, a larger one proves nothing.
+\*
+\* On call: the client will see FENCED_MEMBER_EPOCH and join again by itself. Look for a leader change of the
+\* __consumer_offsets partition at from_time, as for group_epoch_never_falls, and for two processes that use one
+\* member id.
 \* @step("member_epoch_never_falls", "critical", "member") @transitive
 MemberEpochNeverFalls ==
     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -110,16 +217,63 @@ MemberEpochNeverFalls ==
 (* Invariants over commits.                                                *)
 (***************************************************************************)
 
+\* A commit for a partition that was taken from the member and given to another, at an epoch in which the member
+\* owned it, is never accepted. This is what fencing is for: a zombie's commit overwrites the offsets of the new
+\* owner.
+\*
+\* Where it does not hold: on brokers from 4.2 (KAFKA-19974) a member that releases one partition and is at once
+\* asked for another keeps its epoch; a delayed commit at that epoch is accepted for the released partition
+\* (MCOffsetCommit_epoch_stays_zombie). A member id used again may meet its own old epochs. Transactional commits
+\* without member id and commits to an empty group carry nothing to be fenced by and are not counted as zombies.
+\*
+\* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
+\* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
+\* the group and correct with `--reset-offsets --topic T:P --to-offset N --execute`. Then find the client whose
+\* commit was late (client_id, connection) and why.
 \* @invariant("no_zombie_accepted", "critical", "commit")
 NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 
+\* A member that has owned the partition without a break since the epoch it presents is never refused by a
+\* fencing rule. A refusal here is false: nobody else has anything to lose by the commit.
+\*
+\* Where it does not hold: the strict rule refuses every owner that has not heard of its new epoch yet, which is
+\* why it was replaced. The shipped rule refuses an owned partition when its request carries a refused one.
+\* Errors other than fencing (coordinator loading, authorization) do not count as refusals.
+\*
+\* On call: nothing is lost unless the client gives up: a plain consumer commits again at the new epoch, a
+\* transactional producer aborts (ILLEGAL_GENERATION, CommitFailedException) and Kafka Streams may restore its
+\* state. If it happens often, move consumer groups to brokers of 4.3 or later, or commit less often during
+\* rebalances.
 \* @invariant("no_owner_refused", "warning", "commit")
 NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 
+\* Wherever the broker accepted or fenced a commit, it did what the rule of its own version says about the state
+\* the commit met. It checks the broker, and equally this specification and the state that was rebuilt.
+\*
+\* Where it does not hold: where the rule of the answering broker is unknown the verdict is unknown. Static
+\* members, classic members of a group under migration and topics that the broker's metadata did not know are
+\* decided by further rules that are not modelled. A refused commit met one of several states: it is violated
+\* only if it is in every one of them.
+\*
+\* On call: first doubt the evidence: clocks (request log against records, tolerance in the configuration), a
+\* broker whose version changed in a rolling upgrade, a coordinator move in that second. `fencepost explain
+\* VERDICT_ID` shows the request, the answer and the state. If it stands, the broker has a defect: keep segments
+\* and request log, report it with both.
 \* @invariant("broker_keeps_its_rule", "critical", "commit")
 BrokerKeepsItsRule ==
     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
 
+\* For owners, each policy accepts at least what the one before it accepts: strict, member revocation epoch,
+\* partition revocation epoch, assignment epoch. So each step of the design only took false refusals away.
+\*
+\* Where it does not hold: it speaks of owners alone: for a partition the member never owned, the precise form of
+\* the proposal accepts an older epoch that the shipped rule refuses. It compares the shipped rule for one
+\* partition at a time, since a shared request would bring in the other partitions. Where assignment epochs were
+\* not stored, an owner may be accepted by a revocation epoch and refused by its assignment epoch.
+\*
+\* On call: no user is harmed by this alone. It says that revocation epochs and assignment epochs of one member
+\* contradict each other: look at its records from the earlier epoch on (`fencepost explain VERDICT_ID`), and
+\* whether 4.2 brokers wrote some of them.
 \* @invariant("policies_relax_in_order", "critical", "commit")
 PoliciesRelaxInOrder ==
     \A c \in commits : Owner(c) =>
@@ -127,6 +281,16 @@ PoliciesRelaxInOrder ==
         /\ MemberRevocation(c) => PartitionRevocation(c)
         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
 
+\* None of the four policies would have accepted a zombie, whatever the broker answered. It says that replacing
+\* one rule by another gives up no safety.
+\*
+\* Where it does not hold: on brokers from 4.2 every policy but the precise partition revocation epoch admits a
+\* zombie whose member kept its epoch (KAFKA-19974). Both policies of the proposal admit the commits of a member
+\* id used again. Neither shows on a member that has left: it is refused by its id.
+\*
+\* On call: if no_zombie_accepted is violated by the same commit, work on that one. If not, the broker refused by
+\* luck of its version: the same commit would pass after a change of brokers. Look at what made the member id or
+\* the epoch repeat.
 \* @invariant("no_policy_admits_a_zombie", "critical", "commit")
 NoPolicyAdmitsAZombie ==
     \A c \in commits : Zombie(c) =>
@@ -135,10 +299,33 @@ NoPolicyAdmitsAZombie ==
         /\ ~PartitionRevocation(c)
         /\ ~AcceptedByAssignmentEpoch(c)
 
+\* No commit of a group member is accepted for a partition that another member owns at that moment. It would
+\* overwrite the owner's offsets, whether or not the sender ever owned the partition.
+\*
+\* Where it does not hold: the shipped rule accepts the current epoch without a look at ownership, so a client
+\* that commits for partitions it does not own gets through on every version (RogueClient_anothers_partition).
+\* Applications that commit offsets they were handed by another process do this on purpose. Commits to an empty
+\* group are not judged.
+\*
+\* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --describe --group
+\* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
+\* went backwards records are processed again, if it went forwards records may be skipped: stop the sender, then
+\* correct with `--reset-offsets --topic T:P --to-offset N --execute` while the group is stopped.
 \* @invariant("no_commit_for_anothers_partition", "critical", "commit")
 NoCommitForAnothersPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => ~c.ownedByAnother
 
+\* A commit of a group member is accepted only for a partition that some member owns at that moment. A partition
+\* between two owners belongs to nobody, and its next owner starts from what is committed now.
+\*
+\* Where it does not hold: the current epoch is accepted without a look at ownership. On brokers from 4.2
+\* (KAFKA-19974) the last commit of a partition just released may arrive late and be accepted, usually
+\* harmlessly. A member id that joined again may commit for what it owned before. Commits to an empty group are
+\* not judged.
+\*
+\* On call: look whether the committed offset is the last the previous owner processed: then nothing is wrong but
+\* the timing. If the sender never owned the partition, find out what it commits for: a wrong topic name in the
+\* application, or offsets handed over by another process.
 \* @invariant("no_commit_for_unowned_partition", "warning", "commit")
 NoCommitForUnownedPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother

@@ -28,10 +28,13 @@ PartitionRevocationBoundReach ==
         partitionRevocationEpoch[m][p] < revocationEpoch[m]
 
 \* The three epochs never grow.
-GroupEpochNeverFallsReach            == [][~(groupEpoch' > groupEpoch)]_vars
-TargetAssignmentEpochNeverFallsReach == [][~(targetAssignmentEpoch' > targetAssignmentEpoch)]_vars
-MemberEpochNeverFallsReach           ==
-    [][~\E m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' : memberEpoch'[m] > memberEpoch[m]]_vars
+GroupEpochGrows            == groupEpoch' > groupEpoch
+TargetAssignmentEpochGrows == targetAssignmentEpoch' > targetAssignmentEpoch
+MemberEpochGrows           == \E m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' : memberEpoch'[m] > memberEpoch[m]
+
+GroupEpochNeverFallsReach            == [][~GroupEpochGrows]_vars
+TargetAssignmentEpochNeverFallsReach == [][~TargetAssignmentEpochGrows]_vars
+MemberEpochNeverFallsReach           == [][~MemberEpochGrows]_vars
 
 \* No zombie commit arrives.
 NoZombieAcceptedReach == ~\E c \in commits : Zombie(c)
