@@ -1,0 +1,1 @@
+"""Bytes to Arrow columns: record batches, record keys and values, request log lines. No Spark in here."""

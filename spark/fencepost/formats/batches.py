@@ -1,0 +1,263 @@
+"""Record batches (v2) of a segment or a metadata snapshot: their headers, then their records, as Arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from mmap import mmap
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fencepost.formats import batch_kernels as k
+from fencepost.formats.compression import Unpacked, unpack
+from fencepost.formats.faults import Fault
+
+Buffer = bytes | bytearray | memoryview | mmap | k.Bytes
+
+_INT32_MAX = 2**31 - 1
+
+BATCH_SCHEMA = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("size", pa.int32()),
+        ("base_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("leader_epoch", pa.int32()),
+        ("crc", pa.uint32()),
+        ("attributes", pa.int32()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
+        ("base_sequence", pa.int32()),
+        ("record_count", pa.int32()),
+        ("base_timestamp_ms", pa.int64()),
+        ("max_timestamp_ms", pa.int64()),
+    ]
+)
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("batch_index", pa.int32(), nullable=False),
+        pa.field("record_offset", pa.int64(), nullable=False),
+        pa.field("timestamp_ms", pa.int64(), nullable=False),
+        pa.field("is_control", pa.bool_(), nullable=False),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The batches of one buffer whose checksum is right, in file order.
+
+    ``batches`` has one row per batch (BATCH_SCHEMA plus ``is_transactional`` and ``is_control``);
+    ``consumed_to`` is where the next walk of a growing file starts; ``stop`` is ``end``, ``limit``,
+    ``torn_tail`` (the writer may still finish it: a fault that is not consumed), or the reason of a fault
+    that ends the file: ``truncated``, ``bad_crc``, ``bad_magic``, ``unreadable``.
+    """
+
+    batches: pa.RecordBatch
+    faults: tuple[Fault, ...]
+    consumed_to: int
+    stop: str
+    rows: k.Longs
+
+
+@dataclass(frozen=True)
+class Records:
+    """``records`` has one row per record (RECORD_SCHEMA); its ``batch_index`` is a row of the walk.
+
+    A batch whose records do not parse is a fault as a whole: none of its records are here.
+    """
+
+    records: pa.RecordBatch
+    faults: tuple[Fault, ...]
+
+
+def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bool = False) -> Walk:
+    """Walk the batches from byte ``start`` on, never raising for what the bytes say.
+
+    ``limit`` ends the walk after the batch that reaches that many bytes. ``closed`` says that nothing will be
+    appended any more (a later segment exists): an incomplete last batch is then a fault (``truncated``),
+    otherwise it is left for the next walk. A zero-filled rest is preallocated space, a clean end.
+    A batch with a wrong checksum is set aside when its length leads to a batch that is right.
+    """
+    data = as_bytes(buffer)
+    if not 0 <= start <= data.size:
+        raise ValueError(
+            f"start {start} is outside the buffer of {data.size} bytes: read the file anew from 0"
+        )
+    window = data if limit is None else data[: _limited(data, start, limit)]
+    count, stopped_at, why = k.count_batches(window, start)
+    rows = np.empty((count, k.BATCH_FIELDS), dtype=np.int64)
+    k.read_headers(window, start, rows)
+    if window.size < data.size and why == k.AT_END:
+        trusted = _trusted(rows)
+        if trusted == 0:
+            return walk(data, start, closed=closed)
+        rows = rows[:trusted]
+        return _result(rows, _bad_crcs(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
+    return _finish(data, rows, stopped_at, why, closed)
+
+
+def records(
+    buffer: Buffer, walked: Walk, *, max_batch_bytes: int = 256 << 20, max_total_bytes: int = 1 << 30
+) -> Records:
+    """Read the records of every batch of ``walked``, which must come from the same buffer.
+
+    Compressed batches are unpacked first, none to more than ``max_batch_bytes``, all together to no more than
+    ``max_total_bytes``: what would be larger is a fault.
+    """
+    data = as_bytes(buffer)
+    rows = walked.rows
+    unpacked = unpack(data, rows, max_batch_bytes, max_total_bytes)
+    sizes = unpacked.ends - unpacked.starts
+    payload = int(sizes.sum())
+    if payload > _INT32_MAX:
+        raise ValueError(f"{payload} bytes of records do not fit one Arrow column: walk with a smaller limit")
+    # A batch cannot hold more records than its bytes allow, whatever its header claims.
+    room = int(np.minimum(np.maximum(rows[:, k.RECORD_COUNT], 0), sizes // k.MIN_RECORD_SIZE).sum())
+    return _read(data, rows, unpacked, room, payload)
+
+
+def as_bytes(buffer: Buffer) -> k.Bytes:
+    """Give a read-only view of the bytes: the kernels are compiled for that one type."""
+    view = buffer.view() if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, dtype=np.uint8)
+    if view.dtype != np.uint8 or view.ndim != 1 or not view.flags.c_contiguous:
+        raise TypeError("a segment buffer must be contiguous bytes")
+    view.flags.writeable = False
+    return view
+
+
+def _limited(data: k.Bytes, start: int, limit: int) -> int:
+    """Where to cut the buffer so that whole batches remain and at least one batch is inside."""
+    position = start
+    while position - start < max(limit, 1):
+        size, stop = k.next_batch(data, position)
+        if stop >= 0:
+            return data.size
+        position += size
+    return position
+
+
+def _bad_crcs(rows: k.Longs) -> list[Fault]:
+    return [
+        Fault(
+            int(rows[i, k.POSITION]),
+            int(rows[i, k.SIZE]),
+            "bad_crc",
+            f"the batch at offset {rows[i, k.BASE_OFFSET]} does not match its checksum: read it from "
+            "another replica",
+        )
+        for i in np.flatnonzero(rows[:, k.VALID] == 0)
+    ]
+
+
+def _trusted(rows: k.Longs) -> int:
+    """How many batches there are up to the last one whose checksum is right."""
+    valid = np.flatnonzero(rows[:, k.VALID])
+    return int(valid[-1]) + 1 if valid.size else 0
+
+
+def _finish(data: k.Bytes, rows: k.Longs, stopped_at: int, why: int, closed: bool) -> Walk:
+    """Judge the end of the file: trailing batches with a wrong checksum, then what stopped the framing."""
+    trusted = _trusted(rows)
+    clean = why in (k.AT_END, k.AT_ZEROS)
+    if trusted == rows.shape[0] or (clean and closed):
+        return _stop(data, rows, stopped_at, why, closed)
+    # Nothing that is right follows these lengths, so they cannot be trusted to frame anything.
+    first = int(rows[trusted, k.POSITION])
+    rows = rows[:trusted]
+    if (clean or why in (k.RUNS_PAST_END, k.SHORT_HEADER)) and not closed:
+        return _torn(data, rows, first)
+    detail = (
+        "the batch does not match its checksum and its length leads to no other batch: read another replica"
+    )
+    faults = [*_bad_crcs(rows), Fault(first, data.size - first, "bad_crc", detail)]
+    return _result(rows, faults, data.size, "bad_crc")
+
+
+def _torn(data: k.Bytes, rows: k.Longs, at: int) -> Walk:
+    detail = (
+        "the last batch is incomplete: its broker is writing it, or stopped while it did; it is read again"
+    )
+    return _result(rows, [*_bad_crcs(rows), Fault(at, data.size - at, "torn_tail", detail)], at, "torn_tail")
+
+
+def _stop(data: k.Bytes, rows: k.Longs, at: int, why: int, closed: bool) -> Walk:
+    faults = _bad_crcs(rows)
+    if why in (k.AT_END, k.AT_ZEROS):
+        return _result(rows, faults, at, "end")
+    if why in (k.SHORT_HEADER, k.RUNS_PAST_END) and not closed:
+        return _torn(data, rows, at)
+    left = data.size - at
+    if why == k.BAD_MAGIC:
+        magic = int(data[at + 16])
+        reason, detail = "bad_magic", f"no record batch of format 2 (magic is {magic}): the rest is not read"
+    elif why == k.BAD_LENGTH:
+        reason, detail = "unreadable", "the batch length is smaller than a batch header: the rest is not read"
+    else:
+        reason, detail = "truncated", "the file ends inside its last batch: read it from another replica"
+    return _result(rows, [*faults, Fault(at, left, reason, detail)], data.size, reason)
+
+
+def _result(rows: k.Longs, faults: list[Fault], consumed_to: int, stop: str) -> Walk:
+    kept = rows[rows[:, k.VALID] == 1] if faults else rows
+    columns: list[pa.Array] = [
+        pa.array(kept[:, i].astype(field.type.to_pandas_dtype())) for i, field in enumerate(BATCH_SCHEMA)
+    ]
+    attributes = kept[:, k.ATTRIBUTES]
+    columns += [pa.array((attributes & 16) != 0), pa.array((attributes & 32) != 0)]
+    names = [*BATCH_SCHEMA.names, "is_transactional", "is_control"]
+    return Walk(pa.RecordBatch.from_arrays(columns, names=names), tuple(faults), consumed_to, stop, kept)
+
+
+def _read(data: k.Bytes, rows: k.Longs, unpacked: Unpacked, room: int, payload: int) -> Records:
+    columns = k.RecordColumns(
+        batch_index=np.empty(room, dtype=np.int32),
+        offsets=np.empty(room, dtype=np.int64),
+        timestamps=np.empty(room, dtype=np.int64),
+        key_ends=np.zeros(room + 1, dtype=np.int32),
+        value_ends=np.zeros(room + 1, dtype=np.int32),
+        key_valid=np.empty(room, dtype=np.bool_),
+        value_valid=np.empty(room, dtype=np.bool_),
+        # Either column could hold every byte; pages that are never written cost nothing.
+        keys=np.empty(payload, dtype=np.uint8),
+        values=np.empty(payload, dtype=np.uint8),
+    )
+    outcome = np.zeros(rows.shape[0], dtype=np.int8)
+    source = k.Source(data, unpacked.data, unpacked.is_unpacked, unpacked.starts, unpacked.ends)
+    count = k.read_records(source, rows, columns, outcome)
+    control = (rows[:, k.ATTRIBUTES] & 32) != 0
+    arrays = [
+        pa.array(columns.batch_index[:count]),
+        pa.array(columns.offsets[:count]),
+        pa.array(columns.timestamps[:count]),
+        pa.array(control[columns.batch_index[:count]]),
+        _binary(count, columns.key_ends, columns.keys, columns.key_valid),
+        _binary(count, columns.value_ends, columns.values, columns.value_valid),
+    ]
+    faults = [*unpacked.faults.values(), *_bad_records(rows, outcome, unpacked.faults)]
+    return Records(
+        pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA),
+        tuple(sorted(faults, key=lambda fault: fault.position)),
+    )
+
+
+def _binary(count: int, ends: NDArray[np.int32], data: k.Bytes, valid: NDArray[np.bool_]) -> pa.Array:
+    nulls = count - int(np.count_nonzero(valid[:count]))
+    validity = pa.py_buffer(np.packbits(valid[:count], bitorder="little")) if nulls else None
+    buffers = [validity, pa.py_buffer(ends[: count + 1]), pa.py_buffer(data[: int(ends[count])])]
+    return pa.Array.from_buffers(pa.binary(), count, buffers, nulls)
+
+
+def _bad_records(rows: k.Longs, outcome: NDArray[np.int8], known: dict[int, Fault]) -> list[Fault]:
+    found = []
+    for i in np.flatnonzero(outcome):
+        if int(i) not in known:
+            said = (
+                "more records than fit" if outcome[i] == k.RECORDS_MISCOUNTED else "records that do not parse"
+            )
+            detail = f"the batch at offset {rows[i, k.BASE_OFFSET]} matches its checksum but claims {said}"
+            found.append(Fault(int(rows[i, k.POSITION]), int(rows[i, k.SIZE]), "bad_record", detail))
+    return found

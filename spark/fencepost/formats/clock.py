@@ -1,0 +1,48 @@
+"""Local log timestamps to UTC, through the hour that a clock shows twice."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+# Lines are written at completion, by several threads: a little out of order is normal, an hour is not.
+_OUT_OF_ORDER_MS = 10 * 60 * 1000
+_EPOCH = datetime(1970, 1, 1)
+
+
+class LogClock:
+    """Reads ``2026-11-20 22:02:40,024`` in one time zone, line after line of one file.
+
+    When clocks go back an hour, a local time names two moments. The earlier one is taken unless a line before
+    it was already more than ten minutes past that: the file then is in its second pass through the hour. A
+    file that begins inside the second pass and shows no other time is read as the first pass: an hour early.
+    Raises ValueError for what is no timestamp.
+    """
+
+    def __init__(self, timezone: str, after_ms: int | None = None) -> None:
+        self._zone = ZoneInfo(timezone)
+        self.last_ms = after_ms
+        self._minute = ""
+        self._choices: tuple[int, ...] = ()
+
+    def read(self, text: str) -> int:
+        """Give milliseconds since the epoch, UTC."""
+        if text[:16] != self._minute:
+            self._choices = self._moments(text[:16])
+            self._minute = text[:16]
+        if len(text) != 23 or text[16] != ":" or text[19] not in ",.":
+            raise ValueError(f"no timestamp: {text!r}")
+        within = int(text[17:19]) * 1000 + int(text[20:23])
+        chosen = self._choices[0] + within
+        if len(self._choices) > 1 and self.last_ms is not None and chosen < self.last_ms - _OUT_OF_ORDER_MS:
+            chosen = self._choices[1] + within
+        self.last_ms = chosen if self.last_ms is None else max(chosen, self.last_ms)
+        return chosen
+
+    def _moments(self, minute: str) -> tuple[int, ...]:
+        """The moments, in UTC ms, at which the clock shows this minute: one, or two when clocks go back."""
+        local = datetime.strptime(minute.replace("T", " "), "%Y-%m-%d %H:%M")
+        offsets = [local.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1)]
+        moments = [(local - offset - _EPOCH) // timedelta(milliseconds=1) for offset in offsets]
+        # In a skipped hour the second moment is the smaller: no clock showed that time, take it as before.
+        return tuple(moments) if moments[1] > moments[0] else (moments[0],)
