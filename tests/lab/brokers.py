@@ -1,0 +1,148 @@
+"""What one real broker needs: its jars, its configuration, its logging, its folders."""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import subprocess
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+# Noise that carries no epoch and would be most of a request log.
+UNLOGGED_APIS = ("FETCH", "BROKER_HEARTBEAT", "FETCH_SNAPSHOT")
+
+_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
+<Configuration status="ERROR" shutdownHook="disable">
+  <Appenders>
+    <File name="server" fileName={server}><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
+    <RollingFile name="requests" fileName={requests} filePattern={rolled}>
+      <RegexFilter regex='.*"requestApiKeyName":"({unlogged})".*' onMatch="DENY" onMismatch="NEUTRAL"/>
+      <PatternLayout pattern="[%d] %p %m (%c)%n"/>
+      <SizeBasedTriggeringPolicy size="{roll_bytes}"/>
+      <DefaultRolloverStrategy fileIndex="nomax"/>
+    </RollingFile>
+  </Appenders>
+  <Loggers>
+    <Root level="INFO"><AppenderRef ref="server"/></Root>
+    <Logger name="org.apache.kafka.common.config.AbstractConfig" level="WARN"/>
+    <Logger name="kafka.request.logger" level="DEBUG" additivity="false">
+      <AppenderRef ref="requests"/>
+    </Logger>
+  </Loggers>
+</Configuration>
+"""
+
+
+class LabError(Exception):
+    """A broker, a client or a scenario did not do what the recording needs."""
+
+
+def jars(version: str) -> Path:
+    """The folder with every jar of one Kafka version (``$FENCEPOST_JARS`` or ``.jars`` of the repository)."""
+    root = Path(os.environ.get("FENCEPOST_JARS", Path(__file__).resolve().parents[2] / ".jars"))
+    folder = root / f"kafka-{version}"
+    if not any(folder.glob("kafka-clients-*.jar")):
+        raise LabError(
+            f"{folder} holds no Kafka {version}: run `make setup`, or point FENCEPOST_JARS at the jars"
+        )
+    return folder
+
+
+def java(version: str, heap: str, *arguments: str) -> list[str]:
+    """A command line for a short-lived, small JVM with Kafka's jars."""
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", f"-Xmx{heap}"]
+    return ["java", *options, "-cp", f"{jars(version)}/*", *arguments]
+
+
+def kafka_uuid() -> str:
+    """A random uuid in Kafka's text form."""
+    text = "-"
+    while text.startswith("-"):  # Kafka makes none that look like an option, and its tools cannot take one
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return text
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports on loopback that nothing listens on now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(s.getsockname()[1]) for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What kind of cluster to run. ``roll_bytes`` is the size at which the request log rolls into a .gz."""
+
+    version: str
+    brokers: int = 1
+    offsets_partitions: int = 1
+    timezone: str = "UTC"
+    roll_bytes: int = 1 << 30
+    session_timeout_ms: int = 45_000
+    assignment_interval_ms: int = 0
+
+
+@dataclass
+class Broker:
+    """One combined broker and controller, its folders and its process."""
+
+    broker_id: int
+    port: int
+    controller_port: int
+    home: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def log_dir(self) -> Path:
+        """Kafka's log.dirs."""
+        return self.home / "log_dir"
+
+
+def properties(plan: Plan, broker: Broker, voters: str) -> dict[str, object]:
+    """The server.properties of a broker; ``voters`` is its controller.quorum.voters."""
+    return {
+        "process.roles": "broker,controller",
+        "node.id": broker.broker_id,
+        "controller.quorum.voters": voters,
+        "listeners": f"PLAINTEXT://127.0.0.1:{broker.port},CONTROLLER://127.0.0.1:{broker.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{broker.port}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": broker.log_dir,
+        "log.index.size.max.bytes": 4096,
+        "log.cleaner.enable": "false",  # compaction would take the history away
+        "file.delete.delay.ms": 600_000,  # keeps the logs of deleted topics
+        "auto.create.topics.enable": "false",
+        "num.network.threads": 2,
+        "num.io.threads": 2,
+        "offsets.topic.num.partitions": plan.offsets_partitions,
+        "offsets.topic.replication.factor": plan.brokers,
+        "transaction.state.log.num.partitions": 1,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "share.coordinator.state.topic.num.partitions": 1,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "group.initial.rebalance.delay.ms": 0,
+        "group.consumer.heartbeat.interval.ms": 500,
+        "group.consumer.min.heartbeat.interval.ms": 100,
+        "group.consumer.min.session.timeout.ms": 1000,
+        "group.consumer.session.timeout.ms": plan.session_timeout_ms,
+        "group.consumer.assignment.interval.ms": plan.assignment_interval_ms,  # from 4.3
+    }
+
+
+def log4j2(plan: Plan, broker: Broker) -> str:
+    """The logging configuration of a broker: server.log, and every request but the noise at DEBUG."""
+    requests = broker.home / "kafka-request.log"
+    return _LOG4J2.format(
+        server=quoteattr(str(broker.home / "server.log")),
+        requests=quoteattr(str(requests)),
+        rolled=quoteattr(f"{requests}.%i.gz"),
+        unlogged="|".join(UNLOGGED_APIS),
+        roll_bytes=plan.roll_bytes,
+    )

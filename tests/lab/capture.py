@@ -1,0 +1,85 @@
+"""From a broker's folders to a small capture that can be committed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cluster import Cluster
+from truth import GroundTruth
+
+COMMIT_APIS = ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT")
+
+# Index files are preallocated and rebuilt from the segments; locks are of the running process.
+_LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", ".lock")
+
+
+def write_capture(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
+    """Copy the evidence of a cluster into ``folder``, replacing it, with a ``fencepost.toml`` beside it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as unfinished:
+        complete = Path(unfinished) / folder.name
+        complete.mkdir()
+        _fill(complete, cluster, clients, truth)
+        if folder.exists():
+            shutil.rmtree(folder)
+        complete.rename(folder)
+
+
+def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
+    for broker in cluster.brokers:
+        target = folder / broker.home.name
+        shutil.copytree(broker.log_dir, target / "log_dir", ignore=_LEFT_OUT)
+        for log in sorted(broker.home.glob("kafka-request.log*")):
+            shutil.copy2(log, target / log.name)
+        # Kafka prints its whole configuration; where the recording ran is of no interest.
+        text = (broker.home / "server.log").read_text().replace(str(broker.home), "/var/lib/kafka")
+        (target / "server.log").write_text(text)
+    (folder / "clients").mkdir()
+    names = sorted(log.stem for log in clients.glob("*.log"))
+    for name in names:
+        shutil.copy2(clients / f"{name}.log", folder / "clients" / f"{name}.log")
+    truth.write(folder / "ground_truth.jsonl")
+    (folder / "fencepost.toml").write_text(_toml(folder.name, cluster, names))
+
+
+def _toml(name: str, cluster: Cluster, clients: list[str]) -> str:
+    lines = ["[[clusters]]", f"name = {json.dumps(name)}"]
+    for broker in cluster.brokers:
+        home = broker.home.name
+        lines += ["", "[[clusters.brokers]]", f"id = {broker.broker_id}", f'log_dirs = ["{home}/log_dir"]']
+        lines += [f'request_logs = ["{home}/kafka-request.log*"]', f'server_logs = ["{home}/server.log*"]']
+        lines += [f"timezone = {json.dumps(cluster.plan.timezone)}"]
+    for client in clients:
+        lines += ["", "[[clusters.clients]]", f"name = {json.dumps(client)}"]
+        lines += [f'logs = ["clients/{client}.log"]']
+    return "\n".join(lines) + "\n"
+
+
+def request_lines(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every line of a capture's request logs: its file and its JSON, oldest file first per broker."""
+    for log in sorted(folder.glob("broker-*/kafka-request.log*"), key=_age):
+        with gzip.open(log, "rt") if log.suffix == ".gz" else log.open() as lines:
+            for line in lines:
+                yield log, json.loads(line[line.index("{") : line.rindex("}") + 1])
+
+
+def refused_commits(folder: Path) -> int:
+    """How many partitions of commits in a capture's request logs were refused."""
+    return sum(
+        partition["errorCode"] != 0
+        for _, line in request_lines(folder)
+        if line["requestHeader"]["requestApiKeyName"] in COMMIT_APIS
+        for topic in line["response"]["topics"]
+        for partition in topic["partitions"]
+    )
+
+
+def _age(log: Path) -> tuple[str, float]:
+    number = log.name.removeprefix("kafka-request.log").strip(".gz")
+    return (log.parent.name, int(number) if number else float("inf"))

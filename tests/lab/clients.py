@@ -1,0 +1,115 @@
+"""Real clients: Kafka's own VerifiableProducer and VerifiableConsumer, each in its own small JVM.
+
+Their JSON event lines (records consumed, offsets committed, partitions assigned and revoked) are the client
+logs of a capture.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+from brokers import LabError, java
+from cluster import Cluster
+
+_TOOLS = "org.apache.kafka.tools."
+_PATIENCE_S = 45.0
+
+
+class Client:
+    """One running client and its log."""
+
+    def __init__(self, name: str, log: Path, command: list[str]) -> None:
+        self.name = name
+        self.log = log
+        with log.open("wb") as out:
+            self._process = subprocess.Popen(
+                command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            )
+
+    def await_event(self, event: str, count: int = 1) -> None:
+        """Wait until the client has printed this many events of a name."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while self.events(event) < count:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise LabError(f"client {self.name} printed no {event!r} ({count} wanted), see {self.log}")
+            time.sleep(0.1)
+
+    def events(self, event: str) -> int:
+        """How many events of a name the client has printed."""
+        return len(re.findall(rf'"name":"{event}"', self.log.read_text(errors="replace")))
+
+    def pause(self) -> None:
+        """Freeze the process: it sends nothing and does not notice that time passes."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on, with everything it believed."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def ask_to_stop(self) -> None:
+        """Ask for a clean end (a consumer commits and leaves its group)."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Wait for the end; a client that does not end in time is killed."""
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.wait()
+
+
+class Clients:
+    """Starts clients and ends them all with the ``with`` block."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self._cluster = cluster
+        self._folder = folder
+        self._running: list[Client] = []
+        folder.mkdir(parents=True)
+
+    def __enter__(self) -> Clients:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        for client in self._running:
+            if kind is None:
+                client.ask_to_stop()
+            else:
+                client.kill()
+        for client in self._running:
+            client.wait()
+
+    def producer(self, name: str, topic: str, per_second: int) -> Client:
+        """A producer of increasing integers."""
+        options = ["--topic", topic, "--throughput", str(per_second), "--repeating-keys", "16"]
+        return self._start(name, "VerifiableProducer", {}, options)
+
+    def consumer(self, name: str, group_id: str, topic: str, autocommit: bool = False) -> Client:
+        """A member of a consumer group (KIP-848) that commits after each poll, or every 200 ms by itself."""
+        config = {"client.id": name, "auto.commit.interval.ms": "200"}
+        options = ["--topic", topic, "--group-id", group_id, "--group-protocol", "CONSUMER"]
+        return self._start(
+            name, "VerifiableConsumer", config, [*options, *(["--enable-autocommit"] if autocommit else [])]
+        )
+
+    def _start(self, name: str, tool: str, config: dict[str, str], options: list[str]) -> Client:
+        properties = self._folder / f"{name}.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+        bootstrap = ["--bootstrap-server", self._cluster.bootstrap, "--command-config", str(properties)]
+        command = java(self._cluster.plan.version, "64m", _TOOLS + tool, *bootstrap, *options)
+        client = Client(name, self._folder / f"{name}.log", command)
+        self._running.append(client)
+        return client

@@ -1,0 +1,180 @@
+"""A real cluster on loopback: formatted, started, asked until it answers, administered, stopped."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, log4j2, properties
+from messages import Message, WireError
+from wire import Connection
+
+START_TIMEOUT_S = 90.0
+_TOPIC, _GROUP = 2, 32  # ConfigResource.Type
+
+
+class Cluster:
+    """A running cluster; leave the ``with`` block, or call ``stop``, to shut it down cleanly."""
+
+    def __init__(self, plan: Plan, home: Path) -> None:
+        self.plan = plan
+        ports = free_ports(2 * plan.brokers)
+        self.brokers = [
+            Broker(i + 1, ports[2 * i], ports[2 * i + 1], home / f"broker-{i + 1}")
+            for i in range(plan.brokers)
+        ]
+        self.clients_jar = next(jars(plan.version).glob("kafka-clients-*.jar"))
+        self._topic_ids: dict[str, str] = {}
+
+    def __enter__(self) -> Cluster:
+        cluster_id = kafka_uuid()
+        try:
+            for broker in self.brokers:
+                self._format(broker, cluster_id)
+            for broker in self.brokers:
+                self._launch(broker)
+            self._await_answers()
+        except BaseException:
+            self.stop(force=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.stop(force=kind is not None)
+
+    @property
+    def bootstrap(self) -> str:
+        """Kafka's bootstrap.servers."""
+        return ",".join(f"127.0.0.1:{b.port}" for b in self.brokers)
+
+    def connect(self, client_id: str, broker_id: int = 1) -> Connection:
+        """A new connection to one broker."""
+        return Connection("127.0.0.1", self.brokers[broker_id - 1].port, client_id, self.clients_jar)
+
+    @contextmanager
+    def admin(self) -> Iterator[Connection]:
+        """A connection for administration, closed afterwards."""
+        connection = self.connect("lab-admin")
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic with one replica per partition; returns its id."""
+        topic = {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1}
+        with self.admin() as admin:
+            answer = admin.call("CreateTopics", 7, {"Topics": [topic], "timeoutMs": 15_000})["Topics"][0]
+        if answer["ErrorCode"]:
+            raise LabError(f"cannot create topic {name!r}: {answer['ErrorCode']} {answer['ErrorMessage']}")
+        self._topic_ids[name] = answer["TopicId"]
+        return str(answer["TopicId"])
+
+    def topic_id(self, name: str) -> str:
+        """The id of a topic made by ``create_topic``."""
+        return self._topic_ids[name]
+
+    def coordinator(self, key: str, transaction: bool = False) -> int:
+        """The broker that coordinates a group (or transactional id), once there is one."""
+        request = {"KeyType": int(transaction), "CoordinatorKeys": [key]}
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            with self.admin() as admin:
+                found = admin.call("FindCoordinator", 6, request)["Coordinators"][0]
+            if found["ErrorCode"] == 0:
+                return int(found["NodeId"])
+            time.sleep(0.2)
+        raise LabError(
+            f"no coordinator for {key!r} after {START_TIMEOUT_S:.0f} s: error {found['ErrorCode']}"
+        )
+
+    def set_topic_config(self, topic: str, name: str, value: str) -> None:
+        """Change one configuration of a topic."""
+        self._set_config(_TOPIC, topic, name, value)
+
+    def set_group_config(self, group_id: str, name: str, value: str) -> None:
+        """Change one configuration of a group."""
+        self._set_config(_GROUP, group_id, name, value)
+
+    def _set_config(self, kind: int, owner: str, name: str, value: str) -> None:
+        change = {"Name": name, "ConfigOperation": 0, "Value": value}
+        resource = {"ResourceType": kind, "ResourceName": owner, "Configs": [change]}
+        with self.admin() as admin:
+            answer = admin.call("IncrementalAlterConfigs", 1, {"Resources": [resource]})["Responses"][0]
+        if answer["ErrorCode"]:
+            raise LabError(f"cannot set {name} of {owner!r}: {answer['ErrorMessage']}")
+
+    def stop(self, force: bool = False) -> None:
+        """Stop every broker: cleanly, or at once."""
+        running = [b.process for b in self.brokers if b.process is not None and b.process.poll() is None]
+        for process in running:
+            process.send_signal(signal.SIGKILL if force else signal.SIGTERM)
+        for process in running:
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _format(self, broker: Broker, cluster_id: str) -> None:
+        broker.log_dir.mkdir(parents=True)
+        config = broker.home / "server.properties"
+        voters = ",".join(f"{b.broker_id}@127.0.0.1:{b.controller_port}" for b in self.brokers)
+        settings = properties(self.plan, broker, voters)
+        config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        (broker.home / "log4j2.xml").write_text(log4j2(self.plan, broker))
+        tool = java(
+            self.plan.version,
+            "128m",
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            cluster_id,
+            "-c",
+            str(config),
+        )
+        done = subprocess.run(tool, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise LabError(f"cannot format {broker.log_dir}: {done.stdout}{done.stderr}")
+
+    def _launch(self, broker: Broker) -> None:
+        options = [
+            f"-Dlog4j2.configurationFile={broker.home / 'log4j2.xml'}",
+            f"-Duser.timezone={self.plan.timezone}",
+        ]
+        command = java(
+            self.plan.version, "384m", *options, "kafka.Kafka", str(broker.home / "server.properties")
+        )
+        with (broker.home / "console.log").open("wb") as console:
+            broker.process = subprocess.Popen(
+                command, stdout=console, stderr=subprocess.STDOUT, cwd=broker.home
+            )
+
+    def _await_answers(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        for broker in self.brokers:
+            while not self._answers(broker):
+                if broker.process is None or broker.process.poll() is not None or time.monotonic() > deadline:
+                    console = (broker.home / "console.log").read_text(errors="replace")[-2000:]
+                    raise LabError(f"broker {broker.broker_id} did not start, see {broker.home}:\n{console}")
+                time.sleep(0.2)
+
+    def _answers(self, broker: Broker) -> bool:
+        try:
+            connection = self.connect("lab-admin", broker.broker_id)
+        except OSError:
+            return False
+        try:
+            known: Message = connection.call("Metadata", 12, {"Topics": []})
+        except (OSError, WireError):
+            return False
+        finally:
+            connection.close()
+        return len(known["Brokers"]) == len(self.brokers)

@@ -1,0 +1,78 @@
+"""Commits as the driver makes them: what they present, how they are sent, what they are answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from messages import Message
+from truth import Partition, error_name
+
+BY_NAME, BY_ID = 9, 10
+"""OffsetCommit versions: the last that names topics, the first that identifies them."""
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """A transactional id's producer, as InitProducerId answered."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass
+class Commit:
+    """One hand-made commit request. ``epoch`` and ``member_id`` are what it presents, true or not."""
+
+    case: str
+    epoch: int
+    partitions: list[Partition]
+    expect: list[str]  # the truth of each partition, as the scenario's author knows it
+    version: int = BY_ID
+    racing: bool = False
+    transaction: Transaction | None = None
+
+    @property
+    def api(self) -> str:
+        """The request's name in Kafka's schemas."""
+        return "TxnOffsetCommit" if self.transaction else "OffsetCommit"
+
+    @property
+    def api_key(self) -> int:
+        """The request's api key."""
+        return 28 if self.transaction else 8
+
+    def request(self, group_id: str, member_id: str, rows: list[Message]) -> Message:
+        """The request for these rows of ground truth."""
+        topics: dict[str, Message] = {}
+        for row in rows:
+            by_id = self.transaction is None and self.version >= BY_ID
+            name = {"TopicId": row["topic_id"]} if by_id else {"Name": row["topic"]}
+            partition = {"PartitionIndex": row["partition"], "CommittedOffset": row["committed_offset"]}
+            topic = topics.setdefault(row["topic"], {**name, "Partitions": []})
+            topic["Partitions"].append({**partition, "CommittedMetadata": ""})
+        request: Message = {"GroupId": group_id, "MemberId": member_id, "Topics": list(topics.values())}
+        if self.transaction is None:
+            return {**request, "GenerationIdOrMemberEpoch": self.epoch}
+        return {
+            **request,
+            "GenerationId": self.epoch,
+            "TransactionalId": self.transaction.transactional_id,
+            "ProducerId": self.transaction.producer_id,
+            "ProducerEpoch": self.transaction.producer_epoch,
+        }
+
+
+def answered(response: Message, rows: list[Message]) -> list[str]:
+    """The error of each row's partition in a response, by Kafka's names."""
+    codes = {
+        (topic["Name"] or topic["TopicId"], partition["PartitionIndex"]): partition["ErrorCode"]
+        for topic in response["Topics"]
+        for partition in topic["Partitions"]
+    }
+    return [
+        error_name(
+            codes.get((row["topic"], row["partition"]), codes.get((row["topic_id"], row["partition"])))
+        )
+        for row in rows
+    ]

@@ -1,0 +1,232 @@
+"""Members of consumer groups, played by hand over the wire (KIP-848).
+
+A ``Group`` is played from one thread. Its members do exactly what they are told and nothing in between: they
+heartbeat when told, give up revoked partitions when told, and commit whatever epoch for whatever partition.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from brokers import LabError, kafka_uuid
+from cluster import Cluster
+from commits import Commit, answered
+from messages import Message
+from truth import ERRORS, GroundTruth, Ownership, Partition
+from wire import Connection
+
+_COORDINATOR_ERRORS = {14, 15, 16}  # loading, not available, not (yet) this broker
+_PATIENCE_S = 15.0
+
+
+class Group:
+    """One consumer group and the driver's account of it."""
+
+    def __init__(self, cluster: Cluster, truth: GroundTruth, group_id: str, pause_s: float = 0.35) -> None:
+        self.cluster = cluster
+        self.group_id = group_id
+        self.pause_s = pause_s
+        self.ownership = Ownership()
+        self.broker_id = cluster.coordinator(group_id)
+        self._truth = truth
+        self._connections: list[Connection] = []
+
+    def member(self, client_id: str, topics: Iterable[str], rebalance_timeout_ms: int = 30_000) -> Member:
+        """A member that has not joined yet."""
+        connection = self.connect(client_id)
+        return Member(self, connection, tuple(topics), rebalance_timeout_ms)
+
+    def connect(self, client_id: str) -> Connection:
+        """A connection to the group's coordinator."""
+        self._connections.append(self.cluster.connect(client_id, self.broker_id))
+        return self._connections[-1]
+
+    def settle(self, *members: Member) -> None:
+        """Heartbeat in turns, giving up what is revoked, until a whole round brings nothing new."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            before = [(m.epoch, m.assigned, m.owned) for m in members]
+            for member in members:
+                member.heartbeat()
+                member.give_up_revoked()
+            after = [(m.epoch, m.assigned, m.owned) for m in members]
+            if before == after and len({m.epoch for m in members}) == 1 and all(m.assigned for m in members):
+                return
+            time.sleep(0.02)
+        raise LabError(f"group {self.group_id!r} did not settle: {after}")
+
+    def await_held(self, member: Member, partitions: set[Partition]) -> None:
+        """Heartbeat until the member has been assigned all of these."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not partitions <= member.assigned:
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"{member.connection.client_id!r} did not get {partitions}, has {member.assigned}"
+                )
+            member.heartbeat()
+            time.sleep(0.05)
+
+    def commit(self, connection: Connection, member_id: str, commit: Commit) -> list[str]:
+        """Send one commit, wait for its answer, write down both; returns the error of each partition."""
+        time.sleep(0 if commit.racing else self.pause_s)
+        rows = self.send_commit(connection, member_id, commit)
+        errors = self.receive_commit(connection, rows)
+        time.sleep(0 if commit.racing else self.pause_s)
+        return errors
+
+    def send_commit(self, connection: Connection, member_id: str, commit: Commit) -> list[Message]:
+        """Send one commit without waiting for the answer; returns its rows of ground truth."""
+        rows = [
+            self._row(connection, member_id, commit, partition, expect)
+            for partition, expect in zip(commit.partitions, commit.expect, strict=True)
+        ]
+        request = commit.request(self.group_id, member_id, rows)
+        sent_at = time.time_ns() // 1_000_000
+        correlation_id = connection.send(commit.api, commit.version, request)
+        for row in rows:
+            row.update(correlation_id=correlation_id, sent_at_ms=sent_at)
+            self._truth.add(row)
+        return rows
+
+    def receive_commit(self, connection: Connection, rows: list[Message]) -> list[str]:
+        """Wait for the answer to ``send_commit`` on the same connection, and complete its rows."""
+        errors = answered(connection.receive(), rows)
+        answered_at = time.time_ns() // 1_000_000
+        for row, error in zip(rows, errors, strict=True):
+            row.update(answered_at_ms=answered_at, error=error)
+        return errors
+
+    def close(self) -> None:
+        """Close every connection that was opened for the group."""
+        for connection in self._connections:
+            connection.close()
+
+    def _row(
+        self, connection: Connection, member_id: str, commit: Commit, partition: Partition, expect: str
+    ) -> Message:
+        known = self.ownership.truth(member_id, commit.epoch, partition)
+        if known != expect:
+            raise LabError(f"{commit.case}: {partition} is {known}, the scenario expected {expect}")
+        owner = self.ownership.owner(partition)
+        return {
+            "case": commit.case,
+            "group_id": self.group_id,
+            "member_id": member_id,
+            "client_id": connection.client_id,
+            "correlation_id": None,
+            "api_key": commit.api_key,
+            "api_version": commit.version,
+            "topic": partition[0],
+            "topic_id": self.cluster.topic_id(partition[0]),
+            "partition": partition[1],
+            "committed_offset": self._truth.next_offset(),
+            "client_epoch": commit.epoch,
+            "sent_at_ms": None,
+            "answered_at_ms": None,
+            "error": None,
+            "truth": expect,
+            "owner_member_id": None if owner == member_id else owner,
+            "racing": commit.racing,
+        }
+
+
+@dataclass
+class Member:
+    """One member: what it believes (``epoch``, ``assigned``) and what it says it owns (``owned``)."""
+
+    group: Group
+    connection: Connection
+    topics: tuple[str, ...]
+    rebalance_timeout_ms: int
+    member_id: str = field(default_factory=kafka_uuid)
+    epoch: int = 0
+    assigned: frozenset[Partition] = frozenset()
+    owned: frozenset[Partition] = frozenset()
+
+    def join(self) -> Member:
+        """Join at epoch 0 with an empty hand."""
+        self.epoch, self.assigned, self.owned = 0, frozenset(), frozenset()
+        full = {
+            "RebalanceTimeoutMs": self.rebalance_timeout_ms,
+            "SubscribedTopicNames": list(self.topics),
+            "ServerAssignor": "uniform",
+        }
+        self._exchange(full)
+        return self
+
+    def heartbeat(self) -> None:
+        """Heartbeat; new partitions are taken at once, revoked ones are held until ``give_up_revoked``."""
+        self._exchange({})
+
+    def subscribe(self, *topics: str) -> None:
+        """Change the subscription."""
+        self.topics = topics
+        self._exchange({"SubscribedTopicNames": list(topics)})
+
+    def give_up_revoked(self) -> None:
+        """Acknowledge the revocation of everything that is no longer assigned."""
+        if self.owned - self.assigned:
+            self.owned = self.owned & self.assigned
+            self._exchange({})
+
+    def leave(self) -> None:
+        """Leave the group."""
+        self.group.ownership.holds(self.member_id, self.epoch, set())
+        self._request({"MemberEpoch": -1})
+        self.epoch, self.assigned, self.owned = -1, frozenset(), frozenset()
+
+    def was_fenced(self) -> None:
+        """The coordinator has removed the member (the driver waited for it); the member does not know yet."""
+        self.group.ownership.holds(self.member_id, self.epoch, set())
+
+    def commit(
+        self, case: str, epoch: int, partitions: Iterable[Partition], expect: str | list[str], **more: Any
+    ) -> list[str]:
+        """Commit at any epoch; see ``Commit``. Returns the error of each partition."""
+        return self.group.commit(
+            self.connection, self.member_id, self.commit_request(case, epoch, partitions, expect, **more)
+        )
+
+    def commit_request(
+        self, case: str, epoch: int, partitions: Iterable[Partition], expect: str | list[str], **more: Any
+    ) -> Commit:
+        """The commit that ``commit`` sends."""
+        chosen = sorted(partitions)
+        truths = [expect] * len(chosen) if isinstance(expect, str) else expect
+        return Commit(case, epoch, chosen, truths, **more)
+
+    def _request(self, fields: Message) -> Message:
+        request = {
+            "GroupId": self.group.group_id,
+            "MemberId": self.member_id,
+            "MemberEpoch": self.epoch,
+            **fields,
+        }
+        answer = self.connection.call("ConsumerGroupHeartbeat", 1, request)
+        deadline = time.monotonic() + _PATIENCE_S
+        while answer["ErrorCode"] in _COORDINATOR_ERRORS and time.monotonic() < deadline:
+            time.sleep(0.1)
+            answer = self.connection.call("ConsumerGroupHeartbeat", 1, request)
+        if answer["ErrorCode"]:
+            name = ERRORS.get(answer["ErrorCode"], answer["ErrorCode"])
+            raise LabError(f"heartbeat of {self.connection.client_id!r}: {name} {answer['ErrorMessage']}")
+        return answer
+
+    def _exchange(self, fields: Message) -> None:
+        by_topic: dict[str, list[int]] = {}
+        for topic, index in sorted(self.owned):
+            by_topic.setdefault(self.group.cluster.topic_id(topic), []).append(index)
+        said = self.owned
+        owned = [{"TopicId": t, "Partitions": p} for t, p in by_topic.items()]
+        answer = self._request({"TopicPartitions": owned, **fields})
+        self.epoch = answer["MemberEpoch"]
+        if answer["Assignment"] is not None:
+            names = {self.group.cluster.topic_id(t): t for t in self.topics}
+            given = answer["Assignment"]["TopicPartitions"]
+            self.assigned = frozenset((names[a["TopicId"]], p) for a in given for p in a["Partitions"])
+        # What was given is taken; what the member said it owns stays its own until it says otherwise.
+        self.owned = said | self.assigned
+        self.group.ownership.holds(self.member_id, self.epoch, set(self.owned))

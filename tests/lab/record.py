@@ -1,0 +1,89 @@
+"""Record captures: ``python tests/lab/record.py [scenario ...] [--version V] [--out DIR]``.
+
+Each capture is a real cluster's logs together with what its drivers did and were answered; see
+``tests/captures/README.md``. Without arguments every stored capture is recorded again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from brokers import LabError
+from capture import refused_commits, write_capture
+from clients import Clients
+from cluster import Cluster
+from scenarios import SCENARIOS, Stage
+from truth import GroundTruth
+
+VERSIONS = ("4.3.1", "4.2.1")
+STORED = ("healthy", "troubled")
+CAPTURES = Path(__file__).resolve().parents[1] / "captures"
+_ATTEMPTS = 3
+
+
+def record(scenario: str, version: str, out_dir: Path) -> Path:
+    """Record one scenario on one Kafka version into ``out_dir/<scenario>-<version>``, and return that folder.
+
+    Raises ``LabError`` when a broker, a client or the play fails. In a clean scenario every commit must be
+    accepted; a commit of a real client can cross a rebalance and be refused, and then it is recorded again.
+    """
+    folder = out_dir / f"{scenario}-{version}"
+    for attempt in range(_ATTEMPTS):
+        _record_once(scenario, version, folder)
+        refused = refused_commits(folder) if SCENARIOS[scenario].clean else 0
+        if not refused:
+            return folder
+        _say(f"{folder.name}: {refused} commits were refused, attempt {attempt + 1}")
+    raise LabError(f"{folder.name}: commits were refused in each of {_ATTEMPTS} recordings")
+
+
+def _record_once(scenario: str, version: str, folder: Path) -> None:
+    chosen, truth, started = SCENARIOS[scenario], GroundTruth(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fencepost-lab-") as temporary:
+        home = Path(temporary)
+
+        def say(what: str) -> None:
+            _say(f"{folder.name} {time.monotonic() - started:5.1f} s  {what}")
+
+        say("start brokers")
+        with Cluster(chosen.plan(version), home) as cluster:
+            with Clients(cluster, home / "clients") as clients:
+                chosen.run(Stage(cluster, clients, truth, say))
+                say("stop clients")
+            live = chosen.live_copy(version)
+            if live:
+                write_capture(folder, cluster, home / "clients", truth)
+            say("stop brokers")
+        if not live:
+            write_capture(folder, cluster, home / "clients", truth)
+        say(f"done: {len(truth.rows)} hand-made commits")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("scenario", nargs="*", choices=[*SCENARIOS, []], help="default: every stored capture")
+    parser.add_argument("--version", choices=VERSIONS, help="default: all")
+    parser.add_argument("--out", type=Path, default=CAPTURES)
+    options = parser.parse_args(arguments)
+    try:
+        for scenario in options.scenario or STORED:
+            for version in [options.version] if options.version else VERSIONS:
+                record(scenario, version, options.out)
+    except LabError as error:
+        print(f"record: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

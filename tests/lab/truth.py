@@ -1,0 +1,125 @@
+"""The driver's own account: who owned what at which epoch, and what each hand-made commit was answered.
+
+Nothing here is read back from the cluster's logs. Ownership is what the coordinator told each member and what
+each member told the coordinator; a rebuild of it from the logs can therefore be held against it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# What the scenarios may be answered; names of org.apache.kafka.common.protocol.Errors.
+ERRORS = {
+    0: "NONE",
+    3: "UNKNOWN_TOPIC_OR_PARTITION",
+    14: "COORDINATOR_LOAD_IN_PROGRESS",
+    15: "COORDINATOR_NOT_AVAILABLE",
+    16: "NOT_COORDINATOR",
+    22: "ILLEGAL_GENERATION",
+    25: "UNKNOWN_MEMBER_ID",
+    27: "REBALANCE_IN_PROGRESS",
+    47: "INVALID_PRODUCER_EPOCH",
+    51: "CONCURRENT_TRANSACTIONS",
+    69: "GROUP_ID_NOT_FOUND",
+    90: "PRODUCER_FENCED",
+    100: "UNKNOWN_TOPIC_ID",
+    110: "FENCED_MEMBER_EPOCH",
+    113: "STALE_MEMBER_EPOCH",
+    120: "TRANSACTION_ABORTABLE",
+}
+
+
+def error_name(code: int | None) -> str:
+    """Kafka's name of an error code. Raises ``LookupError`` for one that no scenario is meant to meet."""
+    if code not in ERRORS:
+        raise LookupError(f"no name for error code {code}: add it to ERRORS in {__file__}")
+    return ERRORS[code]
+
+
+Partition = tuple[str, int]
+"""A partition as (topic name, index)."""
+
+
+@dataclass
+class _Stay:
+    """One uninterrupted ownership of a partition by a member, with the epochs the member had during it."""
+
+    member_id: str
+    since: int
+    until: int | None = None
+    epochs: dict[int, int] = field(default_factory=dict)  # member epoch -> the first moment it was seen
+
+
+@dataclass
+class Ownership:
+    """Ownership in one group, moment by moment. A partition pending revocation is still owned."""
+
+    moment: int = 0
+    stays: dict[Partition, list[_Stay]] = field(default_factory=dict)
+
+    def holds(self, member_id: str, epoch: int, partitions: set[Partition]) -> None:
+        """The member holds exactly these partitions now, at this epoch."""
+        self.moment += 1
+        for partition, stays in self.stays.items():
+            if partition not in partitions:
+                self._end(stays, member_id)
+        for partition in partitions:
+            stays = self.stays.setdefault(partition, [])
+            stay = self._open(stays, member_id)
+            if stay is None:
+                stay = _Stay(member_id, self.moment)
+                stays.append(stay)
+            stay.epochs.setdefault(epoch, self.moment)
+
+    def owner(self, partition: Partition) -> str | None:
+        """Who owns the partition now."""
+        return next((s.member_id for s in self.stays.get(partition, []) if s.until is None), None)
+
+    def truth(self, member_id: str, epoch: int, partition: Partition) -> str:
+        """``owner``, ``zombie``, ``not_owner`` or ``unfenced``: what a commit presented now would be."""
+        if epoch < 0:
+            return "unfenced"
+        stays = self.stays.get(partition, [])
+        seen = [s for s in stays if s.member_id == member_id and epoch in s.epochs]
+        if any(s.until is None for s in seen):
+            return "owner"
+        if any(
+            other.member_id != member_id and other.since > s.epochs[epoch] for s in seen for other in stays
+        ):
+            return "zombie"
+        return "not_owner"
+
+    def _end(self, stays: list[_Stay], member_id: str) -> None:
+        stay = self._open(stays, member_id)
+        if stay is not None:
+            stay.until = self.moment
+
+    @staticmethod
+    def _open(stays: list[_Stay], member_id: str) -> _Stay | None:
+        return next((s for s in stays if s.member_id == member_id and s.until is None), None)
+
+
+class GroundTruth:
+    """Collects one row per hand-made request and partition, in the order of sending."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._offset = 1000
+
+    def next_offset(self) -> int:
+        """An offset to commit that no other hand-made commit of the recording uses."""
+        self._offset += 1
+        return self._offset
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add one row."""
+        self.rows.append(row)
+
+    def write(self, path: Path) -> None:
+        """Write the rows as JSON lines."""
+        with path.open("w") as out:
+            for row in self.rows:
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
