@@ -1,0 +1,60 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:153 by `tlasql compile`; do not edit
+--
+-- AssignmentEpochBound ==
+--     \A m \in DOMAIN owned : \A p \in owned[m] :
+--         assignmentEpoch[m][p] <= memberEpoch[m]
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    partition_key AS p,
+    assignment_epoch AS `assignmentEpoch[m][p]`,
+    member_epoch AS `memberEpoch[m]`,
+    TO_JSON(
+      STRUCT(coordinator_partition, topic, `partition`, pending_revocation),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
+  FROM silver.owned_partitions
+), judged AS (
+  SELECT
+    *,
+    `assignmentEpoch[m][p]` <= `memberEpoch[m]` AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m, p), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:155)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`assignmentEpoch[m][p]`, `memberEpoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,72 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:121 by `tlasql compile`; do not edit
+--
+-- EpochOrder ==
+--     \A m \in DOMAIN memberEpoch :
+--         /\ revocationEpoch[m] < memberEpoch[m]
+--         /\ memberEpoch[m] <= targetAssignmentEpoch
+--         /\ targetAssignmentEpoch <= groupEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    revocation_epoch AS `revocationEpoch[m]`,
+    member_epoch AS `memberEpoch[m]`,
+    target_assignment_epoch AS `targetAssignmentEpoch`,
+    group_epoch AS `groupEpoch`,
+    TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.group_members
+), judged AS (
+  SELECT
+    *,
+    `revocationEpoch[m]` < `memberEpoch[m]` AS c1,
+    `memberEpoch[m]` <= `targetAssignmentEpoch` AS c2,
+    `targetAssignmentEpoch` <= `groupEpoch` AS c3
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AND c2 AND c3 AS verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT c1
+    THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
+    WHEN NOT c2
+    THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
+    WHEN NOT c3
+    THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+  END AS failed_conjunct,
+  TO_JSON(
+    STRUCT(`revocationEpoch[m]`, `memberEpoch[m]`, `targetAssignmentEpoch`, `groupEpoch`),
+    MAP('ignoreNullFields', 'false')
+  ) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

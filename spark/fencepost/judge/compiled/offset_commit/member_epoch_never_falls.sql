@@ -1,0 +1,65 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:212 by `tlasql compile`; do not edit
+--
+-- MemberEpochNeverFalls ==
+--     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
+--         memberEpoch'[m] >= memberEpoch[m]
+WITH pairs AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    to_position AS left_at,
+    LEAD(from_position) OVER successive AS from_position,
+    LEAD(to_position) OVER successive AS to_position,
+    LEAD(from_time) OVER successive AS from_time,
+    LEAD(to_time) OVER successive AS to_time,
+    member_id AS m,
+    member_epoch AS `memberEpoch[m]`,
+    LEAD(member_epoch) OVER successive AS `memberEpoch'[m]`,
+    TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.group_members
+  WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
+), frame AS (
+  SELECT
+    *
+  FROM pairs
+  WHERE
+    pairs.from_position = pairs.left_at
+), judged AS (
+  SELECT
+    *,
+    `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged,
+    `memberEpoch'[m]` >= `memberEpoch[m]` AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  unchanged OR c1 AS verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:214)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,60 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:170 by `tlasql compile`; do not edit
+--
+-- PartitionRevocationBound ==
+--     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
+--         partitionRevocationEpoch[m][p] <= revocationEpoch[m]
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    partition_key AS p,
+    partition_revocation_epoch AS `partitionRevocationEpoch[m][p]`,
+    revocation_epoch AS `revocationEpoch[m]`,
+    TO_JSON(STRUCT(coordinator_partition), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.revoked_partitions
+), judged AS (
+  SELECT
+    *,
+    `partitionRevocationEpoch[m][p]` <= `revocationEpoch[m]` AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m, p), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT c1
+    THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:172)'
+  END AS failed_conjunct,
+  TO_JSON(STRUCT(`partitionRevocationEpoch[m][p]`, `revocationEpoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,62 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:200 by `tlasql compile`; do not edit
+--
+-- TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
+WITH pairs AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    to_position AS left_at,
+    LEAD(from_position) OVER successive AS from_position,
+    LEAD(to_position) OVER successive AS to_position,
+    LEAD(from_time) OVER successive AS from_time,
+    LEAD(to_time) OVER successive AS to_time,
+    target_assignment_epoch AS `targetAssignmentEpoch`,
+    LEAD(target_assignment_epoch) OVER successive AS `targetAssignmentEpoch'`,
+    TO_JSON(STRUCT(coordinator_partition), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.consumer_groups
+  WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
+), frame AS (
+  SELECT
+    *
+  FROM pairs
+  WHERE
+    pairs.from_position = pairs.left_at
+), judged AS (
+  SELECT
+    *,
+    `targetAssignmentEpoch'` = `targetAssignmentEpoch` AS unchanged,
+    `targetAssignmentEpoch'` >= `targetAssignmentEpoch` AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  '{}' AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  unchanged OR c1 AS verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:200)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`targetAssignmentEpoch`, `targetAssignmentEpoch'`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

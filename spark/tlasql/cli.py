@@ -1,0 +1,124 @@
+"""The command ``tlasql``: ``check`` a marked module, ``compile`` it, or verify that what was compiled is
+fresh.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tlasql.compiler import CompiledModule, compile_module
+from tlasql.emit import EMITTERS, emit
+from tlasql.errors import Location, TlaSqlError, fail
+from tlasql.mapping import Schemas
+
+OK, STALE, BAD_INPUT = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. 0 done, 1 generated files are stale (``--check``), 2 the input cannot be compiled."""
+    options = _parser().parse_args(arguments)
+    try:
+        compiled = compile_module(
+            options.module, options.mapping, _schemas(options.schemas), libraries=options.library
+        )
+        _check_outputs(compiled)
+    except TlaSqlError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    if options.command == "check":
+        for each in compiled.definitions:
+            print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
+        return OK
+    files = emit(compiled)
+    if options.check:
+        return _verify(files, compiled, options.out)
+    return _write(files, compiled, options.out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tlasql", description="Marked TLA+ definitions to Spark SQL.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="report what cannot be compiled, write nothing")
+    compile_ = commands.add_parser("compile", help="write what the mapping's [outputs] name")
+    for each in (check, compile_):
+        each.add_argument("module", type=Path, metavar="MODULE.tla")
+        each.add_argument("--mapping", type=Path, required=True, help="where the variables live (TOML)")
+        each.add_argument(
+            "--schemas",
+            required=True,
+            help="tables as JSON {table: {column: Spark type}}; - reads standard input",
+        )
+        each.add_argument(
+            "--library", type=Path, action="append", default=[], help="folder of extended modules"
+        )
+    compile_.add_argument(
+        "--out", type=Path, default=Path(), help="folder the outputs are relative to (default: .)"
+    )
+    compile_.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
+    return parser
+
+
+def _schemas(source: str) -> Schemas:
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        found: Schemas = json.loads(text)
+    except OSError as error:
+        raise fail(Location(source, 1, 1), f"cannot read the schemas: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise fail(
+            Location(source, error.lineno, error.colno), f"the schemas are no JSON: {error.msg}"
+        ) from error
+    return found
+
+
+def _check_outputs(compiled: CompiledModule) -> None:
+    unknown = sorted(compiled.mapping.outputs.keys() - EMITTERS.keys())
+    if unknown:
+        where = Location(compiled.mapping.file, 1, 1)
+        raise fail(where, f"[outputs] has no {', '.join(unknown)}", f"known are {', '.join(EMITTERS)}")
+
+
+def _write(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> int:
+    for path in _leftovers(files, compiled, root):
+        path.unlink()
+        print(f"removed {path}")
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
+    print(f"{len(compiled.definitions)} definitions, {len(files)} files")
+    return OK
+
+
+def _verify(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> int:
+    stale = [
+        root / name
+        for name, text in files.items()
+        if not (root / name).is_file() or (root / name).read_text(encoding="utf-8") != text
+    ]
+    stale += _leftovers(files, compiled, root)
+    for path in stale:
+        print(f"stale: {path}")
+    if stale:
+        print("run `tlasql compile` again with the same arguments, without --check")
+    return STALE if stale else OK
+
+
+def _leftovers(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> list[Path]:
+    """Generated files of definitions that are gone: those that name this module as their origin."""
+    origin = f"generated from {compiled.file.as_posix()}:"
+    found = []
+    for kind in ("sql", "dbt_tests", "pages"):
+        folder = compiled.mapping.outputs.get(kind)
+        for path in sorted((root / folder).glob("*")) if folder is not None else []:
+            if path.is_file() and str(path.relative_to(root).as_posix()) not in files:
+                with path.open(encoding="utf-8") as lines:
+                    if origin in lines.readline():
+                        found.append(path)
+    return found

@@ -1,0 +1,205 @@
+"""From a module and its mapping to plans and SQL: every stage in order, every diagnostic collected."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tlasql.check import Checker, declared_types
+from tlasql.errors import Diagnostic, Location, TlaSqlError
+from tlasql.histories import plan_history
+from tlasql.ir import Expr
+from tlasql.mapping import Mapping, Records, Schemas, load_mapping
+from tlasql.marks import Annotations, Mark, duplicates, read_annotations, unattached
+from tlasql.normalise import Inliner, clauses, push_primes
+from tlasql.plan import Frame, Predicates, RecordFrame
+from tlasql.reader import Declaration, Definition, Module
+from tlasql.records import plan_record, plan_records, records_of
+from tlasql.sany import export_xml
+from tlasql.source import block
+from tlasql.sql import decision_sql, verdict_sql
+from tlasql.types import BOOL, Type
+
+_LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One marked definition: its mark, its typed body without calls, its frames, its SQL."""
+
+    mark: Mark
+    definition: Definition
+    body: Expr
+    frames: tuple[Frame, ...]
+    sql: str
+
+    @property
+    def formula(self) -> str:
+        """The definition as it stands in the source."""
+        return block(self.definition.location)
+
+
+@dataclass(frozen=True)
+class CompiledModule:
+    """Everything compiled from one module, in the order of its source."""
+
+    name: str
+    file: Path
+    mapping: Mapping
+    types: dict[str, Type]
+    definitions: tuple[Compiled, ...]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """sha256 of the files the SQL was made from."""
+        files = (self.file, Path(self.mapping.file))
+        return {path.as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def compile_module(
+    module: Path, mapping: Path, schemas: Schemas, *, libraries: Sequence[Path] = ()
+) -> CompiledModule:
+    """Compile every marked definition of ``module``.
+
+    ``schemas``: table -> column -> Spark type. ``libraries``: folders with modules it extends. Raises
+    TlaSqlError with every diagnostic that could be found.
+    """
+    parsed = Module(export_xml(module, libraries=libraries), module)
+    notes = _annotations(parsed)
+    declarations = parsed.declarations()
+    types, problems = declared_types([note for each in notes for note in each.types], declarations)
+    problems += [problem for each in notes for problem in each.problems]
+    marks = [mark for each in notes for mark in each.marks]
+    problems += duplicates(marks)
+    marked, wrong = _attached(parsed, marks)
+    problems += wrong
+    if not marks and not problems:
+        problems.append(
+            Diagnostic(
+                Location(str(module), 1, 1), "nothing is marked", 'mark one: \\* @invariant("id", ...)'
+            )
+        )
+    if problems:
+        raise TlaSqlError(problems)
+    mapped = load_mapping(mapping, types, schemas)
+    if mapped.module != parsed.name:
+        where = Location(str(mapping), 1, 1)
+        message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
+        raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
+    stages = _Stages(parsed, mapped, types, declarations, schemas)
+    return CompiledModule(parsed.name, module, mapped, types, tuple(stages.compile_all(marked)))
+
+
+def _annotations(parsed: Module) -> list[Annotations]:
+    sources = [parsed.source(name) for name in parsed.modules]
+    return [
+        read_annotations(str(path), path.read_text(encoding="utf-8")) for path in sources if path.is_file()
+    ]
+
+
+def _attached(parsed: Module, marks: list[Mark]) -> tuple[list[tuple[Mark, Definition]], list[Diagnostic]]:
+    definitions = parsed.definitions()
+    found, problems = [], []
+    for mark in sorted(marks, key=lambda each: each.location):
+        here = [
+            each
+            for each in definitions
+            if each.location.file == mark.location.file and each.location.line == mark.before_line
+        ]
+        if len(here) == 1:
+            problems += _misfits(mark, here[0])
+            found.append((mark, here[0]))
+        elif here:
+            names = ", ".join(each.name for each in here)
+            message = f"this mark stands before several definitions: {names}"
+            problems.append(Diagnostic(mark.location, message, "begin each definition on a line of its own"))
+        else:
+            problems.append(unattached(mark))
+    return found, problems
+
+
+def _misfits(mark: Mark, definition: Definition) -> list[Diagnostic]:
+    """Is the definition of the level and arity its mark needs?"""
+    found = []
+    name, level = definition.name, definition.level
+    if mark.kind == "step" and level != 2:
+        remedy = "a step relates a state and the next: prime a variable" + (
+            "; name the action apart from the [] formula" if level == 3 else ", or mark it @invariant"
+        )
+        found.append(Diagnostic(definition.location, f"{name} is {_LEVELS[level]}, no action", remedy))
+    if mark.kind != "step" and level > 1:
+        remedy = "name the predicate apart from the [] formula" if level == 3 else "mark it @step"
+        message = f"{name} is {_LEVELS[level]}, @{mark.kind} needs a state predicate"
+        found.append(Diagnostic(definition.location, message, remedy))
+    wanted = 1 if mark.kind == "decision" else 0
+    if len(definition.parameters) != wanted:
+        message = f"{name} has {len(definition.parameters)} parameter(s), @{mark.kind} needs {wanted}"
+        remedy = "the record to decide" if wanted else "quantify over the values instead"
+        found.append(Diagnostic(definition.location, message, remedy))
+    return found
+
+
+class _Stages:
+    def __init__(
+        self,
+        parsed: Module,
+        mapping: Mapping,
+        types: dict[str, Type],
+        declarations: list[Declaration],
+        schemas: Schemas,
+    ) -> None:
+        self._mapping, self._schemas = mapping, schemas
+        self._inliner = Inliner(parsed)
+        self._checker = Checker(types, declarations)
+
+    def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
+        compiled: list[Compiled] = []
+        problems: list[Diagnostic] = []
+        for mark, definition in marked:
+            try:
+                compiled.append(self._compile(mark, definition))
+            except TlaSqlError as error:
+                problems += error.diagnostics
+        if problems:
+            raise TlaSqlError(problems)
+        return compiled
+
+    def _compile(self, mark: Mark, definition: Definition) -> Compiled:
+        if mark.kind == "decision":
+            return self._decision(mark, definition)
+        body = self._typed(definition, {})
+        parts = clauses(body)
+        if mark.kind == "step" and len(parts) > 1:
+            message = "a step whose conjuncts range over different sets"
+            where = parts[1].conjuncts[0].location
+            raise TlaSqlError([Diagnostic(where, message, "mark each of them as a step of its own")])
+        frames: list[Frame] = []
+        for part in parts:
+            records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
+            if records is not None:
+                frames.append(plan_records(part, records, self._mapping))
+            else:
+                frames.append(plan_history(part, self._mapping, mark.kind == "step", mark.transitive))
+        sql = verdict_sql(frames, self._mapping, self._schemas)
+        return Compiled(mark, definition, body, tuple(frames), sql)
+
+    def _typed(self, definition: Definition, bound: dict[int, Type]) -> Expr:
+        body = self._checker.check(self._inliner.body(definition), bound)
+        if body.type != BOOL:
+            message = f"{definition.name} has type {body.type}, a marked definition is true or false"
+            raise TlaSqlError([Diagnostic(definition.location, message, "compare the value with something")])
+        return push_primes(body)
+
+    def _decision(self, mark: Mark, definition: Definition) -> Compiled:
+        records = self._mapping.variables.get(self._mapping.decisions or "")
+        if not isinstance(records, Records):
+            message = "the mapping does not say which records decisions are about"
+            remedy = 'add decisions = "<a set of records>" to the mapping'
+            raise TlaSqlError([Diagnostic(Location(self._mapping.file, 1, 1), message, remedy)])
+        element = definition.parameters[0]
+        label = f"{definition.name}({element.name})"
+        body = replace(self._typed(definition, {element.uid: records.type}), label=label)
+        frame: RecordFrame = plan_record(element, Predicates((), (body,)), records, self._mapping)
+        return Compiled(mark, definition, body, (frame,), decision_sql(frame, self._mapping, self._schemas))

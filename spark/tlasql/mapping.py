@@ -1,0 +1,306 @@
+"""Where each variable of a specification lives: the sidecar file beside the module, checked against the
+tables.
+
+A function or scalar variable has *homes*: tables of history rows that hold it, true on ``[from_position,
+to_position)`` of one scope. The first home is complete: a key has a row there exactly while it is in the
+DOMAIN. Further homes hold the same value beside others, so that a rule over both is one scan.
+
+A variable that is a set of records has one table with a row per element, and a *universe*: the table that
+knows every element, also those whose fields could not be found. Where an element may have been in one of
+several states, ``alternatives`` numbers them; exactly one of them is what happened.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.types import BOOL, INT, Function, Record, SetOf, Type
+
+Schemas = Dict[str, Dict[str, str]]
+"""Table name -> column name -> Spark type."""
+
+INTERVAL = ("from_position", "to_position", "from_time", "to_time")
+_INTEGERS = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
+
+
+@dataclass(frozen=True)
+class Home:
+    """One table that holds a variable: ``key`` columns for its arguments, ``column`` for its value or
+    element.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    column: str | None
+
+
+@dataclass(frozen=True)
+class History:
+    """The homes of a scalar, function or set-valued function.
+
+    ``domain``: where the keys themselves live when the first home lacks keys with empty values.
+    ``persistent``: a value, once there, never starts again in its scope, so two rows around a gap are one
+    behaviour.
+    """
+
+    name: str
+    type: Type
+    homes: tuple[Home, ...]
+    domain: Home | None
+    persistent: bool
+
+    @property
+    def arity(self) -> int:
+        """The number of arguments."""
+        return len(self.homes[0].key)
+
+
+@dataclass(frozen=True)
+class Universe:
+    """Every element of a record set, whether or not its fields are known."""
+
+    table: str
+    fields: Dict[str, str]
+    count: str | None
+    from_time: str | None
+    to_time: str | None
+
+
+@dataclass(frozen=True)
+class Records:
+    """A set of records: ``identity`` columns name an element, ``alternatives`` numbers the states it may have
+    met.
+
+    Rows with equal ``within`` fields and equal alternative belong to one possible state.
+    """
+
+    name: str
+    type: Record
+    table: str
+    identity: tuple[str, ...]
+    fields: Dict[str, str]
+    alternatives: str | None
+    within: tuple[str, ...]
+    universe: Universe
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """The whole sidecar file. ``scope`` columns cut the logs into independent behaviours; the first is
+    ``cluster``.
+    """
+
+    file: str
+    module: str
+    scope: tuple[str, ...]
+    coverage: str
+    covered: str
+    evidence: Dict[str, tuple[str, ...]]
+    variables: Dict[str, History | Records]
+    decisions: str | None
+    outputs: Dict[str, str]
+
+
+def load_mapping(path: Path, types: Dict[str, Type], schemas: Schemas) -> Mapping:
+    """Read and check a mapping file. Raises TlaSqlError with every problem found."""
+    return _Loader(path, types, schemas).load()
+
+
+class _Loader:
+    def __init__(self, path: Path, types: Dict[str, Type], schemas: Schemas) -> None:
+        self._path, self._types, self._schemas = path, types, schemas
+        self._problems: list[Diagnostic] = []
+        try:
+            self._text = path.read_text(encoding="utf-8")
+            self._toml = tomllib.loads(self._text)
+        except OSError as error:
+            raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise fail(Location(str(path), 1, 1), f"no TOML: {error}") from error
+
+    def load(self) -> Mapping:
+        scope = self._toml.get("scope", {})
+        coverage = str(scope.get("coverage", ""))
+        columns = self._names(scope.get("columns"), "[scope]", "columns")
+        self._columns(coverage, (*columns, *INTERVAL), "[scope]")
+        self._column(coverage, str(scope.get("covered", "covered")), BOOL, "[scope]")
+        variables: dict[str, History | Records] = {}
+        for name, entry in self._toml.get("variables", {}).items():
+            mapped = self._variable(name, entry, columns)
+            if mapped is not None:
+                variables[name] = mapped
+        decisions = self._toml.get("decisions")
+        if decisions is not None and not isinstance(variables.get(decisions), Records):
+            self._wrong("decisions", f"decisions = {decisions!r} names no mapped set of records")
+        mapping = Mapping(
+            str(self._path),
+            str(self._toml.get("module", "")),
+            columns,
+            coverage,
+            str(scope.get("covered", "covered")),
+            self._evidence(),
+            variables,
+            decisions,
+            {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
+        )
+        if self._problems:
+            raise TlaSqlError(self._problems)
+        return mapping
+
+    def _variable(self, name: str, entry: dict[str, Any], scope: tuple[str, ...]) -> History | Records | None:
+        header = f"[variables.{name}]"
+        before = len(self._problems)
+        if name not in self._types:
+            self._wrong(
+                header, f"the module declares no typed variable {name}", "remove it, or add its @type"
+            )
+            return None
+        kind = self._types[name]
+        mapped: History | Records
+        if isinstance(kind, SetOf) and isinstance(kind.element, Record):
+            mapped = self._records(name, kind.element, entry, scope, header)
+        else:
+            mapped = self._history(name, kind, entry, scope, header)
+        return mapped if len(self._problems) == before else None
+
+    def _history(
+        self, name: str, kind: Type, entry: dict[str, Any], scope: tuple[str, ...], header: str
+    ) -> History:
+        arguments, value = _curried(kind)
+        homes = [self._home(each, arguments, value, scope, header) for each in entry.get("homes", [])]
+        if not homes:
+            self._wrong(header, f"{name} has no home", 'add homes = [{ table = "...", value = "..." }]')
+            homes = [Home("", (), None)]
+        domain = entry.get("domain")
+        outer = self._home(domain, arguments[:1], None, scope, header) if domain else None
+        return History(name, kind, tuple(homes), outer, bool(entry.get("persistent", False)))
+
+    def _home(
+        self,
+        entry: dict[str, Any],
+        arguments: list[Type],
+        value: Type | None,
+        scope: tuple[str, ...],
+        header: str,
+    ) -> Home:
+        table, key = str(entry.get("table", "")), tuple(entry.get("key", ()))
+        self._columns(table, (*scope, *INTERVAL), header)
+        if len(key) != len(arguments):
+            message = f"{table}: {len(key)} key column(s) for {len(arguments)} argument(s)"
+            self._wrong(header, message, "name one column for each argument of the function, in order")
+        for column, kind in zip(key, arguments, strict=False):
+            self._column(table, column, kind, header)
+        if value is None:
+            return Home(table, key, None)
+        word = "element" if isinstance(value, SetOf) else "value"
+        column = str(entry.get(word, ""))
+        self._column(table, column, value.element if isinstance(value, SetOf) else value, header, word)
+        return Home(table, key, column)
+
+    def _records(
+        self, name: str, kind: Record, entry: dict[str, Any], scope: tuple[str, ...], header: str
+    ) -> Records:
+        table = str(entry.get("table", ""))
+        fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
+        identity = self._names(entry.get("identity"), header, "identity")
+        alternatives = entry.get("alternatives")
+        self._columns(table, (*scope, *INTERVAL, *identity), header)
+        if alternatives is not None:
+            self._columns(table, (str(alternatives),), header)
+        for field, column in fields.items():
+            declared = kind.field(field)
+            if declared is None:
+                self._wrong(header, f"{name} has no field {field}", f"its type is {kind}")
+            else:
+                self._column(table, column, declared, header)
+        for field, _ in kind.fields:
+            if field not in fields:
+                self._wrong(
+                    header, f"the field {field} has no column", f'add {field} = "<column of {table}>"'
+                )
+        within = tuple(entry.get("within", ()))
+        if alternatives is not None and not within:
+            remedy = 'add within = ["<field>"]: the field whose equal values share a state'
+            self._wrong(header, "alternatives without within", remedy)
+        universe = self._universe(entry.get("universe", {}), kind, (scope[:1] + identity), header)
+        for field in within:
+            if field not in universe.fields:
+                self._wrong(header, f"the universe has no field {field}", "add it to the universe's fields")
+        return Records(name, kind, table, identity, fields, alternatives, within, universe)
+
+    def _universe(
+        self, entry: dict[str, Any], kind: Record, columns: tuple[str, ...], header: str
+    ) -> Universe:
+        table = str(entry.get("table", ""))
+        fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
+        self._columns(table, columns, header)
+        for field, column in fields.items():
+            declared = kind.field(field)
+            if declared is None:
+                self._wrong(header, f"universe: no field {field}", f"the type is {kind}")
+            else:
+                self._column(table, column, declared, header)
+        count, begin, end = (entry.get(word) for word in ("count", "from_time", "to_time"))
+        if count is not None:
+            self._column(table, count, INT, header)
+        self._columns(table, tuple(each for each in (begin, end) if each is not None), header)
+        return Universe(table, fields, count, begin, end)
+
+    def _evidence(self) -> dict[str, tuple[str, ...]]:
+        found = {}
+        for table, entry in self._toml.get("evidence", {}).items():
+            found[table] = tuple(entry)
+            self._columns(table, found[table], "[evidence]")
+        return found
+
+    def _names(self, value: object, header: str, key: str) -> tuple[str, ...]:
+        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            return tuple(value)
+        self._wrong(header, f"{key} is missing", f'add {key} = ["<column>", ...]')
+        return ("?",)
+
+    def _columns(self, table: str, columns: tuple[str, ...], header: str) -> None:
+        if table not in self._schemas:
+            known = ", ".join(sorted(self._schemas)) or "none"
+            self._wrong(header, f"there is no table {table or '(none named)'}", f"the schemas know: {known}")
+            return
+        for column in columns:
+            if column not in self._schemas[table] and column != "?":
+                known = ", ".join(self._schemas[table])
+                self._wrong(header, f"{table} has no column {column}", f"it has: {known}")
+
+    def _column(self, table: str, column: str, kind: Type, header: str, word: str = "column") -> None:
+        if not column:
+            self._wrong(header, f"a home in {table} names no {word}", f'add {word} = "<column>"')
+            return
+        self._columns(table, (column,), header)
+        physical = self._schemas.get(table, {}).get(column)
+        if physical is not None and not _fits(kind, physical.lower()):
+            message = f"{table}.{column} is {physical}, the specification says {kind}"
+            self._wrong(header, message, "map another column, or correct the @type")
+
+    def _wrong(self, header: str, message: str, remedy: str = "") -> None:
+        lines = self._text.splitlines()
+        line = next((n for n, text in enumerate(lines, start=1) if text.strip().startswith(header)), 1)
+        self._problems.append(Diagnostic(Location(str(self._path), line, 1), message, remedy))
+
+
+def _curried(kind: Type) -> tuple[list[Type], Type]:
+    arguments = []
+    while isinstance(kind, Function):
+        arguments.append(kind.argument)
+        kind = kind.result
+    return arguments, kind
+
+
+def _fits(kind: Type, physical: str) -> bool:
+    if kind == INT:
+        return physical in _INTEGERS
+    if kind == BOOL:
+        return physical == "boolean"
+    return physical == "string"

@@ -1,0 +1,196 @@
+"""Annotations in comments, after Apalache's ADR-004: which definitions are marked, and the types of
+variables.
+
+``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``,
+``@decision("id")`` before a definition; ``@type: T;`` before a variable or constant; ``@typeAlias: name =
+T;`` anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tlasql.comments import Block, blocks
+from tlasql.errors import Diagnostic, Location
+
+SEVERITIES = ("critical", "warning", "info")
+KINDS = {"invariant": 3, "step": 3, "decision": 1}
+_MODIFIERS = ("transitive",)
+_TYPES = ("type", "typeAlias")
+_KNOWN = (*KINDS, *_MODIFIERS, *_TYPES)
+_ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
+_ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
+_ID = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One ``@invariant``, ``@step`` or ``@decision``; ``prose`` holds the paragraphs of its comment."""
+
+    kind: str
+    id: str
+    severity: str | None
+    grain: str | None
+    transitive: bool
+    prose: tuple[str, ...]
+    location: Location
+    before_line: int
+
+
+@dataclass(frozen=True)
+class TypeNote:
+    """One ``@type`` (``name`` empty) or ``@typeAlias``: the text of the type and where it stands."""
+
+    name: str
+    text: str
+    location: Location
+    before_line: int
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Everything the comments of one source file say to the compiler."""
+
+    marks: tuple[Mark, ...]
+    types: tuple[TypeNote, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class _Found:
+    name: str
+    arguments: tuple[str, ...] | None
+    text: str | None
+    location: Location
+
+
+def read_annotations(file: str, source: str) -> Annotations:
+    """The annotations of ``source``; everything wrong with them is in ``problems``, nothing is skipped."""
+    marks: list[Mark] = []
+    notes: list[TypeNote] = []
+    problems: list[Diagnostic] = []
+    for block in blocks(source):
+        found, wrong = _scan(file, block)
+        problems += wrong
+        kinds = [each for each in found if each.name in KINDS]
+        if block.trailing and kinds:
+            problems.append(_unattached(kinds[0].location))
+        elif len(kinds) > 1:
+            message = f"@{kinds[0].name} and @{kinds[1].name} stand in one comment"
+            problems.append(
+                Diagnostic(kinds[1].location, message, "give each definition one mark of its own")
+            )
+        elif kinds:
+            mark, wrong = _mark(kinds[0], found, block)
+            problems += wrong
+            marks += [mark] if mark else []
+        else:
+            modifiers = [each for each in found if each.name in _MODIFIERS]
+            problems += [
+                Diagnostic(
+                    each.location,
+                    f"@{each.name} without a mark",
+                    'write @step("id", "severity", "grain") too',
+                )
+                for each in modifiers
+            ]
+        notes += _type_notes(found, block)
+    return Annotations(tuple(marks), tuple(notes), tuple(problems))
+
+
+def duplicates(marks: Iterable[Mark]) -> list[Diagnostic]:
+    """A diagnostic for every id that an earlier mark has taken."""
+    first: dict[str, Mark] = {}
+    found = []
+    for mark in marks:
+        earlier = first.setdefault(mark.id, mark)
+        if earlier is not mark:
+            message = f'the id "{mark.id}" is taken at {earlier.location}'
+            found.append(Diagnostic(mark.location, message, "ids name files and verdicts: choose another"))
+    return found
+
+
+def _unattached(location: Location) -> Diagnostic:
+    return Diagnostic(
+        location,
+        "this mark is attached to no definition",
+        "put it in a comment that ends on the line directly above the definition",
+    )
+
+
+def unattached(mark: Mark) -> Diagnostic:
+    """The diagnostic for a mark whose next line starts no definition."""
+    return _unattached(mark.location)
+
+
+def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
+    text, starts = "", []
+    for line in block.lines:
+        starts.append((len(text), line.number))
+        text += line.text + "\n"
+    found, problems = [], []
+    for match in _ANNOTATION.finditer(text):
+        offset = match.start()
+        begin, number = max(each for each in starts if each[0] <= offset)
+        location = Location(file, number, offset - begin + 1)
+        name, _, inside, typed, closed = match.groups()
+        if name not in _KNOWN:
+            known = ", ".join(f"@{each}" for each in _KNOWN)
+            problems.append(Diagnostic(location, f"unknown annotation @{name}", f"known are {known}"))
+        elif name in _TYPES and (typed is None or not closed):
+            problems.append(
+                Diagnostic(location, f"@{name} has no type", f"write @{name}: ...; with the semicolon")
+            )
+        elif name in KINDS and (inside is None or not _ARGUMENTS.fullmatch(inside)):
+            problems.append(Diagnostic(location, f"@{name} has no arguments", _usage(name)))
+        else:
+            arguments = tuple(re.findall(r'"([^"]*)"', inside)) if inside is not None else None
+            found.append(_Found(name, arguments, typed, location))
+    return found, problems
+
+
+def _usage(kind: str) -> str:
+    return f'write @{kind}("id")' if KINDS[kind] == 1 else f'write @{kind}("id", "severity", "grain")'
+
+
+def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None, list[Diagnostic]]:
+    arguments = main.arguments or ()
+    if len(arguments) != KINDS[main.name]:
+        count = f"@{main.name} takes {KINDS[main.name]} argument(s), here are {len(arguments)}"
+        return None, [Diagnostic(main.location, count, _usage(main.name))]
+    problems = []
+    if not _ID.fullmatch(arguments[0]):
+        remedy = "an id is lower-case letters, digits and underscores, beginning with a letter"
+        problems.append(Diagnostic(main.location, f'"{arguments[0]}" is no id', remedy))
+    severity, grain = (arguments[1], arguments[2]) if len(arguments) == 3 else (None, None)
+    if severity is not None and severity not in SEVERITIES:
+        problems.append(
+            Diagnostic(main.location, f'"{severity}" is no severity', f"one of {', '.join(SEVERITIES)}")
+        )
+    transitive = [each for each in found if each.name == "transitive"]
+    if transitive and main.name != "step":
+        problems.append(
+            Diagnostic(transitive[0].location, f"@transitive on a {main.name}", "it belongs to a @step")
+        )
+    prose = tuple(p for p in (_ANNOTATION.sub(_blank, part).strip() for part in block.paragraphs) if p)
+    mark = Mark(
+        main.name, arguments[0], severity, grain, bool(transitive), prose, main.location, block.end + 1
+    )
+    return (None if problems else mark), problems
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "" if match.group(1) in _KNOWN else match.group()
+
+
+def _type_notes(found: list[_Found], block: Block) -> list[TypeNote]:
+    notes = []
+    for each in found:
+        if each.name == "type":
+            notes.append(TypeNote("", (each.text or "").strip(), each.location, block.end + 1))
+        elif each.name == "typeAlias":
+            name, _, text = (each.text or "").partition("=")
+            notes.append(TypeNote(name.strip(), text.strip(), each.location, block.end + 1))
+    return notes

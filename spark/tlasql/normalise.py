@@ -1,0 +1,153 @@
+r"""From a definition to clauses: operators inlined, then ``\A``, ``=>`` and conjunctions taken apart.
+
+A clause reads: for all bindings of its ranges, if every antecedent is true then every conjunct is. A
+definition holds where all its clauses do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+from tlasql.ir import Bound, Call, Expr, Op, Prime, Quantified, Variable, rebuild, text
+from tlasql.reader import Definition, Module
+
+
+@dataclass(frozen=True)
+class Range:
+    r"""``variable \in domain``, where the domain is no intersection and no filter any more."""
+
+    variable: Bound
+    domain: Expr
+
+
+@dataclass(frozen=True)
+class Clause:
+    """``\\A ranges : antecedents => conjuncts``"""
+
+    ranges: tuple[Range, ...]
+    antecedents: tuple[Expr, ...]
+    conjuncts: tuple[Expr, ...]
+
+
+class Inliner:
+    """Replaces calls by bodies; every copy of a quantifier gets a variable of its own.
+
+    A variable whose name is taken further out is renamed, so that equal text means the same expression.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._uids = itertools.count(-1, -1)
+
+    def body(self, definition: Definition) -> Expr:
+        """The body of a definition without calls; its parameters stay free."""
+        taken = frozenset(each.name for each in definition.parameters)
+        return self._inline(self._module.body(definition.uid), {}, taken)
+
+    def _inline(self, expr: Expr, bindings: dict[int, Expr], taken: frozenset[str]) -> Expr:
+        match expr:
+            case Bound(uid=uid) if uid in bindings:
+                return bindings[uid]
+            case Quantified(variable=variable, domain=domain, body=body):
+                name = _free_name(variable.name, taken)
+                fresh = replace(variable, name=name, uid=next(self._uids))
+                return replace(
+                    expr,
+                    variable=fresh,
+                    domain=self._inline(domain, bindings, taken),
+                    body=self._inline(body, {**bindings, variable.uid: fresh}, taken | {name}),
+                )
+            case Call(uid=uid, arguments=arguments):
+                passed = tuple(self._inline(each, bindings, taken) for each in arguments)
+                parameters = self._module.definition(uid).parameters
+                values = {p.uid: value for p, value in zip(parameters, passed, strict=True)}
+                inlined = self._inline(self._module.body(uid), values, taken)
+                return replace(inlined, label=text(replace(expr, arguments=passed)))
+            case _:
+                return rebuild(expr, lambda part: self._inline(part, bindings, taken))
+
+
+def _free_name(name: str, taken: frozenset[str]) -> str:
+    if name not in taken:
+        return name
+    return next(f"{name}_{n}" for n in itertools.count(2) if f"{name}_{n}" not in taken)
+
+
+def clauses(expr: Expr) -> list[Clause]:
+    r"""Take a definition's inlined body apart.
+
+    ``\A x \in S : A => B /\ C`` becomes one clause with range ``x \in S``, antecedent ``A`` and conjuncts
+    ``B``, ``C``. Conjuncts that quantify on their own become clauses of their own.
+    """
+    return _clauses(expr, Clause((), (), ()))
+
+
+def _clauses(expr: Expr, outer: Clause) -> list[Clause]:
+    match expr:
+        case Quantified(kind="\\A", variable=variable, domain=domain, body=body):
+            ranges, filters = _ranges(variable, domain)
+            inner = Clause(outer.ranges + ranges, outer.antecedents + filters, ())
+            return _clauses(body, inner)
+        case Op(symbol="~", arguments=(Quantified(kind="\\E") as some,)):
+            body = Op(some.body.location, "~", (some.body,))
+            return _clauses(replace(some, kind="\\A", body=body), outer)
+        case Op(symbol="=>", arguments=(test, then)):
+            return _clauses(then, replace(outer, antecedents=(*outer.antecedents, test)))
+        case Op(symbol="/\\"):
+            parts = list(_flat(expr))
+            own = [part for part in parts if _quantifies(part)]
+            plain = tuple(part for part in parts if not _quantifies(part))
+            found = [replace(outer, conjuncts=plain)] if plain else []
+            return found + [clause for part in own for clause in _clauses(part, outer)]
+        case _:
+            return [replace(outer, conjuncts=(expr,))]
+
+
+def _flat(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Op) and expr.symbol == "/\\":
+        return [part for each in expr.arguments for part in _flat(each)]
+    return [expr]
+
+
+def _quantifies(expr: Expr) -> bool:
+    """Whether taking ``expr`` apart would meet a quantifier that can become a range."""
+    match expr:
+        case Quantified(kind="\\A") | Op(symbol="~", arguments=(Quantified(kind="\\E"),)):
+            return True
+        case Op(symbol="=>", arguments=(_, then)):
+            return _quantifies(then)
+        case Op(symbol="/\\", arguments=arguments):
+            return any(_quantifies(each) for each in arguments)
+        case _:
+            return False
+
+
+def _ranges(variable: Bound, domain: Expr) -> tuple[tuple[Range, ...], tuple[Expr, ...]]:
+    r"""An intersection becomes several ranges of one variable, ``{y \in S : P}`` a range and an antecedent."""
+    match domain:
+        case Op(symbol="\\cap", arguments=arguments):
+            both = [_ranges(variable, each) for each in arguments]
+            return tuple(r for each in both for r in each[0]), tuple(f for each in both for f in each[1])
+        case Quantified(kind="filter", variable=inner, domain=base, body=body):
+            ranges, filters = _ranges(variable, base)
+            return ranges, (*filters, _substitute(body, inner, variable))
+        case _:
+            return (Range(variable, domain),), ()
+
+
+def _substitute(expr: Expr, old: Bound, new: Bound) -> Expr:
+    if isinstance(expr, Bound) and expr.uid == old.uid:
+        return replace(new, location=expr.location, type=expr.type)
+    return rebuild(expr, lambda part: _substitute(part, old, new))
+
+
+def push_primes(expr: Expr, primed: bool = False) -> Expr:
+    """Move every prime down to the state variables: ``(f[m])'`` becomes ``f'[m]``."""
+    match expr:
+        case Prime(argument=argument):
+            return push_primes(argument, primed=True)
+        case Variable():
+            return Prime(expr.location, expr, type=expr.type) if primed else expr
+        case _:
+            return rebuild(expr, lambda part: push_primes(part, primed))

@@ -1,0 +1,103 @@
+"""The relational plan of a definition: frames of rows, and the predicates computed on each row.
+
+A frame joins the tables its ranges run over and names one column for every state expression of its
+predicates. No frame looks back into another row: what a predicate needs beyond its row is an ``Aggregate``,
+grouped by the equality that relates the two and joined back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tlasql.ir import Expr
+from tlasql.mapping import Records
+
+
+@dataclass(frozen=True)
+class Column:
+    """A physical column of a scan."""
+
+    alias: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A state expression (its TLA+ text) and the column that holds its value; ``primed``: in the next row."""
+
+    text: str
+    column: Column
+    primed: bool = False
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One use of a table."""
+
+    alias: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A quantified variable and the column that identifies its value."""
+
+    name: str
+    column: Column
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """``antecedents => conjuncts`` over the leaves of a frame."""
+
+    antecedents: tuple[Expr, ...]
+    conjuncts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class HistoryFrame:
+    """Rows of one or more histories, joined on scope and ``equal`` columns wherever their intervals overlap.
+
+    ``ordered``: of two bindings that only swap these columns one is kept. ``stepped``: each row beside the
+    next one of the same ``keys``; ``persistent``: also across a gap.
+    """
+
+    scans: tuple[Scan, ...]
+    equal: tuple[tuple[Column, Column], ...]
+    ordered: tuple[tuple[Column, Column], ...]
+    witnesses: tuple[Witness, ...]
+    leaves: tuple[Leaf, ...]
+    predicates: Predicates
+    stepped: bool = False
+    keys: tuple[Column, ...] = ()
+    persistent: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    r"""A quantifier inside a predicate: over all rows with equal ``equal`` fields, is ``predicate`` true?
+
+    ``text`` is the TLA+ text that stands for it in the outer predicate, ``label`` what verdicts show.
+    """
+
+    text: str
+    label: str
+    universal: bool
+    equal: tuple[str, ...]
+    leaves: tuple[Leaf, ...]
+    predicate: Expr
+
+
+@dataclass(frozen=True)
+class RecordFrame:
+    """Rows of a record set: one per element and alternative."""
+
+    records: Records
+    scan: Scan
+    witness: str
+    leaves: tuple[Leaf, ...]
+    aggregates: tuple[Aggregate, ...]
+    predicates: Predicates
+
+
+Frame = HistoryFrame | RecordFrame

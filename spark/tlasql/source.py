@@ -1,0 +1,35 @@
+"""The text of a specification at a location."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from tlasql.errors import Location
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str, changed_ns: int) -> tuple[str, ...]:
+    return tuple(Path(file).read_text(encoding="utf-8").split("\n"))
+
+
+def lines(location: Location) -> list[str]:
+    """The source lines of a location, cut to its columns, indentation kept."""
+    every = _lines(location.file, Path(location.file).stat().st_mtime_ns)
+    found = list(every[location.line - 1 : location.end_line])
+    if found:
+        found[-1] = found[-1][: location.end_column]
+        found[0] = " " * (location.column - 1) + found[0][location.column - 1 :]
+    return found
+
+
+def excerpt(location: Location) -> str:
+    """The source text on one line."""
+    return " ".join(" ".join(lines(location)).split())
+
+
+def block(location: Location) -> str:
+    """The source text as written, without common indentation."""
+    found = lines(location)
+    margin = min((len(each) - len(each.lstrip()) for each in found if each.strip()), default=0)
+    return "\n".join(each[margin:].rstrip() for each in found)

@@ -1,0 +1,64 @@
+"""Frames to SQL: one SELECT for each definition, every predicate written once, printed from sqlglot trees.
+
+An invariant or step gives rows (cluster, scope, witness, from_position, to_position, from_time, to_time,
+verdict, exercised, failed_conjunct, values, evidence): verdict true holds, false violated, null unknown. A
+decision gives rows (cluster, subject, outcome).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.mapping import INTERVAL, Mapping, Schemas
+from tlasql.plan import Frame, HistoryFrame, RecordFrame
+from tlasql.sql_histories import history_query
+from tlasql.sql_records import decision_query, records_query
+from tlasql.sql_rows import Query, verdict_row
+
+
+def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas) -> str:
+    """The SELECT of an invariant or step: the rows of its frames, and null rows where nothing is covered."""
+    queries: list[Query] = []
+    for number, frame in enumerate(frames, start=1):
+        suffix = f"_{number}" if len(frames) > 1 else ""
+        if isinstance(frame, HistoryFrame):
+            queries.append(history_query(frame, mapping, suffix))
+        else:
+            queries.append(records_query(frame, mapping, schemas, suffix))
+    selects = [query.select for query in queries]
+    if any(isinstance(frame, HistoryFrame) for frame in frames):
+        selects.append(_uncovered(mapping))
+    return _print(Query(tuple(cte for query in queries for cte in query.ctes), _union(selects)))
+
+
+def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas) -> str:
+    """The SELECT of a decision: its outcome for every element of the record set."""
+    return _print(decision_query(frame, mapping, schemas))
+
+
+def _uncovered(mapping: Mapping) -> exp.Select:
+    """One unknown row for each piece of a scope's extent that is not completely known."""
+    covered = tree.surely(tree.col(mapping.covered))
+    columns = verdict_row(
+        mapping,
+        interval=[tree.col(each) for each in INTERVAL],
+        exercised=exp.false(),
+    )
+    return exp.select(*columns).from_(tree.table(mapping.coverage)).where(tree.negation(covered))
+
+
+def _union(selects: Sequence[exp.Query]) -> exp.Query:
+    found: exp.Query = selects[0]
+    for each in selects[1:]:
+        found = exp.union(found, each, distinct=False)
+    return found
+
+
+def _print(query: Query) -> str:
+    found = query.select
+    for cte_name, select in query.ctes:
+        found = found.with_(cte_name, as_=select, copy=False)
+    return found.sql(dialect=tree.DIALECT, pretty=True, max_text_width=100)

@@ -1,0 +1,302 @@
+"""SQL over a set of records: judge each alternative, then say what they agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dict
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.mapping import INTERVAL, Mapping, Schemas
+from tlasql.plan import Aggregate, RecordFrame
+from tlasql.predicates import translate
+from tlasql.sql_rows import Judged, Names, Query, judge, verdict_row
+
+Ctes = list[tuple[str, exp.Select]]
+
+
+def records_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas, suffix: str) -> Query:
+    """One row per element: holds or violated where all its alternatives are, unknown otherwise."""
+    build = _Records(frame, mapping, schemas, suffix)
+    return Query(tuple(build.ctes()), build.verdicts())
+
+
+def decision_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas) -> Query:
+    """One row per element: the outcome all its alternatives agree on."""
+    build = _Records(frame, mapping, schemas, "")
+    return Query(tuple(build.decided()), build.outcomes())
+
+
+class _Records:
+    def __init__(self, frame: RecordFrame, mapping: Mapping, schemas: Schemas, suffix: str) -> None:
+        self._frame, self._mapping, self._schemas, self._suffix = frame, mapping, schemas, suffix
+        self._records = frame.records
+        taken = (*mapping.scope, *INTERVAL, *self._records.identity, *self._state_columns())
+        fixed = (
+            "verdict",
+            "exercised",
+            "failed_conjunct",
+            "values",
+            "evidence",
+            "antecedent",
+            "scope",
+            "states",
+        )
+        self._names = Names((*taken, *fixed, *(f"c{n}" for n in range(1, 100))))
+        for leaf in frame.leaves:
+            self._names.add(leaf.text)
+        for aggregate in frame.aggregates:
+            self._names.add(aggregate.text, aggregate.label)
+        self._judged: Judged = judge(frame.predicates, self._names.columns)
+
+    def ctes(self) -> Ctes:
+        """Aggregates, frame, judged rows and their alternatives, in order."""
+        found = self._frame_ctes()
+        judged, weighed = f"judged{self._suffix}", f"weighed{self._suffix}"
+        return [*found, (weighed, self._weighed(judged)), (self._agreed_name, self._agreed(weighed))]
+
+    def decided(self) -> Ctes:
+        """The same for a decision: nothing but the outcome."""
+        judged = f"judged{self._suffix}"
+        return [*self._frame_ctes(), (self._agreed_name, self._agreed_outcome(judged))]
+
+    def _frame_ctes(self) -> Ctes:
+        found: Ctes = []
+        for number, aggregate in enumerate(self._frame.aggregates, start=1):
+            found += self._aggregate(aggregate, f"quantified{self._suffix}_{number}")
+        rows, judged = f"frame{self._suffix}", f"judged{self._suffix}"
+        found.append((rows, self._scanned()))
+        found.append((judged, exp.select("*", *self._judged.columns).from_(tree.table(rows))))
+        return found
+
+    def verdicts(self) -> exp.Select:
+        """The uniform rows; an element whose states are not all known is unknown."""
+        interval = [tree.col(each, self._agreed_name) for each in INTERVAL]
+        universe = self._records.universe
+        for position, column in ((2, universe.from_time), (3, universe.to_time)):
+            if column is not None:
+                known = [tree.col(column, self._universe_name)]
+                interval[position] = exp.Coalesce(this=interval[position], expressions=known)  # type: ignore[call-overload]
+        identity = [self._identity_witness()]
+        row = verdict_row(
+            self._mapping,
+            scope=[tree.alias(self._scope_column(each), each) for each in self._mapping.scope],
+            interval=interval,
+            exercised=tree.surely(tree.col("exercised", self._agreed_name)),
+            witness=tree.json_object(identity),
+            verdict=self._complete(tree.col("verdict", self._agreed_name)),
+            failed=self._complete(tree.col("failed_conjunct", self._agreed_name)),
+            values=tree.col("values", self._agreed_name),
+            evidence=self._evidence(),
+        )
+        return exp.select(*row).from_(tree.table(universe.table)).join(
+            tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
+        )  # fmt: skip
+
+    def outcomes(self) -> exp.Select:
+        """``cluster, subject, outcome``"""
+        cluster = self._mapping.scope[0]
+        subject = tree.col(self._records.identity[0])
+        columns = [
+            tree.alias(tree.col(cluster), "cluster"),
+            tree.alias(subject, "subject"),
+            tree.alias(self._complete(tree.col("verdict", self._agreed_name)), "outcome"),
+        ]
+        return exp.select(*columns).from_(tree.table(self._records.universe.table)).join(
+            tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
+        )  # fmt: skip
+
+    @property
+    def _agreed_name(self) -> str:
+        return f"agreed{self._suffix}"
+
+    @property
+    def _universe_name(self) -> str:
+        return self._records.universe.table.rsplit(".", 1)[-1]
+
+    def _element_key(self) -> list[int | str | exp.Expr]:
+        return [tree.name(each) for each in (self._mapping.scope[0], *self._records.identity)]
+
+    def _state_columns(self) -> list[str]:
+        return [self._records.alternatives] if self._records.alternatives else []
+
+    def _scanned(self) -> exp.Select:
+        alias = self._frame.scan.alias
+        own = list(
+            dict.fromkeys((*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL))
+        )
+        qualifier = alias if self._frame.aggregates else None
+        columns: list[exp.Expr] = [tree.col(each, qualifier) for each in own]
+        columns += [
+            tree.alias(tree.col(leaf.column.name, qualifier), self._names.columns[leaf.text])
+            for leaf in self._frame.leaves
+        ]
+        joins = []
+        for number, aggregate in enumerate(self._frame.aggregates, start=1):
+            joined = f"quantified{self._suffix}_{number}"
+            joins.append((joined, self._joined(aggregate, alias, joined)))
+            columns.append(tree.alias(tree.col("holds", joined), self._names.columns[aggregate.text]))
+        found = exp.select(*columns).from_(tree.table(self._frame.scan.table, alias))
+        for joined, on in joins:
+            found = found.join(tree.table(joined), on=on, join_type="left")
+        return found
+
+    def _group(self, aggregate: Aggregate) -> list[str]:
+        """What names one possible state: within a cluster, the related fields and the alternative."""
+        fields = [self._records.fields[each] for each in aggregate.equal]
+        return list(dict.fromkeys((self._mapping.scope[0], *fields, *self._state_columns())))
+
+    def _joined(self, aggregate: Aggregate, alias: str, joined: str) -> exp.Expr:
+        return tree.all_of(
+            exp.EQ(this=tree.col(each, alias), expression=tree.col(each, joined))
+            for each in self._group(aggregate)
+        )
+
+    def _aggregate(self, aggregate: Aggregate, as_name: str) -> Ctes:
+        """The quantifier's truth for each group; unknown while an element is missing from it."""
+        group = self._group(aggregate)
+        names = Names((*group, "predicate", "expected", "holds"))
+        leaves = [(names.add(leaf.text), leaf) for leaf in aggregate.leaves]
+        rows, judged, expected = (f"{as_name}_{each}" for each in ("rows", "judged", "expected"))
+        scan = exp.select(
+            *(tree.col(each) for each in group),
+            *(tree.alias(tree.col(leaf.column.name), column) for column, leaf in leaves),
+        ).from_(tree.table(self._records.table))
+        predicate = tree.alias(translate(aggregate.predicate, names.columns), "predicate")
+        add = exp.select(*(tree.col(each) for each in group), predicate).from_(tree.table(rows))
+        return [
+            (rows, scan),
+            (judged, add),
+            (expected, self._expected(aggregate)),
+            (as_name, self._folded(aggregate, group, judged, expected)),
+        ]
+
+    def _expected(self, aggregate: Aggregate) -> exp.Select:
+        universe = self._records.universe
+        own = [tree.col(self._mapping.scope[0])]
+        fields = [
+            tree.alias(tree.col(universe.fields[each]), self._records.fields[each])
+            for each in aggregate.equal
+        ]
+        keys = [*own, *(tree.col(universe.fields[each]) for each in aggregate.equal)]
+        count = tree.alias(exp.Count(this=exp.Star()), "expected")
+        return exp.select(*own, *fields, count).from_(tree.table(universe.table)).group_by(*keys)
+
+    def _folded(self, aggregate: Aggregate, group: list[str], judged: str, expected: str) -> exp.Select:
+        predicate = tree.col("predicate", judged)
+        complete = exp.EQ(
+            this=exp.Count(this=exp.Star()), expression=exp.Max(this=tree.col("expected", expected))
+        )
+        known = _every(tree.is_known(predicate.copy()))
+        decided, otherwise = (exp.false(), exp.true()) if aggregate.universal else (exp.true(), exp.false())
+        met = tree.negation(predicate) if aggregate.universal else predicate
+        fold = tree.case([(_some(met), decided), (tree.all_of([complete, known]), otherwise)])
+        keys = [tree.col(each, judged) for each in group]
+        shared = [self._mapping.scope[0], *(self._records.fields[each] for each in aggregate.equal)]
+        on = [exp.EQ(this=tree.col(each, judged), expression=tree.col(each, expected)) for each in shared]
+        return (
+            exp.select(*keys, tree.alias(fold, "holds"))
+            .from_(tree.table(judged))
+            .join(tree.table(expected), on=tree.all_of(on), join_type="left")
+            .group_by(*(each.copy() for each in keys))
+        )
+
+    def _weighed(self, judged: str) -> exp.Select:
+        antecedent = self._judged.antecedent
+        exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
+        kept = dict.fromkeys(
+            (*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL)
+        )
+        shown = [tree.col(self._names.columns[leaf.text]) for leaf in self._frame.leaves]
+        shown += [tree.col(self._names.columns[each.text]) for each in self._frame.aggregates]
+        return exp.select(
+            *(tree.col(each) for each in kept),
+            tree.alias(self._judged.verdict, "verdict"),
+            tree.alias(exercised, "exercised"),
+            tree.alias(self._judged.failed, "failed_conjunct"),
+            tree.alias(tree.json_object(shown), "values"),
+        ).from_(tree.table(judged))
+
+    def _agreed(self, weighed: str) -> exp.Select:
+        cluster, *scope = self._mapping.scope
+        key = [tree.col(each) for each in (cluster, *self._records.identity)]
+        columns: list[exp.Expr] = [
+            *key,
+            *(tree.alias(self._first(each), each) for each in scope),
+            tree.alias(exp.Min(this=tree.col("from_position")), "from_position"),
+            tree.alias(_end("to_position"), "to_position"),
+            tree.alias(exp.Min(this=tree.col("from_time")), "from_time"),
+            tree.alias(_end("to_time"), "to_time"),
+            tree.alias(exp.Count(this=exp.Star()), "states"),
+            tree.alias(_unanimous(tree.col("verdict")), "verdict"),
+            tree.alias(_every(tree.col("exercised")), "exercised"),
+            tree.alias(self._first("failed_conjunct"), "failed_conjunct"),
+            tree.alias(self._first("values"), "values"),
+        ]
+        return exp.select(*columns).from_(tree.table(weighed)).group_by(*(each.copy() for each in key))
+
+    def _agreed_outcome(self, judged: str) -> exp.Select:
+        key = [tree.col(each) for each in (self._mapping.scope[0], *self._records.identity)]
+        columns = [
+            tree.alias(exp.Count(this=exp.Star()), "states"),
+            tree.alias(_unanimous(self._judged.verdict), "verdict"),
+        ]
+        return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
+
+    def _first(self, column: str) -> exp.Expr:
+        """The value of the first alternative, so that one state is shown and not a mixture."""
+        if self._records.alternatives is None:
+            return exp.Max(this=tree.col(column))
+        return tree.call("MIN_BY", tree.col(column), tree.col(self._records.alternatives))
+
+    def _complete(self, value: exp.Expr) -> exp.Expr:
+        """``value`` if every state the element may have met was judged, else null."""
+        count = self._records.universe.count
+        known = tree.col("states", self._agreed_name)
+        if count is None:
+            return value
+        return tree.case([(exp.EQ(this=known, expression=tree.col(count, self._universe_name)), value)])
+
+    def _identity_witness(self) -> exp.Expr:
+        identity = [tree.col(each) for each in self._records.identity]
+        whole = identity[0] if len(identity) == 1 else tree.call("STRUCT", *identity)
+        return tree.alias(whole, self._frame.witness)
+
+    def _scope_column(self, column: str) -> exp.Expr:
+        if column == self._mapping.scope[0]:
+            return tree.col(column)
+        agreed = tree.col(column, self._agreed_name)
+        if column not in self._universe_schema():
+            return agreed
+        return exp.Coalesce(this=agreed, expressions=[tree.col(column, self._universe_name)])
+
+    def _universe_schema(self) -> Dict[str, str]:
+        return self._schemas[self._records.universe.table]
+
+    def _evidence(self) -> exp.Expr:
+        cited = self._mapping.evidence.get(self._records.universe.table, ())
+        joined = {self._mapping.scope[0], *self._records.identity}
+        return tree.json_object(
+            [tree.col(each, None if each in joined else self._universe_name) for each in cited]
+        )
+
+
+def _unanimous(verdict: exp.Expr) -> exp.Expr:
+    """TRUE or FALSE where all rows of the group are, else null."""
+    wrong = tree.negation(verdict.copy())
+    return tree.case([(_every(tree.surely(verdict)), exp.true()), (_every(tree.surely(wrong)), exp.false())])
+
+
+def _every(test: exp.Expr) -> exp.Expr:
+    return tree.call("BOOL_AND", test)
+
+
+def _some(test: exp.Expr) -> exp.Expr:
+    return tree.call("BOOL_OR", test)
+
+
+def _end(column: str) -> exp.Expr:
+    """The latest end, open when any is open."""
+    position = tree.col("to_position")
+    closed = exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Count(this=position))
+    return tree.case([(closed, exp.Max(this=tree.col(column)))])

@@ -1,0 +1,113 @@
+"""The uniform row of a verdict, and what every kind of frame shares in building it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.ir import Expr, text
+from tlasql.mapping import INTERVAL, Mapping
+from tlasql.plan import Predicates
+from tlasql.predicates import translate
+from tlasql.source import excerpt
+
+INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
+OUTPUT = {
+    "cluster": "string", "scope": "string", "witness": "string", **INTERVAL_TYPES, "verdict": "boolean",
+    "exercised": "boolean", "failed_conjunct": "string", "values": "string", "evidence": "string",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Query:
+    """Common table expressions, in order, and the SELECT over them."""
+
+    ctes: tuple[tuple[str, exp.Select], ...]
+    select: exp.Query
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The columns that judge a row: ``ctes`` columns to add to the frame, then expressions over these."""
+
+    columns: list[exp.Expr]
+    verdict: exp.Expr
+    antecedent: exp.Expr | None
+    failed: exp.Expr
+
+
+class Names:
+    """Gives each TLA+ text a column name of its own: the text itself unless that is taken (case ignored)."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {each.lower() for each in taken}
+        self.columns: dict[str, str] = {}
+
+    def add(self, label: str, wanted: str | None = None) -> str:
+        """The column for ``label``, called ``wanted`` or the label itself."""
+        if label not in self.columns:
+            found = wanted or label
+            while found.lower() in self._taken:
+                found += "_"
+            self._taken.add(found.lower())
+            self.columns[label] = found
+        return self.columns[label]
+
+
+def verdict_row(
+    mapping: Mapping,
+    *,
+    interval: Sequence[exp.Expr],
+    exercised: exp.Expr,
+    scope: Sequence[exp.Expr] | None = None,
+    witness: exp.Expr | None = None,
+    verdict: exp.Expr | None = None,
+    failed: exp.Expr | None = None,
+    values: exp.Expr | None = None,
+    evidence: exp.Expr | None = None,
+) -> list[exp.Expr]:
+    """The output columns in their order; what is not given is null."""
+    scoped = list(scope) if scope is not None else [tree.col(each) for each in mapping.scope]
+    given = {
+        "cluster": scoped[0],
+        "scope": tree.json_object(scoped[1:]),
+        "witness": witness,
+        **dict(zip(INTERVAL, interval, strict=True)),
+        "verdict": verdict,
+        "exercised": exercised,
+        "failed_conjunct": failed,
+        "values": values,
+        "evidence": evidence,
+    }
+    return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
+
+
+def judge(predicates: Predicates, columns: Dict[str, str]) -> Judged:
+    """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these."""
+    found: list[exp.Expr] = []
+    antecedent = None
+    if predicates.antecedents:
+        parts = [translate(each, columns) for each in predicates.antecedents]
+        found.append(tree.alias(tree.all_of(parts), "antecedent"))
+        antecedent = tree.col("antecedent")
+    numbered = [(f"c{n}", each) for n, each in enumerate(predicates.conjuncts, start=1)]
+    found += [tree.alias(translate(each, columns), column) for column, each in numbered]
+    together = tree.all_of(tree.col(column) for column, _ in numbered)
+    verdict = together
+    if antecedent is not None:
+        verdict = tree.any_of([tree.negation(antecedent.copy()), together])
+    failed = [(_false(antecedent, column), tree.string(_cited(each))) for column, each in numbered]
+    return Judged(found, verdict, antecedent, tree.case(failed))
+
+
+def _false(antecedent: exp.Expr | None, column: str) -> exp.Expr:
+    wrong = tree.negation(tree.col(column))
+    return wrong if antecedent is None else tree.all_of([antecedent.copy(), wrong])
+
+
+def _cited(expr: Expr) -> str:
+    return f"{excerpt(expr.location) or text(expr)} ({expr.location.short})"

@@ -1,0 +1,117 @@
+"""Small builders of sqlglot trees: names, JSON objects, typed nulls, conjunctions. No SQL text is pasted
+together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+DIALECT = "spark"
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = {
+    "values",
+    "partition",
+    "position",
+    "rule",
+    "state",
+    "member",
+    "both",
+    "from",
+    "to",
+    "end",
+    "order",
+}
+
+
+def name(text: str) -> exp.Identifier:
+    """An identifier, quoted unless it is a plain lower-case word."""
+    return exp.to_identifier(text, quoted=not _PLAIN.fullmatch(text) or text in _RESERVED)
+
+
+def col(column: str, table: str | None = None) -> exp.Column:
+    """``table.column``"""
+    return exp.Column(this=name(column), table=name(table) if table else None)
+
+
+def alias(tree: exp.Expr, text: str) -> exp.Expr:
+    """``tree AS text``; a column that already has this name stays as it is."""
+    if isinstance(tree, exp.Column) and tree.name == text:
+        return tree
+    return exp.Alias(this=tree, alias=name(text))
+
+
+def table(path: str, as_name: str | None = None) -> exp.Table:
+    """``schema.table AS as_name``; the alias is left out when it is the table's own name."""
+    schema, _, tail = path.rpartition(".")
+    found = exp.Table(this=name(tail), db=name(schema) if schema else None)
+    if as_name is not None and as_name != tail:
+        found.set("alias", exp.TableAlias(this=name(as_name)))
+    return found
+
+
+def string(text: str) -> exp.Expr:
+    """A string literal."""
+    return exp.Literal.string(text)
+
+
+def null(kind: str) -> exp.Expr:
+    """``CAST(NULL AS kind)``"""
+    return exp.cast(exp.null(), kind)
+
+
+def is_null(tree: exp.Expr) -> exp.Expr:
+    """``tree IS NULL``"""
+    return exp.Is(this=tree, expression=exp.null())
+
+
+def is_known(tree: exp.Expr) -> exp.Expr:
+    """``tree IS NOT NULL``"""
+    return exp.Not(this=exp.Is(this=tree, expression=exp.null()))
+
+
+def negation(tree: exp.Expr) -> exp.Expr:
+    """``NOT tree``"""
+    return exp.not_(tree, copy=False)
+
+
+def all_of(trees: Iterable[exp.Expr]) -> exp.Expr:
+    """Kleene conjunction; TRUE for none."""
+    found = list(trees)
+    return exp.and_(*found) if found else exp.true()
+
+
+def any_of(trees: Iterable[exp.Expr]) -> exp.Expr:
+    """Kleene disjunction; FALSE for none."""
+    found = list(trees)
+    return exp.or_(*found) if found else exp.false()
+
+
+def surely(tree: exp.Expr) -> exp.Expr:
+    """``COALESCE(tree, FALSE)``: unknown counts as no."""
+    return exp.Coalesce(this=tree, expressions=[exp.false()])
+
+
+def case(branches: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
+    """``CASE WHEN ... THEN ... END``, null when no branch is true."""
+    return exp.Case(ifs=[exp.If(this=test, true=then) for test, then in branches])
+
+
+def case_of(value: exp.Expr, branches: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
+    """``CASE value WHEN ... THEN ... END``"""
+    return exp.Case(this=value, ifs=[exp.If(this=test, true=then) for test, then in branches])
+
+
+def call(function: str, *arguments: exp.Expr) -> exp.Expr:
+    """A function that sqlglot gives no node of its own, printed as named."""
+    return exp.Anonymous(this=function, expressions=list(arguments))
+
+
+def json_object(columns: Sequence[exp.Expr]) -> exp.Expr:
+    """The columns as one JSON object, nulls kept."""
+    if not columns:
+        return string("{}")
+    keep = call("MAP", string("ignoreNullFields"), string("false"))
+    return call("TO_JSON", call("STRUCT", *columns), keep)

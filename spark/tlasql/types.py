@@ -1,0 +1,176 @@
+"""Types as Apalache writes them: ``Int``, ``Bool``, ``Str``, ``SORT``, ``Set(T)``, ``A -> B``, records,
+tuples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}:,])")
+_END = ""
+
+
+@dataclass(frozen=True)
+class Type:
+    """Base of all types."""
+
+
+@dataclass(frozen=True)
+class Scalar(Type):
+    """``Int``, ``Bool``, ``Str``, or an uninterpreted sort such as ``MEMBER``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INT, BOOL, STR = Scalar("Int"), Scalar("Bool"), Scalar("Str")
+
+
+@dataclass(frozen=True)
+class SetOf(Type):
+    """``Set(element)``"""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"Set({self.element})"
+
+
+@dataclass(frozen=True)
+class Function(Type):
+    """``argument -> result``"""
+
+    argument: Type
+    result: Type
+
+    def __str__(self) -> str:
+        left = f"({self.argument})" if isinstance(self.argument, Function) else str(self.argument)
+        return f"{left} -> {self.result}"
+
+
+@dataclass(frozen=True)
+class Record(Type):
+    """``{name: T, ...}``"""
+
+    fields: tuple[tuple[str, Type], ...]
+
+    def field(self, name: str) -> Type | None:
+        """The type of a field, None when there is no such field."""
+        return dict(self.fields).get(name)
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{name}: {kind}" for name, kind in self.fields) + "}"
+
+
+@dataclass(frozen=True)
+class Tuple(Type):
+    """``<<A, B>>``"""
+
+    parts: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return "<<" + ", ".join(str(part) for part in self.parts) + ">>"
+
+
+class TypeSyntaxError(Exception):
+    """A type annotation that cannot be read; the message says what was met."""
+
+
+def parse_type(text: str, aliases: Mapping[str, Type] | None = None) -> Type:
+    """Read one type; ``$name`` stands for an alias.
+
+    >>> str(parse_type("MEMBER -> Set({epoch: Int})"))
+    'MEMBER -> Set({epoch: Int})'
+
+    Raises TypeSyntaxError.
+    """
+    reader = _Reader(text, aliases or {})
+    parsed = reader.function()
+    reader.expect(_END)
+    return parsed
+
+
+class _Reader:
+    def __init__(self, text: str, aliases: Mapping[str, Type]) -> None:
+        self._aliases = aliases
+        self._tokens: list[str] = []
+        position = 0
+        while text[position:].strip():
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise TypeSyntaxError(f"cannot read the type at {text[position:].strip()!r}")
+            self._tokens.append(match.group(1))
+            position = match.end()
+        self._tokens.append(_END)
+
+    def expect(self, token: str) -> None:
+        if self._tokens[0] != token:
+            wanted, met = token or "the end of the type", self._tokens[0] or "the end"
+            raise TypeSyntaxError(f"expected {wanted}, met {met}")
+        if token:
+            self._tokens.pop(0)
+
+    def function(self) -> Type:
+        left = self.primary()
+        if self._tokens[0] != "->":
+            return left
+        self.expect("->")
+        return Function(left, self.function())
+
+    def primary(self) -> Type:
+        token = self._tokens[0]
+        if token == "(":
+            self.expect("(")
+            inner = self.function()
+            self.expect(")")
+            return inner
+        if token == "<<":
+            return self._tuple()
+        if token == "{":
+            return self._record()
+        return self._named(self._name())
+
+    def _named(self, name: str) -> Type:
+        if name == "Set":
+            self.expect("(")
+            element = self.function()
+            self.expect(")")
+            return SetOf(element)
+        if name.startswith("$"):
+            if name[1:] not in self._aliases:
+                raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
+            return self._aliases[name[1:]]
+        if name in ("Int", "Bool", "Str") or name.isupper():
+            return Scalar(name)
+        raise TypeSyntaxError(f"unknown type {name}: Int, Bool, Str, Set(T), A -> B, a record, or a SORT")
+
+    def _name(self) -> str:
+        token = self._tokens[0]
+        if not re.fullmatch(r"[A-Za-z_$]\w*", token):
+            raise TypeSyntaxError(f"expected a type, met {token or 'the end'}")
+        return self._tokens.pop(0)
+
+    def _tuple(self) -> Type:
+        self.expect("<<")
+        parts = [self.function()]
+        while self._tokens[0] == ",":
+            self.expect(",")
+            parts.append(self.function())
+        self.expect(">>")
+        return Tuple(tuple(parts))
+
+    def _record(self) -> Type:
+        self.expect("{")
+        fields: list[tuple[str, Type]] = []
+        while self._tokens[0] != "}":
+            if fields:
+                self.expect(",")
+            name = self._name()
+            self.expect(":")
+            fields.append((name, self.function()))
+        self.expect("}")
+        return Record(tuple(fields))
