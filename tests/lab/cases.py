@@ -237,6 +237,24 @@ def racing(group: Group) -> None:
         raise LabError("no epoch was raced for")
 
 
+def in_flight(group: Group) -> None:
+    """Commits that were on their way while the epoch moved: the committing thread learns of it late."""
+    a = _alone(group)
+    commits = group.connect(f"{group.group_id}-a-commits")
+    for rebalance in range(3):
+        believed = a.epoch
+        bystander = group.member(f"{group.group_id}-bystander-{rebalance}", [OTHER_TOPIC]).join()
+        group.settle(a, bystander)
+        for partition in sorted(a.owned)[:3]:
+            time.sleep(0.05)
+            commit = a.commit_request("in_flight", believed, [partition], "owner")
+            group.receive_commit(commits, group.send_commit(commits, a.member_id, commit))
+        time.sleep(group.pause_s)
+        a.commit("in_flight_caught_up", a.epoch, a.owned, "owner")
+        bystander.leave()
+        group.settle(a)
+
+
 def transactional(group: Group) -> None:
     """The same fencing behind TxnOffsetCommit: an owner, a late owner and a zombie."""
     a = _alone(group)
@@ -283,6 +301,7 @@ CASES: dict[str, Case] = {
     "one-id-twice": one_id_twice,
     "admin": admin_while_active,
     "racing": racing,
+    "in-flight": in_flight,
     "transactional": transactional,
 }
 """Group id -> the case played in it."""

@@ -25,6 +25,8 @@ ANSWERS = {
     "current_epoch_anothers_partition": ("NONE", "NONE"),
     "current_epoch_nobodys_partition": ("NONE", "NONE"),
     "moved_within_current_epoch": ("NONE", "NONE"),
+    "in_flight": ("NONE", "STALE_MEMBER_EPOCH"),
+    "in_flight_caught_up": ("NONE", "NONE"),
     "regained_epoch_before": ("STALE_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"),
     "left_member_last_epoch": ("UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"),
     "transactional_late_kept": ("NONE", "ILLEGAL_GENERATION"),
