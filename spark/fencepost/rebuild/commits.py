@@ -1,0 +1,199 @@
+"""Where in the group's history each commit request was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from fencepost.rebuild.frames import GROUP, before
+
+_KEY = (*GROUP, "partition", "committed_offset", "committed_leader_epoch", "producer_id", "producer_epoch")
+
+CANDIDATES = {
+    "cluster": "string",
+    "group_id": "string",
+    "request_id": "string",
+    "candidate": "int",
+    "state_no": "bigint",  # the last record of the group that had been written; 0 for none
+    "stretch": "int",  # the stretch of the log in which the request was decided
+}
+"""One row per request and state it may have met, numbered from 0."""
+
+
+def coordinators(commits: DataFrame, events: DataFrame, stored: DataFrame, partitions: DataFrame) -> DataFrame:
+    """``commits`` with ``coordinator_partition``: where the group's records are, else where Kafka would put them.
+
+    ``partitions`` (cluster, partitions) is how many ``__consumer_offsets`` has; null without it and without records.
+    """
+    seen = (
+        events.select(*GROUP, "coordinator_partition", "timestamp_ms")
+        .unionByName(stored.select(*GROUP, "coordinator_partition", "timestamp_ms"))
+        .groupBy(*GROUP)
+        .agg(F.max_by("coordinator_partition", "timestamp_ms").alias("seen_in"))
+    )
+    groups = commits.select(*GROUP).distinct().join(partitions, on="cluster", how="left")
+    placed = groups.join(seen, on=list(GROUP), how="left")
+    unseen = placed.where("seen_in is null and partitions is not null").select(*GROUP, "partitions")
+    hashed = unseen.mapInPandas(_place_groups, "cluster string, group_id string, hashed int")
+    placed = placed.join(hashed, on=list(GROUP), how="left").select(
+        *GROUP, F.coalesce("seen_in", "hashed").alias("coordinator_partition")
+    )
+    return commits.join(placed, on=list(GROUP), how="left")
+
+
+def group_partition(group_id: str, partitions: int) -> int:
+    """The partition of ``__consumer_offsets`` that Kafka keeps a group in: Java's String.hashCode, made positive."""
+    code = 0
+    data = group_id.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        code = (31 * code + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
+    signed = code - (1 << 32) if code >= 1 << 31 else code
+    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+
+
+def _place_groups(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        found = [group_partition(*pair) for pair in zip(frame["group_id"], frame["partitions"], strict=True)]
+        yield frame[["cluster", "group_id"]].assign(hashed=found)
+
+
+def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> DataFrame:
+    """Accepted commits with the records they may have written: request_id, commit_id, record_offset, stretch, sure.
+
+    A record fits when it is the same group's, topic's, partition's, offset, leader epoch (and producer's id and
+    epoch) and was written between arrival and answer. ``sure`` when the commit and the record fit nobody else.
+    Identical commits that compete take identical records in order, if there are as many of each; if records are
+    missing nothing is said; if requests are missing every pair is given.
+    """
+    asked = commits.where("accepted").withColumns(
+        {name: F.coalesce(name, F.lit(-1)) for name in ("producer_id", "producer_epoch")}
+    )
+    found = stored.withColumnsRenamed({"topic": "r_topic", "topic_id": "r_topic_id"}).withColumns(
+        {name: F.when(F.col("is_transactional"), F.col(name)).otherwise(-1) for name in ("producer_id", "producer_epoch")}
+    )
+    columns = [*_KEY, "r_topic", "r_topic_id", "coordinator_partition", "record_offset", "timestamp_ms", "stretch"]
+    pairs = asked.drop("coordinator_partition").join(found.select(*columns), on=list(_KEY), how="inner")
+    same_topic = F.coalesce(F.col("topic") == F.col("r_topic"), F.col("topic_id") == F.col("r_topic_id"))
+    in_time = F.col("timestamp_ms").between(
+        F.col("requested_ms") - tolerance_ms, F.col("responded_ms") + tolerance_ms
+    )
+    return _choose(pairs.where(same_topic & in_time))
+
+
+def _choose(pairs: DataFrame) -> DataFrame:
+    key = Window.partitionBy(*_KEY, "r_topic")
+    record = ("cluster", "coordinator_partition", "record_offset")
+    pairs = (
+        pairs.withColumn("of_commit", F.count("*").over(Window.partitionBy("commit_id")))
+        .withColumn("of_record", F.count("*").over(Window.partitionBy(*record)))
+        .withColumn(
+            "commit_no", F.dense_rank().over(key.orderBy("responded_ms", "file", "position", "commit_id"))
+        )
+        .withColumn("record_no", F.dense_rank().over(key.orderBy("record_offset")))
+        .withColumn("commits", F.max("commit_no").over(key))
+        .withColumn("records", F.max("record_no").over(key))
+    )
+    alone = (F.col("of_commit") == 1) & (F.col("of_record") == 1)
+    in_order = (F.col("commits") == F.col("records")) & (F.col("commit_no") == F.col("record_no"))
+    pairs = pairs.withColumn("sure", alone | in_order)
+    settled = F.max("sure").over(Window.partitionBy("commit_id"))
+    keep = F.col("sure") | (~F.col("settled") & (F.col("commits") < F.col("records")))
+    return (
+        pairs.withColumn("settled", settled)
+        .where(keep)
+        .select("cluster", "group_id", "request_id", "commit_id", "record_offset", "stretch", "sure")
+    )
+
+
+def accepted_candidates(pairs: DataFrame, events: DataFrame) -> DataFrame:
+    """CANDIDATES of requests with an accepted commit: the state before the request's own records.
+
+    All records of one request are appended together, so one commit whose record is sure places the request.
+    """
+    sure = pairs.where("sure").groupBy("cluster", "group_id", "request_id").agg(
+        F.min(F.struct("record_offset", "stretch")).alias("at")
+    )
+    doubtful = pairs.join(sure.select("request_id"), on="request_id", how="left_anti")
+    one = doubtful.groupBy("request_id").agg(F.min("commit_id").alias("commit_id"))
+    doubtful = doubtful.join(one, on=["request_id", "commit_id"], how="left_semi")
+    places = sure.select("cluster", "group_id", "request_id", "at.*").unionByName(
+        doubtful.select("cluster", "group_id", "request_id", "record_offset", "stretch")
+    )
+    log = Window.partitionBy(*GROUP).orderBy("record_offset")
+    known = events.select(*GROUP, "record_offset", "state_no")
+    rows = places.unionByName(known, allowMissingColumns=True).withColumn(
+        "state_no", F.coalesce(F.max("state_no").over(before(log)), F.lit(0)).cast("bigint")
+    )
+    rows = rows.where("request_id is not null")
+    number = F.row_number().over(Window.partitionBy("request_id").orderBy("record_offset")) - 1
+    return rows.withColumn("candidate", number).select(*CANDIDATES)
+
+
+def refused_candidates(
+    commits: DataFrame, events: DataFrame, stretches: DataFrame, tolerance_ms: int
+) -> DataFrame:
+    """CANDIDATES of requests without an accepted commit: every state of the group from arrival to answer.
+
+    None for a request that was decided where the coordinator's log has a hole, or is not there.
+    """
+    accepted = F.max(F.coalesce("accepted", F.lit(True)))
+    asked = (
+        commits.groupBy("cluster", "group_id", "request_id", "coordinator_partition")
+        .agg(
+            accepted.alias("accepted"),
+            F.min("requested_ms").alias("requested_ms"),
+            F.max("responded_ms").alias("responded_ms"),
+        )
+        .where("not accepted")
+        .select(
+            *GROUP,
+            "request_id",
+            "coordinator_partition",
+            (F.col("requested_ms") - tolerance_ms).alias("start_ms"),
+            (F.col("responded_ms") + tolerance_ms).alias("end_ms"),
+        )
+    )
+    asked = _in_one_stretch(asked, stretches)
+    states = events.where("step or ends").select(
+        *GROUP, F.col("state_no").alias("at_no"), F.col("timestamp_ms").alias("at_ms")
+    )
+    return _numbered(_state_before(asked, events), states)
+
+
+def _in_one_stretch(asked: DataFrame, stretches: DataFrame) -> DataFrame:
+    """The requests whose whole window lies inside one stretch of the coordinator's log."""
+    around = F.broadcast(stretches.drop("stretch_from"))
+    rows = asked.join(around, on=["cluster", "coordinator_partition"], how="inner")
+    begun = (F.col("stretch") == 0) | (F.col("first_ms") < F.col("start_ms"))
+    going_on = F.col("stretch_to").isNull() | (F.col("last_ms") > F.col("end_ms"))
+    rows = rows.where(begun & going_on)
+    single = F.count("*").over(Window.partitionBy("request_id")) == 1
+    return rows.withColumn("single", single).where("single").drop("single", "stretch_to", "first_ms", "last_ms")
+
+
+def _state_before(asked: DataFrame, events: DataFrame) -> DataFrame:
+    """Adds ``low_no``: the newest record of the group from before the window; 0 for none."""
+    clock = Window.partitionBy(*GROUP).orderBy("start_ms", "order")
+    known = events.select(*GROUP, F.col("timestamp_ms").alias("start_ms"), "state_no", F.lit(1).alias("order"))
+    rows = asked.withColumn("order", F.lit(0)).unionByName(known, allowMissingColumns=True)
+    rows = rows.withColumn("low_no", F.coalesce(F.max("state_no").over(before(clock)), F.lit(0)))
+    return rows.where("request_id is not null").drop("order", "state_no")
+
+
+def _numbered(asked: DataFrame, states: DataFrame) -> DataFrame:
+    inside = asked.join(states, on=list(GROUP), how="inner").where(
+        F.col("at_ms").between(F.col("start_ms"), F.col("end_ms"))
+    )
+    first = inside.groupBy("request_id").agg((F.min("at_no") - 1).alias("first_no"))
+    start = asked.join(first, on="request_id", how="left").withColumn(
+        "state_no", F.coalesce("first_no", "low_no").cast("bigint")
+    )
+    columns = ("cluster", "group_id", "request_id", "stretch")
+    rows = start.select(*columns, "state_no").unionByName(
+        inside.select(*columns, F.col("at_no").alias("state_no"))
+    )
+    number = F.row_number().over(Window.partitionBy("request_id").orderBy("state_no")) - 1
+    return rows.distinct().withColumn("candidate", number).select(*CANDIDATES)

@@ -1,0 +1,213 @@
+"""Bronze records decoded into the columns that the rebuild reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from fencepost.formats.decode import arrow_type, decode
+from fencepost.rebuild.frames import GROUP_RECORD, METADATA_TOPIC, OFFSETS_TOPIC, schema_of
+from fencepost.rebuild.lives import GROUP_TYPES
+
+COMMIT_TYPES = (0, 1)
+COMMIT_RECORD = {
+    "cluster": "string",
+    "coordinator_partition": "int",
+    "leader_epoch": "int",
+    "base_offset": "bigint",
+    "last_offset": "bigint",
+    "record_offset": "bigint",
+    "timestamp_ms": "bigint",
+    "producer_id": "bigint",
+    "producer_epoch": "int",
+    "is_transactional": "boolean",
+    "group_id": "string",
+    "topic": "string",
+    "topic_id": "string",  # null where the broker wrote none
+    "partition": "int",
+    "committed_offset": "bigint",
+    "committed_leader_epoch": "int",
+}
+"""One stored offset commit, decoded."""
+
+_ZERO_ID = "A" * 22
+_PLACE = {
+    "cluster": pa.string(),
+    "partition": pa.int32(),
+    "leader_epoch": pa.int32(),
+    "base_offset": pa.int64(),
+    "last_offset": pa.int64(),
+    "record_offset": pa.int64(),
+    "timestamp_ms": pa.int64(),
+    "producer_id": pa.int64(),
+    "producer_epoch": pa.int32(),
+    "is_transactional": pa.bool_(),
+    "record_type": pa.int32(),
+}
+_ASSIGNED = arrow_type("ConsumerGroupCurrentMemberAssignment").field("assigned_partitions").type
+_GROUP_FIELDS = {
+    "group_id": pa.string(),
+    "group": pa.string(),
+    "member_id": pa.string(),
+    "epoch": pa.int32(),
+    "generation": pa.int32(),
+    "assignment_epoch": pa.int32(),
+    "members": pa.int32(),
+    "client_id": pa.string(),
+    "instance_id": pa.string(),
+    "member_epoch": pa.int32(),
+    "previous_member_epoch": pa.int32(),
+    "state": pa.int8(),
+    "assigned_partitions": _ASSIGNED,
+    "partitions_pending_revocation": _ASSIGNED,
+}
+_COMMIT_FIELDS = {
+    "group": pa.string(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "leader_epoch": pa.int32(),
+    "topic_id": pa.string(),
+}
+
+
+def group_records(records: DataFrame) -> DataFrame:
+    """The records of ``bronze.records`` that say something about a group, as GROUP_RECORD.
+
+    ``owned`` is what is assigned or pending revocation. A partition's assignment epoch is the record's where it
+    has one for each partition, else the member epoch (0 when that is negative), as the coordinator reads it
+    (Utils.assignmentFromTopicPartitions): records of brokers before 4.3 carry none.
+    """
+    rows = _decoded(_known(records, OFFSETS_TOPIC, GROUP_TYPES), _GROUP_FIELDS)
+    assigned = _partitions("v_assigned_partitions", pending=False)
+    pending = F.filter(
+        _partitions("v_partitions_pending_revocation", pending=True),
+        lambda p: ~F.array_contains(F.transform(assigned, lambda a: a["partition_key"]), p["partition_key"]),
+    )
+    # the nested filter costs what both lists' lengths multiply to, and the second list is nearly always empty
+    owned = F.when(F.size("v_partitions_pending_revocation") == 0, assigned).otherwise(F.concat(assigned, pending))
+    rows = rows.select(
+        F.col("partition").alias("coordinator_partition"),
+        F.coalesce("v_group_id", "v_group").alias("group_id"),
+        F.col("v_member_id").alias("member_id"),
+        F.coalesce("v_epoch", "v_generation", "v_assignment_epoch").alias("epoch"),
+        F.col("v_members").alias("member_count"),
+        *[
+            F.col(f"v_{name}").alias(name)
+            for name in ("client_id", "instance_id", "member_epoch", "previous_member_epoch", "state")
+        ],
+        F.when(F.col("v_member_epoch").isNotNull(), owned).alias("owned"),
+        *[F.col(name) for name in (*_PLACE, "tombstone") if name != "partition"],
+    )
+    return schema_of(rows, GROUP_RECORD)
+
+
+def commit_records(records: DataFrame) -> DataFrame:
+    """The offset commits of ``bronze.records``, without their tombstones, as COMMIT_RECORD."""
+    rows = _decoded(_known(records, OFFSETS_TOPIC, COMMIT_TYPES).where("value is not null"), _COMMIT_FIELDS)
+    rows = rows.select(
+        F.col("partition").alias("coordinator_partition"),
+        F.col("v_group").alias("group_id"),
+        F.col("v_topic").alias("topic"),
+        F.nullif("v_topic_id", F.lit(_ZERO_ID)).alias("topic_id"),
+        F.col("v_partition").alias("partition"),
+        F.col("v_offset").alias("committed_offset"),
+        F.coalesce("v_leader_epoch", F.lit(-1)).alias("committed_leader_epoch"),
+        *[F.col(name) for name in _PLACE if name not in ("partition", "record_type")],
+    )
+    return schema_of(rows, COMMIT_RECORD)
+
+
+def metadata_records(records: DataFrame, fields: dict[str, pa.DataType], types: Iterable[int]) -> DataFrame:
+    """Records of the metadata log of these types: ``_PLACE`` columns and the value's ``fields``, prefixed ``v_``."""
+    return _decoded(_known(records, METADATA_TOPIC, types), fields)
+
+
+def undecodable_batches(records: DataFrame) -> DataFrame:
+    """The batches of ``__consumer_offsets`` with a record about groups that could not be read, or of no known key.
+
+    (cluster, coordinator_partition, base_offset, leader_epoch). A type that nobody knows yet is not one of them:
+    no key of a table here can be hidden in it.
+    """
+    unreadable = F.col("decode_status").isin("malformed", "unknown_version")
+    relevant = F.col("record_type").isNull() | F.col("record_type").isin(*GROUP_TYPES)
+    return (
+        records.where((F.col("topic") == OFFSETS_TOPIC) & unreadable & relevant)
+        .select("cluster", F.col("partition").alias("coordinator_partition"), "base_offset", "leader_epoch")
+        .distinct()
+    )
+
+
+def _known(records: DataFrame, topic: str, types: Iterable[int]) -> DataFrame:
+    wanted = (F.col("topic") == topic) & F.col("record_type").isin(*types)
+    return records.where(wanted & (F.col("decode_status") == "known") & ~F.col("is_control"))
+
+
+def _partitions(column: str, *, pending: bool) -> Column:
+    member_epoch = F.greatest(F.col("v_member_epoch"), F.lit(0))
+
+    def one_topic(topic: Column) -> Column:
+        epochs, partitions = topic["assignment_epochs"], topic["partitions"]
+        complete = F.coalesce(F.size(epochs) == F.size(partitions), F.lit(False))
+        return F.transform(
+            partitions,
+            lambda partition, at: F.struct(
+                F.concat_ws(":", topic["topic_id"], partition).alias("partition_key"),
+                topic["topic_id"].alias("topic_id"),
+                partition.alias("partition"),
+                F.lit(pending).alias("pending_revocation"),
+                F.when(complete, F.get(epochs, at)).otherwise(member_epoch).alias("assignment_epoch"),
+            ),
+        )
+
+    return F.flatten(F.transform(column, one_topic))
+
+
+def _decoded(rows: DataFrame, fields: dict[str, pa.DataType]) -> DataFrame:
+    """``_PLACE``, ``tombstone`` and every field found in key or value, prefixed ``v_``."""
+    schema = pa.schema(
+        [*_PLACE.items(), ("tombstone", pa.bool_()), *((f"v_{name}", kind) for name, kind in fields.items())]
+    )
+    chosen = rows.select(*_PLACE, "record_name", "key", "value")
+    return chosen.mapInArrow(partial(_decode_batches, schema, fields), from_arrow_schema(schema))
+
+
+def _decode_batches(
+    schema: pa.Schema, fields: dict[str, pa.DataType], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        names = batch.column("record_name")
+        for name in pc.unique(names).to_pylist():
+            yield _decode_one(schema, fields, batch.filter(pc.equal(names, name)), name)
+
+
+def _decode_one(
+    schema: pa.Schema, fields: dict[str, pa.DataType], batch: pa.RecordBatch, name: str
+) -> pa.RecordBatch:
+    found: dict[str, pa.Array] = {}
+    for part in ("value", "key"):
+        try:
+            values = decode(name, part, batch.column(part)).values
+        except KeyError:  # records of the metadata log have no key
+            continue
+        found.update(zip((field.name for field in values.type), values.flatten(), strict=True))
+    columns = [batch.column(place).cast(kind) for place, kind in _PLACE.items()]
+    columns.append(pc.is_null(batch.column("value")))
+    columns += [_as(found.get(field), kind, len(batch)) for field, kind in fields.items()]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _as(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
+    if column is None:
+        return pa.nulls(rows, kind)
+    if pa.types.is_list(column.type) and pa.types.is_integer(kind):
+        return pc.list_value_length(column)
+    return column.cast(kind)
+
+

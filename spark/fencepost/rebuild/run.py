@@ -1,0 +1,109 @@
+"""One rebuild: reads bronze, replaces the tables of silver."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from fencepost import lake
+from fencepost.rebuild import commits as places
+from fencepost.rebuild import groups, lives, members, outcome, ownership, records, requests, states, stretches, topics
+from fencepost.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RebuildSummary:
+    """How many rows each table of silver holds after the run."""
+
+    groups: int
+    members: int
+    owned_partitions: int
+    revoked_partitions: int
+    coverage: int
+    commits: int
+    commit_states: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a rebuild starts from, decoded: see the functions that give each frame for its columns."""
+
+    batches: DataFrame  # batches_in_stretches
+    stretches: DataFrame  # stretches.STRETCHES
+    group_records: DataFrame  # frames.GROUP_RECORD
+    commit_records: DataFrame  # records.COMMIT_RECORD
+    metadata: DataFrame  # topics.metadata
+    requests: DataFrame  # bronze.requests
+
+
+def rebuild(spark: SparkSession, settings: Settings, run_id: str) -> RebuildSummary:
+    """Rebuild every history of silver from bronze; each table is replaced whole, in one commit.
+
+    Running it again on the same bronze gives the same tables.
+    """
+    tables = histories(evidence(spark), settings.clock_tolerance_ms)
+    counts = []
+    for table, rows in tables:
+        lake.replace(spark, table, rows)
+        counts.append(spark.table(table.name).count())
+        log.info("%s: %d rows", table.name, counts[-1], extra={"run_id": run_id})
+    return RebuildSummary(*counts)
+
+
+def evidence(spark: SparkSession) -> Evidence:
+    """Bronze, decoded."""
+    bronze = spark.table(lake.RECORDS.name)
+    batches = stretches.batches_in_stretches(
+        spark.table(lake.BATCHES.name), records.undecodable_batches(bronze)
+    ).localCheckpoint()
+    return Evidence(
+        batches,
+        stretches.stretches(batches, spark.table(lake.QUARANTINE.name)).localCheckpoint(),
+        records.group_records(bronze),
+        records.commit_records(bronze),
+        topics.metadata(bronze).localCheckpoint(),
+        spark.table(lake.REQUESTS.name),
+    )
+
+
+def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, DataFrame]]:
+    """Every table of silver with its rows, in the order of RebuildSummary."""
+    events = lives.events(given.group_records, given.batches, given.stretches).localCheckpoint()
+    steps = members.member_steps(events).localCheckpoint()
+    owned = ownership.ownership(steps).localCheckpoint()
+    revoked = ownership.revocations(steps).localCheckpoint()
+    epochs = groups.group_epochs(events).localCheckpoint()
+    stored = _in_stretches(given.commit_records, given.batches).localCheckpoint()
+    names = topics.topics(given.metadata, stored).localCheckpoint()
+    simple = groups.simple_groups(stored, events)
+
+    asked = requests.commits(given.requests, names)
+    asked = places.coordinators(asked, events, stored, topics.offsets_partitions(given.metadata)).localCheckpoint()
+    pairs = places.record_pairs(asked, stored, tolerance_ms).localCheckpoint()
+    candidates = (
+        places.accepted_candidates(pairs, events)
+        .unionByName(places.refused_candidates(asked, events, given.stretches, tolerance_ms))
+        .localCheckpoint()
+    )
+    found = states.answers(states.questions(asked, candidates), events, steps, owned, revoked)
+    met = outcome.commit_states(asked, candidates, found, topics.broker_rules(given.metadata)).localCheckpoint()
+    return [
+        (lake.GROUPS, groups.consumer_groups(epochs, simple)),
+        (lake.MEMBERS, members.group_members(steps, epochs)),
+        (lake.OWNED_PARTITIONS, ownership.owned_partitions(owned, names)),
+        (lake.REVOKED_PARTITIONS, ownership.revoked_partitions(revoked, steps)),
+        (lake.COVERAGE, groups.coverage(events, simple)),
+        (lake.COMMITS, outcome.offset_commits(asked, pairs, candidates, met)),
+        (lake.COMMIT_STATES, lake.align(met, lake.COMMIT_STATES)),
+    ]
+
+
+def _in_stretches(commit_records: DataFrame, batches: DataFrame) -> DataFrame:
+    """The commit records whose batch survived elections, each with its ``stretch``, once."""
+    place = ["cluster", "coordinator_partition", "base_offset", "leader_epoch"]
+    rows = commit_records.join(batches.select(*place, "stretch"), on=place, how="inner")
+    return rows.dropDuplicates(["cluster", "coordinator_partition", "record_offset"])

@@ -1,0 +1,171 @@
+"""The state of group, member and partition that a commit met: the fields of the specification's commit record.
+
+Commits that meet the same state with the same epoch are one question, answered once.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from fencepost.rebuild.frames import GROUP, MEMBER, SPAN, covers
+
+QUESTION = (*GROUP, "stretch", "state_no", "member_id", "partition_key", "client_epoch")
+_ABSENT = -1
+
+
+def questions(commits: DataFrame, candidates: DataFrame) -> DataFrame:
+    """The distinct things to find out: the columns of QUESTION."""
+    rows = candidates.select("request_id", "state_no", "stretch").join(commits, on="request_id", how="inner")
+    return rows.select(*QUESTION).distinct()
+
+
+def answers(asked: DataFrame, events: DataFrame, steps: DataFrame, owned: DataFrame, revoked: DataFrame) -> DataFrame:
+    """Each question with ``life``, ``group_type``, ``known``, ``empty``, ``state_position`` and the state's columns.
+
+    A column is null when the evidence does not settle it. Inside a stretch that does not know the whole life,
+    what records of the stretch show is still true: a member's own epochs and partitions, an ownership that was
+    seen. That something was not there is only said when nothing is missing.
+    """
+    rows = _with_partition(_with_member(_with_group(asked, events), steps, revoked), owned)
+    known, absent = F.col("known"), ~F.col("member_known")
+    ever = F.col("own_last").isNotNull()
+
+    def settled(value: Column) -> Column:
+        """True where seen; false where it was not seen and nothing is missing."""
+        return F.when(value, True).when(known, False)
+
+    return rows.select(
+        *QUESTION,
+        "life",
+        "group_type",
+        "known",
+        "alive",
+        "empty",
+        "state_position",
+        "member_known",
+        _unless(absent, "member_epoch"),
+        _unless(absent, "revocation_epoch"),
+        _unless(absent, "partition_revocation_epoch"),
+        _unless(absent, "assignment_epoch"),
+        settled(ever).alias("owned_at_client_epoch"),
+        F.when(ever, F.coalesce(F.col("own_since") <= F.col("own_last"), F.lit(False)))
+        .when(known, False)
+        .alias("uninterrupted"),
+        settled(ever & F.coalesce(F.col("other_last") > F.col("own_last"), F.lit(False))).alias("reassigned_since"),
+        F.when(absent, False).otherwise(F.col("owned_by_self")).alias("owned_by_self"),
+        settled(F.col("owner_member_id").isNotNull()).alias("owned_by_another"),
+        "owner_member_id",
+    )
+
+
+def _unless(absent: Column, name: str) -> Column:
+    return F.when(absent, _ABSENT).otherwise(F.col(name)).alias(name)
+
+
+def _with_group(asked: DataFrame, events: DataFrame) -> DataFrame:
+    """Adds the group after its record ``state_no``: its life, whether it exists, is known, and has members."""
+    states = events.select(
+        *GROUP,
+        "state_no",
+        "life",
+        "group_type",
+        "alive",
+        "members",
+        F.col("known").alias("known_then"),
+        F.col("stretch").alias("state_stretch"),
+        F.col("record_offset").alias("state_position"),
+    )
+    rows = asked.join(states, on=[*GROUP, "state_no"], how="left")
+    none = F.col("life").isNull()
+    known = F.when(none, F.col("stretch") == 0).otherwise(
+        F.col("known_then") & (F.col("state_stretch") == F.col("stretch"))
+    )
+    here = F.col("state_stretch") == F.col("stretch")
+    rows = rows.withColumn("known", known).withColumn("alive", F.coalesce("alive", F.lit(False)))
+    empty = (
+        F.when(F.col("known"), ~F.col("alive") | (F.col("members") == 0))
+        # a member that was seen is there, whoever else was not seen
+        .when(here & F.col("alive") & (F.col("members") > 0), False)
+    )
+    return rows.withColumns({"empty": empty, "life": F.coalesce("life", F.lit(0))}).drop(
+        "known_then", "state_stretch", "members"
+    )
+
+
+def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataFrame:
+    """Adds the member's own state: ``member_known`` and its epochs, as its newest record in the stretch says."""
+    entry = F.filter("owned", lambda p: p["partition_key"] == F.col("partition_key"))
+    members = steps.select(
+        *MEMBER,
+        F.col("state_no").alias("step_no"),
+        "to_no",
+        "tombstone",
+        "member_life",
+        "member_epoch",
+        "revocation_epoch",
+        "start_known",
+        "owned",
+    )
+    keys = [*SPAN, "member_id"]
+    found = rows.select(*QUESTION, "life").join(members, on=keys, how="inner")
+    found = found.where(covers(F.col("step_no"), F.col("to_no"), F.col("state_no")))
+    revoked = revoked.select(
+        *MEMBER, "member_life", "partition_key", "from_no", F.col("to_no").alias("until_no"), "partition_revocation_epoch"
+    )
+    taken = found.join(revoked, on=[*MEMBER, "member_life", "partition_key"], how="inner")
+    taken = taken.where(covers(F.col("from_no"), F.col("until_no"), F.col("state_no")))
+    taken = taken.select(*QUESTION, F.col("partition_revocation_epoch").alias("taken_at"))
+    found = found.withColumn("entry", F.get(entry, F.lit(0))).drop("life", "owned", "step_no", "to_no", "member_life")
+    rows = _left(_left(rows, found), taken)
+    gone = F.col("tombstone") | (~F.col("alive") & F.col("known"))
+    named = F.col("partition_key").isNotNull()
+    return rows.withColumns(
+        {
+            "member_known": F.when(gone, False)
+            .when(F.col("tombstone").isNotNull(), True)
+            .when(F.col("known"), False),
+            "partition_revocation_epoch": F.when(
+                named, F.coalesce("taken_at", F.when(F.col("start_known"), F.lit(0)))
+            ),
+            "assignment_epoch": F.when(
+                named & F.col("tombstone").isNotNull(), F.coalesce("entry.assignment_epoch", F.lit(_ABSENT))
+            ),
+            "owned_by_self": F.when(named & F.col("tombstone").isNotNull(), F.col("entry").isNotNull()),
+        }
+    )
+
+
+def _with_partition(rows: DataFrame, owned: DataFrame) -> DataFrame:
+    """Adds who had the partition, by state_no: ``own_last`` (the member, last at its client epoch), ``own_since``
+    (the member, without a break until now), ``other_last`` (any other member, last), ``owner_member_id`` (now)."""
+    history = owned.select(
+        *SPAN,
+        "partition_key",
+        F.col("member_id").alias("owner"),
+        F.col("member_epoch").alias("owner_epoch"),
+        F.col("state_no").alias("own_no"),
+        "to_no",
+        "owned_from_no",
+    )
+    found = rows.select(*QUESTION, "life").join(history, on=[*SPAN, "partition_key"], how="inner")
+    found = found.where(F.col("own_no") <= F.col("state_no"))
+    self = F.col("owner") == F.col("member_id")
+    now = covers(F.col("own_no"), F.col("to_no"), F.col("state_no"))
+    until = F.least(F.coalesce(F.col("to_no") - 1, F.col("state_no")), F.col("state_no"))
+    seen = found.groupBy(*QUESTION).agg(
+        F.max(F.when(self & (F.col("owner_epoch") == F.col("client_epoch")), F.col("own_no"))).alias("own_last"),
+        F.max(F.when(self & now, F.col("owned_from_no"))).alias("own_since"),
+        F.max(F.when(~self, until)).alias("other_last"),
+        F.min(F.when(~self & now, F.col("owner"))).alias("owner_member_id"),
+    )
+    return _left(rows, seen)
+
+
+def _left(rows: DataFrame, found: DataFrame) -> DataFrame:
+    """Join what was found out about questions; keys may be null (a topic without an id, say)."""
+    renamed = found.withColumnsRenamed({name: f"f_{name}" for name in QUESTION})
+    condition = F.lit(True)
+    for name in QUESTION:
+        condition = condition & F.col(name).eqNullSafe(F.col(f"f_{name}"))
+    return rows.join(renamed, on=condition, how="left").drop(*[f"f_{name}" for name in QUESTION])
