@@ -28,9 +28,9 @@ _COUNTS = re.compile(r"^(\d+) states generated, (\d+) distinct states found", re
 class TlcResult:
     """What one run said.
 
-    ``violated`` is the name of the invariant or property that does not hold (a property by the name it is defined
-    under), null when none was found. ``states`` and ``distinct`` are TLC's counts when it stopped, null when it
-    never counted. ``output`` is everything TLC printed.
+    ``violated`` is the name of the invariant or property that does not hold (a property by the name it is
+    defined under), null when none was found. ``states`` and ``distinct`` are TLC's counts when it stopped,
+    null when it never counted. ``output`` is everything TLC printed.
     """
 
     exit_code: int
@@ -45,6 +45,17 @@ class TlcError(RuntimeError):
     """TLC could not be run or could not finish: the message says which file and what to do."""
 
 
+@dataclass(frozen=True)
+class _Model:
+    module: Path
+    cfg: Path
+    extra_path: tuple[Path, ...]
+
+    @property
+    def folder(self) -> Path:
+        return self.module.resolve().parent
+
+
 def run_tlc(
     module_path: Path,
     cfg_path: Path,
@@ -56,11 +67,11 @@ def run_tlc(
 ) -> TlcResult:
     """Checks the model ``cfg_path`` of ``module_path`` with one worker, breadth first.
 
-    ``extra_path`` holds folders searched for extended modules beside the module's own. Every run has a temporary
-    folder of its own (SANY unpacks the standard modules there), so runs may overlap.
+    ``extra_path`` holds folders searched for extended modules beside the module's own. Every run has a
+    temporary folder of its own (SANY unpacks the standard modules there), so runs may overlap.
 
-    Raises TlcError when the jar, Java or a file is missing, when the time is up, and when TLC stops for any reason
-    but a finished search or a violation (a parse error, a broken configuration, an evaluation error).
+    Raises TlcError when the jar, Java or a file is missing, when ``timeout`` seconds are over, and when TLC
+    stops for any reason but a finished search or a violation (parse, configuration or evaluation errors).
     """
     for needed in (jar, module_path, cfg_path):
         if not needed.is_file():
@@ -68,49 +79,42 @@ def run_tlc(
     java = shutil.which("java")
     if java is None:
         raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later")
+    model = _Model(module_path, cfg_path, tuple(extra_path))
     with tempfile.TemporaryDirectory(prefix="tlc-") as scratch:
-        # TLC looks for an absolute -config below the folder of an absolute module: name the module from its folder.
-        folder = module_path.resolve().parent
-        command = _command(java, jar, module_path, cfg_path, extra_path, heap, Path(scratch))
+        command = [java, *_JVM, f"-Xmx{heap}", *_arguments(model, jar, Path(scratch))]
         started = time.monotonic()
         try:
+            # TLC looks for an absolute -config below the folder of an absolute module: run it in that folder.
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=timeout, cwd=folder, check=False
+                command, capture_output=True, text=True, timeout=timeout, cwd=model.folder, check=False
             )
         except subprocess.TimeoutExpired as late:
             raise TlcError(f"{cfg_path}: TLC was not done after {timeout:.0f} s; lower its bounds") from late
         seconds = time.monotonic() - started
-    return _result(done.returncode, done.stdout + done.stderr, seconds, module_path, cfg_path, extra_path)
+    return _result(model, done.returncode, done.stdout + done.stderr, seconds)
 
 
-def _command(
-    java: str, jar: Path, module: Path, cfg: Path, extra_path: Sequence[Path], heap: str, scratch: Path
-) -> list[str]:
-    library = os.pathsep.join(str(folder.resolve()) for folder in extra_path)
+def _arguments(model: _Model, jar: Path, scratch: Path) -> list[str]:
+    library = os.pathsep.join(str(folder.resolve()) for folder in model.extra_path)
     return [
-        java,
-        *_JVM,
-        f"-Xmx{heap}",
         f"-Djava.io.tmpdir={scratch}",
         f"-DTLA-Library={library}",
         *("-cp", str(jar.resolve()), "tlc2.TLC"),
         *("-workers", "1", "-nowarning"),
         *("-metadir", str(scratch / "states")),
-        *("-config", str(cfg.resolve())),
-        module.name,
+        *("-config", str(model.cfg.resolve())),
+        model.module.name,
     ]
 
 
-def _result(
-    code: int, output: str, seconds: float, module: Path, cfg: Path, extra_path: Sequence[Path]
-) -> TlcResult:
+def _result(model: _Model, code: int, output: str, seconds: float) -> TlcResult:
     if code not in (SUCCESS, INVARIANT_VIOLATED, PROPERTY_VIOLATED):
-        raise TlcError(f"{cfg}: TLC ended with exit code {code} on {module.name}\n{output}")
+        raise TlcError(f"{model.cfg}: TLC ended with exit code {code} on {model.module.name}\n{output}")
     counts = _COUNTS.findall(output)
     states, distinct = (int(counts[-1][0]), int(counts[-1][1])) if counts else (None, None)
-    violated = _violated(output, (module.parent, *extra_path))
+    violated = _violated(output, (model.folder, *model.extra_path))
     if (violated is None) != (code == SUCCESS):
-        raise TlcError(f"{cfg}: TLC ended with exit code {code} but names {violated}\n{output}")
+        raise TlcError(f"{model.cfg}: TLC ended with exit code {code} but names {violated}\n{output}")
     return TlcResult(code, violated, states, distinct, seconds, output)
 
 
