@@ -49,16 +49,14 @@ def spark(lake_dir: Path) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.fixture
-def new_lake(spark: SparkSession, tmp_path: Path) -> Callable[[], tuple[SparkSession, Settings]]:
+@pytest.fixture(scope="session")
+def new_lake(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], tuple[SparkSession, Settings]]:
     """Call it for a session (in the same JVM) on an empty lake of its own, and that lake's settings."""
-    made: list[Path] = []
 
     def make() -> tuple[SparkSession, Settings]:
-        folder = tmp_path / f"lake-{len(made)}"
-        made.append(folder)
-        folder.mkdir()
-        settings = lake_settings(folder)
+        settings = lake_settings(tmp_path_factory.mktemp("lake"))
         session = spark_session(settings)
         lake.ensure(session)
         return session, settings

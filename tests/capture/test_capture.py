@@ -1,0 +1,314 @@
+"""Capture of real brokers' files: everything once, whatever happens to the files and to the runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from fencepost import lake
+from fencepost.capture import CaptureSummary, capture, quarantine, run
+from fencepost.settings import Broker, Cluster, Settings, load
+
+EPOCH_APIS = ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "OFFSET_FETCH", "JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT")
+EPOCH_APIS += ("LEAVE_GROUP", "CONSUMER_GROUP_HEARTBEAT", "INIT_PRODUCER_ID", "ADD_PARTITIONS_TO_TXN")
+EPOCH_APIS += ("END_TXN", "WRITE_TXN_MARKERS", "STREAMS_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT")
+BRONZE = (lake.BATCHES, lake.RECORDS, lake.REQUESTS)
+
+
+@dataclass
+class Site:
+    """A cluster of its own in the module's lake, its files in a folder that is hostile to globs and quotes."""
+
+    spark: SparkSession
+    settings: Settings
+    folder: Path
+    cluster: str
+
+    def capture(self, *brokers: Broker, run_id: str = "run") -> CaptureSummary:
+        settings = replace(self.settings, clusters=(Cluster(self.cluster, brokers),))
+        return capture(self.spark, settings, run_id, lambda line: None)
+
+    def rows(self, table: lake.Table) -> DataFrame:
+        return self.spark.table(table.name).where(F.col("cluster") == self.cluster)
+
+    def counts(self) -> tuple[int, ...]:
+        return tuple(self.rows(table).count() for table in BRONZE)
+
+    def quarantine(self) -> dict[str, tuple[str, int]]:
+        """File name -> (reason, position); one fault per file is what these tests make."""
+        found = self.rows(lake.QUARANTINE).collect()
+        assert len({row.file for row in found}) == len(found)
+        return {Path(row.file).name: (row.reason, row.position) for row in found}
+
+    def glob(self, *parts: str) -> tuple[str, ...]:
+        return (str(Path(str(self.folder).replace("[", "[[]"), *parts)),)
+
+
+@pytest.fixture(scope="module")
+def module_lake(new_lake: Callable[[], tuple[SparkSession, Settings]]) -> tuple[SparkSession, Settings]:
+    return new_lake()
+
+
+@pytest.fixture
+def site(module_lake: tuple[SparkSession, Settings], tmp_path: Path) -> Site:
+    folder = tmp_path / "lo'gs [1] ☃"
+    folder.mkdir()
+    return Site(*module_lake, folder, f'{tmp_path.name} "quo\'ted"\n☃')
+
+
+@pytest.fixture
+def capture_of(captures: Path) -> Callable[[str], Settings]:
+    return lambda name: load(captures / name / "fencepost.toml")
+
+
+def batches_of(file: Path) -> list[tuple[int, int, int, int]]:
+    """(position, size, base offset, records) of each batch, read the plain way."""
+    data, found, position = file.read_bytes(), [], 0
+    while position < len(data):
+        base, length = struct.unpack_from(">qi", data, position)
+        found.append((position, length + 12, base, struct.unpack_from(">i", data, position + 57)[0]))
+        position += length + 12
+    return found
+
+
+def segments_of(log_dir: Path) -> list[Path]:
+    found = [*log_dir.glob("__consumer_offsets-*/*.log"), *log_dir.glob("__cluster_metadata-*/*.log")]
+    return sorted(found)
+
+
+def request_lines(files: list[Path]) -> int:
+    count = 0
+    for file in files:
+        text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        for line in text.decode().splitlines():
+            body = line.partition("Completed request:")[2].removesuffix(" (kafka.request.logger)")
+            count += bool(body) and json.loads(body)["requestHeader"]["requestApiKeyName"] in EPOCH_APIS
+    return count
+
+
+def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
+    site: Site, captures: Path, capture_of: Callable[[str], Settings]
+) -> None:
+    source = captures / "healthy-4.3.1"
+    (cluster,) = capture_of("healthy-4.3.1").clusters
+    assert len(cluster.brokers) == 3
+    unique = {
+        (file.parent.name, base): count
+        for broker in range(1, 4)
+        for file in segments_of(source / f"broker-{broker}" / "log_dir")
+        for _, _, base, count in batches_of(file)
+    }
+    summary = site.capture(*cluster.brokers)
+    expected = (
+        len(unique),
+        sum(unique.values()),
+        request_lines(list(source.glob("broker-*/kafka-request.log*"))),
+    )
+    assert (summary.batches, summary.records, summary.requests) == expected
+    assert site.counts() == expected
+    assert min(expected) > 100
+    assert site.quarantine() == {}
+    again = site.capture(*cluster.brokers, run_id="again")
+    assert (again.files, again.batches, again.records, again.requests) == (0, 0, 0, 0)
+    assert site.counts() == expected
+    ids = site.rows(lake.RECORDS).select("topic", "topic_id", "decode_status").distinct().collect()
+    assert {row.decode_status for row in ids} <= {"known", "control"}
+    assert len({(row.topic, row.topic_id) for row in ids}) == 2
+
+
+def test_a_growing_segment_and_a_rotating_log_are_taken_piece_by_piece(site: Site, captures: Path) -> None:
+    source = captures / "troubled-4.3.1" / "broker-1"
+    whole = segments_of(source / "log_dir")[-1]
+    assert "__consumer_offsets" in str(whole)
+    data, batches = whole.read_bytes(), batches_of(whole)
+    partition = site.folder / "data" / whole.parent.name
+    partition.mkdir(parents=True)
+    shutil.copy(whole.parent / "partition.metadata", partition)
+    segment, log = partition / whole.name, site.folder / "kafka-request.log"
+    lines = (source / "kafka-request.log").read_bytes().splitlines(keepends=True)
+    text = b"".join(lines)
+    broker = Broker(1, log_dirs=site.glob("data"), request_logs=site.glob("kafka-request.log*"))
+
+    def expect(upto: int, cut: int, torn: dict[str, tuple[str, int]]) -> None:
+        site.capture(broker)
+        read = [count for position, size, _, count in batches if position + size <= upto]
+        text_read = site.folder / "lines.txt"
+        text_read.write_bytes(text[: text.rfind(b"\n", 0, cut) + 1])
+        assert site.counts() == (len(read), sum(read), request_lines([text_read]))
+        assert site.quarantine() == torn
+
+    boundary = batches[40][0]
+    line_start = sum(map(len, lines[:20]))
+    segment.write_bytes(data[:boundary])
+    log.write_bytes(text[:line_start])
+    expect(boundary, line_start, {})
+
+    # an arbitrary byte: inside the next batch, inside the next line
+    segment.write_bytes(data[: boundary + 33])
+    log.write_bytes(text[: line_start + 120])
+    expect(boundary, line_start, {segment.name: ("torn_tail", boundary), log.name: ("torn_tail", line_start)})
+
+    # the segment is complete and closed by a later one, the log was rotated in the middle of that line
+    segment.write_bytes(data)
+    (partition / "00000000000000999999.log").touch()
+    middle = sum(map(len, lines[:30]))
+    rotated = log.rename(site.folder / "kafka-request.log.1")
+    rotated.write_bytes(text[:middle])
+    log.write_bytes(text[middle:-200])
+    last_line = len(text) - len(lines[-1]) - middle
+    expect(len(data), len(text) - 200, {log.name: ("torn_tail", last_line)})
+    files = {Path(row.file).name: row.entries for row in site.rows(lake.FILES).collect()}
+    assert (
+        files["kafka-request.log.1"]
+        == request_lines([rotated])
+        - sum(
+            row.entries
+            for row in site.rows(lake.FILES).collect()
+            if row.file.endswith("request.log") and row.consumed_to
+        )
+        + files["kafka-request.log"]
+    )
+
+    # rotated files are compressed, and the partition's folder is renamed by a deletion of the topic
+    (site.folder / "kafka-request.log.2.gz").write_bytes(gzip.compress(rotated.read_bytes()))
+    rotated.unlink()
+    log.write_bytes(text[middle:])
+    partition.rename(partition.with_name(f"{partition.name}.{'0f' * 16}-delete"))
+    expect(len(data), len(text), {})
+
+
+@pytest.mark.parametrize("killed", ["batches", "records", "requests", "quarantine", "files"])
+def test_a_run_killed_at_any_commit_is_repeated_without_loss(
+    site: Site, capture_of: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    (cluster,) = capture_of("troubled-4.2.1").clusters
+
+    class Killed(Exception):
+        pass
+
+    def dies(*args: object, **kwargs: object) -> None:
+        raise Killed
+
+    append_new = lake.append_new
+
+    def append_until(spark: SparkSession, table: lake.Table, df: DataFrame, within: object = None) -> int:
+        return dies() if table.name == f"bronze.{killed}" else append_new(spark, table, df, within)  # type: ignore
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(lake, "append_new", append_until)
+        if killed == "quarantine":
+            patch.setattr(quarantine, "update", dies)
+        if killed == "files":
+            patch.setattr(run, "_note_progress", dies)
+        site.capture(*cluster.brokers)
+    assert site.rows(lake.FILES).count() == 0
+    site.capture(*cluster.brokers)
+    files = segments_of(Path(cluster.brokers[0].log_dirs[0]))
+    batches = [batch for file in files for batch in batches_of(file)]
+    for table, expected in ((lake.BATCHES, len(batches)), (lake.RECORDS, sum(batch[3] for batch in batches))):
+        assert site.rows(table).count() == site.rows(table).select(*table.key).distinct().count() == expected
+
+
+def test_every_kind_of_bad_input_is_set_aside_and_the_rest_is_read(site: Site, captures: Path) -> None:
+    source = captures / "troubled-4.3.1" / "broker-1"
+    whole = segments_of(source / "log_dir")[-1]
+    data, batches = whole.read_bytes(), batches_of(whole)
+    third, last = batches[2], batches[-1]
+    records = sum(batch[3] for batch in batches)
+    text = (source / "kafka-request.log").read_bytes()
+    lines = text.splitlines(keepends=True)
+    wanted = next(i for i, line in enumerate(lines) if i > 3 and b'"OFFSET_COMMIT"' in line)
+    before = sum(map(len, lines[:wanted]))
+    torn = bytearray(data)
+    torn[third[0] + 70] ^= 0xFF
+
+    def segment(broker: int, content: bytes, *, closed: bool = False) -> Path:
+        # each broker has its own partition, so that none can stand in for another
+        folder = site.folder / f"b{broker}" / f"__consumer_offsets-{broker}"
+        folder.mkdir(parents=True)
+        file = folder / f"{broker:020}.log"
+        file.write_bytes(content)
+        if closed:
+            (folder / "00000000000000999999.log").touch()
+        return file
+
+    def log(broker: int, content: bytes, suffix: str = "") -> Path:
+        file = site.folder / f"b{broker}" / f"request-{broker}.log{suffix}"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content)
+        return file
+
+    packed = gzip.compress(text, mtime=0)
+    segment(1, data[:-5])
+    segment(2, data[:-5], closed=True)
+    segment(3, bytes(torn))
+    segment(4, data[: last[0]] + b"\x93 this is no batch, and long enough to have a header of its own" * 3)
+    segment(5, data + bytes(4096))
+    segment(6, b"").unlink()
+    (site.folder / "b6" / "__consumer_offsets-6" / f"{6:020}.log").mkdir()
+    segment(7, b"")
+    segment(8, data)
+    log(9, b"".join(lines[:wanted]) + lines[wanted][:300] + b"\n" + b"".join(lines[wanted:]))
+    log(10, packed[: len(packed) // 2], ".gz")
+    log(11, b"\x00\xff" * 2000)
+    brokers = [
+        Broker(i, site.glob(f"b{i}") if i < 9 else (), site.glob(f"b{i}", "request*") if i >= 9 else ())
+        for i in range(1, 12)
+    ]
+    brokers.append(Broker(12, log_dirs=site.glob("absent"), request_logs=site.glob("no*match")))
+    brokers.append(Broker(13, log_dirs=site.glob("b9", "request-9.log")))
+    summary = site.capture(*brokers)
+
+    found = {(row.broker_id, row.reason, row.position) for row in site.rows(lake.QUARANTINE).collect()}
+    half = next(row for row in found if row[0] == 10)
+    assert found == {
+        (1, "torn_tail", last[0]),
+        (2, "truncated", last[0]),
+        (3, "bad_crc", third[0]),
+        (4, "bad_magic", last[0]),
+        (6, "unreadable", 0),
+        (9, "bad_line", before),
+        (10, "truncated", half[2]),
+        (11, "torn_tail", 0),
+        (12, "missing", 0),
+        (13, "unreadable", 0),
+    }
+    assert 0 < half[2] < len(text)
+    by_partition = {
+        row.partition: row["count"] for row in site.rows(lake.RECORDS).groupBy("partition").count().collect()
+    }
+    whole_but = {1: last[3], 2: last[3], 3: third[3], 4: last[3], 5: 0, 8: 0}
+    assert by_partition == {partition: records - lost for partition, lost in whole_but.items()}
+    by_broker = {
+        row.broker_id: row["count"] for row in site.rows(lake.REQUESTS).groupBy("broker_id").count().collect()
+    }
+    assert by_broker[9] == request_lines([log(9, text)])
+    assert 0 < by_broker[10] < by_broker[9]
+    details = [row.detail for row in site.rows(lake.QUARANTINE).collect()]
+    assert all(len(detail.split()) > 5 for detail in details)
+    assert summary.quarantined >= len(details) == 11
+    # what is still bad is still there after the next run, once
+    site.capture(*brokers, run_id="again")
+    assert site.rows(lake.QUARANTINE).count() == 11
+
+
+def test_preallocated_segments_grow_without_changing_size(site: Site, captures: Path) -> None:
+    whole = segments_of(captures / "troubled-4.3.1" / "broker-1" / "log_dir")[-1]
+    data, batches = whole.read_bytes(), batches_of(whole)
+    file = site.folder / "data" / whole.parent.name / whole.name
+    file.parent.mkdir(parents=True)
+    half = batches[len(batches) // 2][0]
+    for upto in (half, len(data)):
+        file.write_bytes(data[:upto] + bytes(len(data) + 100_000 - upto))
+        site.capture(Broker(1, log_dirs=site.glob("data")))
+        assert site.rows(lake.BATCHES).count() == sum(batch[0] < upto for batch in batches)
+    assert site.quarantine() == {}
