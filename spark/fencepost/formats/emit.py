@@ -15,10 +15,9 @@ CHECK, COUNT, WRITE = 0, 1, 2
 # Rows of the state: what a column has so far, and where its buffers begin in the pool.
 SLOTS, BYTES, NULL_COUNT, DATA_AT, OFFSETS_AT, VALID_AT, NOT_ASCII = 0, 1, 2, 3, 4, 5, 6
 STATE = 7
-UUID_TEXT = 22
 
 _ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype=np.uint8)
-_VAR_COLUMN, _LIST_COLUMN = p.VAR_COLUMN, p.LIST_COLUMN
+_VAR_COLUMN, _LIST_COLUMN, _UUID_TEXT = p.VAR_COLUMN, p.LIST_COLUMN, p.UUID_TEXT
 
 
 class Target(NamedTuple):
@@ -118,7 +117,7 @@ def put_bytes(target: Target, column: int, source: Bytes, position: int, size: i
 @kernel
 def put_uuid(target: Target, column: int, source: Bytes, position: int) -> None:
     """Fill one slot with Kafka's text form of 16 bytes: url-safe base64 without padding, 22 characters."""
-    at = reserve(target, column, UUID_TEXT)
+    at = reserve(target, column, _UUID_TEXT)
     if target.mode != WRITE:
         return
     pool = target.pool

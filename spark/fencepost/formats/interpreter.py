@@ -144,11 +144,20 @@ def put_unset_tags(program: Code, frame: Longs, target: Target) -> None:
     section = program.code[frame[_AT]]
     for i in range(section[3]):
         if frame[_SEEN] & (1 << i) == 0:
-            default = program.code[program.tags[section[2] + i, 2]]
-            if default[0] == _DEFAULT:
-                put_default(target, default[1], default[2])
-            else:
-                put_nulls(target, program.nulls, default[2], default[3])
+            row = section[2] + i
+            for at in range(program.tags[row, 2], program.tags[row, 3]):
+                put_unset(program, program.code[at], target)
+
+
+@kernel
+def put_unset(program: Code, instruction: Longs, target: Target) -> None:
+    """Fill one column for a field that was not written."""
+    if instruction[0] == _DEFAULT:
+        put_default(target, instruction[1], instruction[2])
+    elif instruction[0] == _PRESENT:
+        slot(target, instruction[1], 1)
+    else:
+        put_nulls(target, program.nulls, instruction[2], instruction[3])
 
 
 @kernel

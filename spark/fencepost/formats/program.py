@@ -16,6 +16,7 @@ from fencepost.formats.schemas import Field, Message, record_types
 END, INT, UNSIGNED, VAR, UUID, ARRAY, ELEMENT_END, TAGS, TAG_END = 0, 1, 2, 3, 4, 5, 6, 7, 8
 NULLABLE_STRUCT, PRESENT, NULLS, DEFAULT = 9, 10, 11, 12
 WIDTH = 6
+UUID_TEXT = 22  # characters
 
 # How a length is written: int16, int32, or unsigned varint of length + 1.
 INT16_LENGTH, INT32_LENGTH, COMPACT_LENGTH = 0, 1, 2
@@ -76,7 +77,8 @@ class Program:
 class Library:
     """Every program in one instruction array, so that one interpreter runs a column of mixed types.
 
-    ``code`` is instructions x WIDTH; ``tags`` has rows (tag, instruction, instruction for the default);
+    ``code`` is instructions x WIDTH; ``tags`` has rows (tag, instruction, first and end of the
+    instructions for the default);
     ``nulls`` is lists of columns.
     """
 
@@ -97,7 +99,7 @@ def library() -> Library:
             programs[record.name, "key"] = compiler.message(record.key)
     return Library(
         np.array(compiler.code, dtype=np.int64).reshape(-1, WIDTH),
-        np.array(compiler.tags, dtype=np.int64).reshape(-1, 3),
+        np.array(compiler.tags, dtype=np.int64).reshape(-1, 4),
         np.array(compiler.nulls, dtype=np.int64),
         programs,
     )
@@ -106,7 +108,7 @@ def library() -> Library:
 class _Compiler:
     def __init__(self) -> None:
         self.code: list[list[int]] = []
-        self.tags: list[tuple[int, int, int]] = []
+        self.tags: list[tuple[int, int, int, int]] = []
         self.nulls: list[int] = []
         self._columns: list[Column] = []
 
@@ -174,26 +176,31 @@ class _Compiler:
                 # Behind a tag Kafka writes an absent struct as 0, elsewhere as -1.
                 self.code[read][5] = 1
             self._emit(TAG_END, 0)
-            rows.append((field_.tag, read, self._default(field_, column)))
+            default = len(self.code)
+            self._default(field_, column)
+            rows.append((field_.tag, read, default, len(self.code)))
         # The table is laid out after the bodies, which may hold tag sections of their own.
         self.code[section][2:5] = [len(self.tags), len(rows), len(self.code)]
         self.tags += rows
 
-    def _absent(self, column: Column) -> int:
+    def _absent(self, column: Column) -> None:
         start = len(self.nulls)
         self.nulls += [below.id for below in column.with_children()]
-        return self._emit(NULLS, column.id, start, len(self.nulls))
+        self._emit(NULLS, column.id, start, len(self.nulls))
 
-    def _default(self, field_: Field, column: Column) -> int:
+    def _default(self, field_: Field, column: Column) -> None:
         if field_.default is None:
-            return self._absent(column)
-        if column.kind == STRUCT_COLUMN or (column.kind == VAR_COLUMN and field_.default != ""):
-            raise NotImplementedError(f"{field_.name}: a default of this kind is in no schema so far")
-        if field_.type == "uuid" and not field_.is_array:
-            return self._emit(DEFAULT, column.id, 22)
-        return self._emit(
-            DEFAULT, column.id, 0 if field_.is_array or field_.default == "" else int(field_.default)
-        )
+            self._absent(column)
+        elif column.kind == STRUCT_COLUMN:
+            self._emit(PRESENT, column.id)
+            for below, child in zip(field_.fields, column.children, strict=True):
+                self._default(below, child)
+        elif field_.type == "uuid" and not field_.is_array:
+            self._emit(DEFAULT, column.id, UUID_TEXT)
+        elif field_.is_array or field_.default == "":
+            self._emit(DEFAULT, column.id, 0)
+        else:
+            self._emit(DEFAULT, column.id, int(field_.default))
 
     def _read(self, field_: Field, column: Column, version: int, flexible: bool) -> None:
         nullable = int(version in field_.nullable)

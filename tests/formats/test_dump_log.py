@@ -1,0 +1,183 @@
+"""kafka-dump-log as the oracle: every record of every stored capture decodes to the same fields."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from fencepost.formats.batches import records, walk
+from fencepost.formats.classify import classify
+from fencepost.formats.decode import decode
+
+BATCH = re.compile(
+    r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) baseSequence: (-?\d+) .*?producerId: (-?\d+) "
+    r"producerEpoch: (-?\d+) partitionLeaderEpoch: (-?\d+) isTransactional: (\w+) isControl: (\w+) .*?"
+    r"position: (\d+) \w+: (-?\d+) size: (\d+) magic: 2 compresscodec: \w+ crc: (\d+) isvalid: true"
+)
+RECORD = re.compile(
+    r"\| offset: (\d+) (?:CreateTime|LogAppendTime): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) .*?"
+    r"headerKeys: \[\] ?(.*)"
+)
+BATCH_COLUMNS = (
+    "base_offset",
+    "last_offset",
+    "record_count",
+    "base_sequence",
+    "producer_id",
+    "producer_epoch",
+    "leader_epoch",
+    "is_transactional",
+    "is_control",
+    "position",
+    "max_timestamp_ms",
+    "size",
+    "crc",
+)
+KINDS = {
+    "--offsets-decoder": "__consumer_offsets",
+    "--transaction-log-decoder": "__transaction_state",
+    "--cluster-metadata-decoder": "__cluster_metadata",
+}
+
+
+def dump(jars: Path, option: str, files: list[Path]) -> dict[str, list[str]]:
+    """The lines kafka-dump-log prints for each file."""
+    command = [
+        "java",
+        "-Xmx512m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        f"{jars}/kafka-4.3.1/*",
+    ]
+    command += ["org.apache.kafka.tools.DumpLogSegments", option]
+    command += ["--files", ",".join(str(file) for file in files)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+    found: dict[str, list[str]] = {}
+    for line in printed.splitlines():
+        if line.startswith("Dumping "):
+            lines = found.setdefault(line.removeprefix("Dumping "), [])
+        else:
+            lines.append(line)
+    return found
+
+
+def text_rows(columns: list[list[Any]]) -> list[tuple[str, ...]]:
+    """Rows as kafka-dump-log spells them."""
+    return [tuple(str(cell).lower() for cell in row) for row in zip(*columns, strict=True)]
+
+
+def expected_records(lines: list[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    for line in lines:
+        match = RECORD.match(line)
+        if match is not None:
+            yield match.groups()[:4], match[5]
+
+
+def printed_parts(rest: str) -> tuple[Any, Any]:
+    """Key and value as printed: parsed JSON, None for no key or a tombstone."""
+    key, _, value = rest.removeprefix("key: ").partition(" payload: ") if "key: " in rest else ("", "", "")
+    if not key:
+        value = rest.removeprefix("payload: ")
+    return (json.loads(key) if key else None), (None if value == "<DELETE>" else json.loads(value))
+
+
+def compare(file: Path, topic: str, lines: list[str], as_kafka_json: Callable[..., Any]) -> int:
+    """Compare one segment; give the number of records whose fields were compared."""
+    data = file.read_bytes()
+    walked = walk(data, closed=True)
+    assert (walked.stop, walked.faults) == ("end", ())
+    assert text_rows([walked.batches[name].to_pylist() for name in BATCH_COLUMNS]) == [
+        match.groups() for line in lines if (match := BATCH.match(line))
+    ]
+    read = records(data, walked)
+    assert read.faults == ()
+    rows = read.records.to_pylist()
+    printed = list(expected_records(lines))
+    sizes = [
+        (
+            row["record_offset"],
+            row["timestamp_ms"],
+            *(-1 if row[c] is None else len(row[c]) for c in ("key", "value")),
+        )
+        for row in rows
+    ]
+    assert [tuple(map(str, size)) for size in sizes] == [heads for heads, _ in printed]
+    kinds = classify(
+        topic, read.records["key"], read.records["value"], read.records["is_control"]
+    ).to_pylist()
+    for row, kind, (_, rest) in zip(rows, kinds, printed, strict=True):
+        compare_record(row, kind, rest, as_kafka_json)
+    return len(rows)
+
+
+def compare_record(
+    row: dict[str, Any], kind: dict[str, Any], rest: str, as_kafka_json: Callable[..., Any]
+) -> None:
+    if row["is_control"]:
+        assert kind["decode_status"] == "control"
+        compare_control(row, kind, rest)
+        return
+    assert kind["decode_status"] == "known", rest
+    key, value = printed_parts(rest)
+    name = kind["record_name"]
+    if key is not None:
+        assert kind["record_type"] == int(key.get("type", 0))
+        mine = decode(name, "key", pa.array([row["key"]])).values.to_pylist()[0]
+        assert as_kafka_json(name, "key", 0, mine, key["data"]) == key["data"]
+    if value is None:
+        assert row["value"] is None
+        return
+    version = int(value["version"])
+    assert kind["value_version"] == version
+    mine = decode(name, "value", pa.array([row["value"]])).values.to_pylist()[0]
+    if name == "GroupMetadata":
+        mine, value = readable_members(mine, value)
+    assert as_kafka_json(name, "value", version, mine, value["data"]) == value["data"]
+
+
+def compare_control(row: dict[str, Any], kind: dict[str, Any], rest: str) -> None:
+    name = kind["record_name"]
+    mine = decode(name, "value", pa.array([row["value"]])).values.to_pylist()[0]
+    if name in ("ABORT", "COMMIT"):
+        assert rest == f"endTxnMarker: {name} coordinatorEpoch: {mine['coordinator_epoch']}"
+    elif name == "LEADER_CHANGE":
+        said = json.loads(rest.removeprefix("LeaderChange: "))
+        assert (mine["leader_id"], len(mine["voters"])) == (said["leaderId"], len(said["voters"]))
+    else:
+        assert name.split("_")[-1].lower() in rest.lower()
+
+
+def readable_members(mine: dict[str, Any], value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """kafka-dump-log prints subscriptions decoded: compare those here and take them out."""
+    for member, printed in zip(mine["members"], value["data"]["members"], strict=True):
+        for field, record in (("subscription", "Subscription"), ("assignment", "Assignment")):
+            if isinstance(printed[field], dict):
+                inside = decode(f"ConsumerProtocol{record}", "value", pa.array([member[field]])).values
+                topics = inside.to_pylist()[0]
+                assert topics is not None
+                assert topics.get("topics", 0) == printed[field].get("topics", 0)
+                member[field], printed[field] = b"", ""
+    return mine, value
+
+
+@pytest.mark.parametrize("option", KINDS)
+def test_every_record_of_every_capture(
+    option: str, jars: Path, captures: Path, as_kafka_json: Callable[..., Any]
+) -> None:
+    topic = KINDS[option]
+    files = sorted(captures.glob(f"*/*/log_dir*/{topic}-*/*.log"))
+    if topic == "__cluster_metadata":
+        files += sorted(captures.glob("*/*/log_dir*/**/*.checkpoint"))
+    assert files, f"no {topic} in {captures}"
+    printed = dump(jars, option, files)
+    compared = sum(compare(file, topic, printed[str(file)], as_kafka_json) for file in files)
+    said = sum(line.startswith("| offset: ") for lines in printed.values() for line in lines)
+    assert compared == said > 0

@@ -1,0 +1,200 @@
+"""Request log lines: what is taken, what is skipped, what is set aside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.formats.errors import error_name, error_names
+from fencepost.formats.request_log import REQUEST_SCHEMA, parse_lines
+from fencepost.lake import REQUESTS
+
+TAIL = b" (kafka.request.logger)"
+
+
+def line(
+    api: str = "OFFSET_COMMIT", stamp: str = "2026-11-20 22:02:40,024", client: str = "c", **changed: Any
+) -> bytes:
+    body = {
+        "isForwarded": False,
+        "requestHeader": {
+            "requestApiKey": 8,
+            "requestApiVersion": 10,
+            "correlationId": 7,
+            "clientId": client,
+            "requestApiKeyName": api,
+        },
+        "request": {"groupId": "g", "generationIdOrMemberEpoch": 2},
+        "response": {"topics": []},
+        "connection": "127.0.0.1:9092-127.0.0.1:41-0-1",
+        "totalTimeMs": 1.25,
+        "principal": "User:ANONYMOUS",
+        "listener": "PLAINTEXT",
+        "clientInformation": {"softwareName": "apache-kafka-java", "softwareVersion": "4.3.1"},
+        **changed,
+    }
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return f"[{stamp}] DEBUG Completed request:{text}".encode() + TAIL
+
+
+def test_a_line_becomes_a_row_with_request_and_response_as_logged() -> None:
+    raw = line()
+    parsed = parse_lines(raw + b"\n", 100)
+    assert (parsed.faults, parsed.skipped, parsed.consumed_to) == ((), 0, 100 + len(raw) + 1)
+    row = parsed.requests.to_pylist()[0]
+    assert row == {
+        "position": 100,
+        "logged_at_ms": 1795212160024,
+        "total_time_ms": 1.25,
+        "api_key": 8,
+        "api_name": "OFFSET_COMMIT",
+        "api_version": 10,
+        "correlation_id": 7,
+        "client_id": "c",
+        "connection": "127.0.0.1:9092-127.0.0.1:41-0-1",
+        "principal": "User:ANONYMOUS",
+        "listener": "PLAINTEXT",
+        "software_name": "apache-kafka-java",
+        "software_version": "4.3.1",
+        "request": '{"groupId":"g","generationIdOrMemberEpoch":2}',
+        "response": '{"topics":[]}',
+        "line_digest": hashlib.sha256(raw).hexdigest(),
+    }
+
+
+def test_the_columns_are_the_lakes() -> None:
+    assert set(REQUEST_SCHEMA.names) == REQUESTS.columns.keys() - {"cluster", "broker_id", "file"}
+
+
+def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None:
+    files = sorted(captures.glob("*/*/kafka-request.log"))
+    assert files
+    for file in files:
+        data = file.read_bytes()
+        parsed = parse_lines(data)
+        assert parsed.faults == ()
+        assert parsed.consumed_to == len(data)
+        assert parsed.requests.num_rows + parsed.skipped == data.count(b"\n")
+        for row in parsed.requests.to_pylist():
+            logged = data[row["position"] :].partition(b"\n")[0]
+            body = json.loads(logged.partition(b"Completed request:")[2].removesuffix(TAIL))
+            assert json.loads(row["request"]) == body["request"]
+            assert json.loads(row["response"]) == body["response"]
+            assert row["request"].encode() in logged
+            assert row["correlation_id"] == body["requestHeader"]["correlationId"]
+
+
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        line("FETCH"),
+        line("BROKER_HEARTBEAT"),
+        b"[2026-11-20 22:02:40,024] INFO starting (kafka.server.KafkaServer)",
+        b"[2026-11-20 22:02:40,024] TRACE Processor 1 received request: x (kafka.network.RequestChannel$)",
+        b"",
+    ],
+)
+def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
+    parsed = parse_lines(skipped + b"\n" + line() + b"\r\n")
+    assert (parsed.skipped, parsed.requests.num_rows, parsed.faults) == (1, 1, ())
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        line()[:60],
+        line()[:-60],
+        line()[80:],
+        line().replace(b'"correlationId":7', b'"correlationId":"seven"'),
+        line().replace(b'"correlationId":7', b'"correlationId":99999999999'),
+        line().replace(b'"totalTimeMs":1.25', b'"totalTimeMs":null'),
+        line().replace(b'"request":', b'"requested":'),
+        line().replace(b"[2026-11-20", b"[2026-13-40"),
+        line(client="\u00ff").replace("\u00ff".encode(), b"\xff"),
+        line()
+        .replace(b'"requestHeader":{', b'"requestHeader":[{')
+        .replace(b'"},"request"', b'"}],"request"'),
+        line().replace(TAIL, b" {}" + TAIL),
+        line(request="x").replace(b'"x"', b"[" * 100_000),
+    ],
+)
+def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> None:
+    parsed = parse_lines(damaged + b"\n" + line() + b"\n", 1000)
+    assert parsed.requests["position"].to_pylist() == [1000 + len(damaged) + 1]
+    assert [(f.position, f.length, f.reason) for f in parsed.faults] == [(1000, len(damaged), "bad_line")]
+    assert parsed.faults[0].detail
+
+
+def test_a_last_line_without_newline_waits() -> None:
+    first, second = line(client="a"), line(client="b")
+    parsed = parse_lines(first + b"\n" + second, 10)
+    assert (parsed.requests.num_rows, parsed.consumed_to) == (1, 10 + len(first) + 1)
+    assert parse_lines(second, parsed.consumed_to, final=True).requests["client_id"].to_pylist() == ["b"]
+
+
+@given(st.text())
+def test_hostile_client_names_survive(name: str) -> None:
+    hostile = name.encode("utf-8", "replace").decode() + '","requestApiKeyName":"FETCH"'
+    parsed = parse_lines(line(client=hostile) + b"\n")
+    assert parsed.requests["client_id"].to_pylist() == [hostile]
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_crash_the_parser(noise: bytes) -> None:
+    parsed = parse_lines(b"\n" + noise + b"\n" + line() + b"\n")
+    assert parsed.requests.num_rows >= 1
+    taken = parsed.requests.num_rows + parsed.skipped + len(parsed.faults)
+    assert taken == noise.count(b"\n") + 3
+
+
+def at(*stamps: str, zone: str = "Europe/Berlin", after_ms: int | None = None) -> list[str]:
+    lines = b"".join(line(stamp=stamp) + b"\n" for stamp in stamps)
+    moments = parse_lines(lines, timezone=zone, after_ms=after_ms).requests["logged_at_ms"].to_pylist()
+    return [datetime.utcfromtimestamp(ms / 1000).strftime("%H:%M") for ms in moments]
+
+
+def test_local_time_becomes_utc() -> None:
+    assert at("2026-07-01 12:00:00,000", "2026-12-01 12:00:00.000") == ["10:00", "11:00"]
+    assert at("2026-12-01 12:00:00,000", zone="Asia/Kolkata") == ["06:30"]
+
+
+def test_the_hour_that_comes_twice_goes_forward() -> None:
+    stamps = [
+        f"2026-10-25 {clock}:00,000"
+        for clock in ("01:59", "02:10", "02:50", "02:49", "02:10", "02:50", "03:10")
+    ]
+    assert at(*stamps) == ["23:59", "00:10", "00:50", "00:49", "01:10", "01:50", "02:10"]
+
+
+def test_the_second_pass_needs_a_line_before_it() -> None:
+    """Alone it reads as the first pass; the chunk before it settles it."""
+    stamp = "2026-10-25 02:10:00,000"
+    assert at(stamp) == ["00:10"]
+    before = parse_lines(line(stamp="2026-10-25 02:55:00,000") + b"\n", timezone="Europe/Berlin")
+    assert at(stamp, after_ms=before.last_ms) == ["01:10"]
+
+
+def test_the_hour_that_never_came_counts_on_from_before_it() -> None:
+    assert at("2026-03-29 02:30:00,000") == ["01:30"]
+
+
+def test_error_codes_have_kafkas_names() -> None:
+    assert [error_name(code) for code in (-1, 0, 22, 25, 82, 90, 110, 113)] == [
+        "UNKNOWN_SERVER_ERROR",
+        "NONE",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "FENCED_INSTANCE_ID",
+        "PRODUCER_FENCED",
+        "FENCED_MEMBER_EPOCH",
+        "STALE_MEMBER_EPOCH",
+    ]
+    assert error_name(9999) == "UNKNOWN_ERROR_9999"
+    assert sorted(error_names()) == list(range(-1, 134))
