@@ -29,7 +29,6 @@ def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> di
         "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
-        "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
     }
     path = os.pathsep.join([str(Path(sys.executable).parent), base.get("PATH", os.defpath)])
     # `airflow standalone` starts its parts by name, from PATH

@@ -32,6 +32,7 @@ def session(settings: Settings) -> Iterator[SparkSession]:
     from fencepost import lake
     from fencepost.session import spark_session
 
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     spark = spark_session(settings)
     try:
         lake.ensure(spark)

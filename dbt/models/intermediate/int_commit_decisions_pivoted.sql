@@ -1,10 +1,11 @@
 -- The answer of each policy to a commit, side by side.
+{% set policies = ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
 select
     cluster,
     subject as commit_id,
-    {%- for policy in ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
+    {%- for policy in policies %}
     {{ answer("max(outcome) filter (where decision = '" ~ policy ~ "')") }} as {{ policy }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ source('verdicts', 'decisions') }}
-where module = 'offset_commit'
+where decision in ('{{ policies | join("', '") }}')
 group by cluster, subject

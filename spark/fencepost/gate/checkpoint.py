@@ -16,8 +16,6 @@ from pyspark.sql import DataFrame
 
 from fencepost.gate.outcomes import GateError
 
-logger = logging.getLogger(__name__)
-
 KEPT_RUNS = 10
 """Validation results (and pages of Data Docs) kept per suite."""
 
@@ -27,7 +25,7 @@ COVERAGE_SUITE = "coverage"
 
 @dataclass(frozen=True)
 class Checked:
-    """``failed``: invariants whose expectation failed; ``expected``: all that have one; ``data_docs``: a page."""
+    """``failed``: invariants whose expectation failed; ``expected``: all with one; ``data_docs``: a page."""
 
     failed: frozenset[str]
     expected: frozenset[str]
@@ -63,6 +61,8 @@ def _suite_files(project: Path) -> list[Path]:
 def _context(project: Path, work: Path) -> Any:
     """A file context on a fresh copy: GX writes data sources and ids into its own folder."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    # it tells dozens of things about itself while it is imported
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     import great_expectations as gx  # seconds, and only the gate needs it
 
     for path in work.iterdir():

@@ -1,0 +1,123 @@
+"""The marts, built by dbt on a real lake from the tables of ``golden/input``, against ``golden/expected``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from fencepost import lake, marts
+from fencepost.session import spark_session
+from fencepost.settings import Broker, Cluster, Lake, Settings
+
+GOLDEN = Path(__file__).with_name("golden")
+PROJECT = Path(__file__).resolve().parents[2] / "dbt"
+MODEL_FILES = sorted((PROJECT / "models").rglob("*.yml"))
+MODELS = {
+    model["name"]: model
+    for file in MODEL_FILES
+    for model in yaml.safe_load(file.read_text()).get("models", [])
+}
+
+
+@pytest.fixture(scope="module")
+def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[SparkSession, Settings]:
+    """A lake of its own with the golden input, not yet built."""
+    folder = tmp_path_factory.mktemp("marts")
+    settings = Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("prod", (Broker(1),)),),
+    )
+    session = spark_session(settings)
+    lake.ensure(session)
+    tables = {table.name: table for table in lake.TABLES}
+    for path in sorted((GOLDEN / "input").glob("*.json")):
+        table = tables[path.stem]
+        text = session.createDataFrame(
+            [[_text(row.get(name)) for name in table.columns] for row in json.loads(path.read_text())],
+            ", ".join(f"`{name}` string" for name in table.columns),
+        )
+        lake.replace(session, table, text)
+    return session, settings
+
+
+@pytest.fixture(scope="module")
+def built(filled: tuple[SparkSession, Settings]) -> tuple[SparkSession, marts.MartsResult]:
+    session, settings = filled
+    return session, marts.build(session, settings)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+@pytest.mark.parametrize("mart", sorted(path.stem for path in (GOLDEN / "expected").glob("*.json")))
+def test_mart_has_the_expected_rows(built: tuple[SparkSession, marts.MartsResult], mart: str) -> None:
+    expected = json.loads((GOLDEN / "expected" / f"{mart}.json").read_text())
+    names = list(expected[0])
+    rows = built[0].table(f"marts.{mart}").select([f"`{name}`" for name in names]).collect()
+    key = repr
+    got = sorted(({name: _plain(row[name]) for name in names} for row in rows), key=key)
+    assert got == sorted(expected, key=key)
+
+
+def test_every_mart_is_built_and_tested(built: tuple[SparkSession, marts.MartsResult]) -> None:
+    _, result = built
+    assert set(result.models) == set(MODELS)
+    assert result.tests > len(MODELS)
+    assert result.warnings == ()
+
+
+def test_every_column_of_every_mart_is_typed_and_described(
+    built: tuple[SparkSession, marts.MartsResult],
+) -> None:
+    for name, model in MODELS.items():
+        if not name.startswith("fct_"):
+            continue
+        assert "Grain: " in model["description"]
+        declared = {column["name"]: column["data_type"] for column in model["columns"]}
+        assert dict(built[0].table(f"marts.{name}").dtypes) == declared
+        assert all(column["description"].strip() for column in model["columns"])
+
+
+def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:
+    session, settings = filled
+    unit_tests = sum(len(yaml.safe_load(file.read_text()).get("unit_tests", [])) for file in MODEL_FILES)
+    assert marts.run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
+
+
+def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: object) -> None:
+    session, settings = filled
+    commits = session.table("silver.offset_commits")
+    lake.replace(session, lake.COMMITS, commits.unionByName(commits.where("commit_id = 'own'")))
+    with pytest.raises(marts.MartsError, match="fct_offset_commits_grain"):
+        marts.build(session, settings, select="fct_offset_commits")
+
+
+def test_sources_are_tables_of_the_lake() -> None:
+    document = yaml.safe_load((PROJECT / "models" / "sources.yml").read_text())
+    named = {
+        f"{source['name']}.{table['name']}" for source in document["sources"] for table in source["tables"]
+    }
+    assert named <= {table.name for table in lake.TABLES}
+
+
+def test_names_are_lower_case_and_no_python_lies_in_the_project() -> None:
+    files = [path for path in PROJECT.rglob("*") if path.is_file() and "target" not in path.parts]
+    assert [path for path in files if path.suffix == ".py" or path.name != path.name.lower()] == []
+
+
+def test_fencing_errors_are_those_of_the_rebuild() -> None:
+    from fencepost.rebuild import requests
+
+    project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())
+    assert set(project["vars"]["fencing_errors"]) == set(requests.FENCING)

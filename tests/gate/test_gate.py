@@ -1,0 +1,230 @@
+"""The gate on a real lake with the compiled suite: what closes it, what it says, what it must see."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from fencepost.gate import GateError, GateFailed, notify, run_gate
+from fencepost.judge.compiled import definitions
+from fencepost.report import printable
+from fencepost.session import spark_session
+from fencepost.settings import Broker, Cluster, Lake, Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = {
+    model["name"]: {column["name"]: column["data_type"] for column in model["columns"]}
+    for file in (ROOT / "dbt" / "models" / "marts").rglob("*.yml")
+    for model in yaml.safe_load(file.read_text())["models"]
+}
+MARKED = {found.id: found for found in definitions() if found.kind != "decision"}
+CRITICAL, WARNING = "no_commit_for_anothers_partition", "no_owner_refused"
+HOSTILE = 'o\'brien\n"x"\u202e'
+COUNTS = {
+    "holds": {"checked": 5, "exercised": 3, "holds": 5},
+    "violated": {"checked": 5, "exercised": 3, "holds": 4, "violated": 1},
+    "unknown": {"checked": 5, "exercised": 3, "holds": 4, "unknown": 1},
+    "not_exercised": {"checked": 5},
+}
+Publish = Callable[..., tuple[SparkSession, Settings]]
+
+
+@pytest.fixture(scope="module")
+def publish(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Publish:
+    """Call it with statuses by invariant (the rest hold) for a lake whose marts say so."""
+    folder = tmp_path_factory.mktemp("gate")
+    settings = Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("prod", (Broker(1),)),),
+    )
+    session = spark_session(settings)
+    session.sql("create schema if not exists marts")
+
+    def fill(mart: str, rows: list[dict[str, Any]]) -> None:
+        columns = MODELS[mart]
+        text = session.createDataFrame(
+            [[None if row.get(name) is None else str(row[name]) for name in columns] for row in rows],
+            ", ".join(f"`{name}` string" for name in columns),
+        )
+        text.select([text[name].cast(kind) for name, kind in columns.items()]).writeTo(
+            f"marts.{mart}"
+        ).createOrReplace()
+
+    def make(
+        episodes: tuple[str, ...] = (), without: str = "", **statuses: str
+    ) -> tuple[SparkSession, Settings]:
+        fill(
+            "fct_invariant_coverage",
+            [_coverage(each, statuses.get(each, "holds")) for each in MARKED if each != without],
+        )
+        fill("fct_invariant_verdicts", [_episode(each, number) for each in episodes for number in range(5)])
+        fill("fct_offset_commits", [_commit()])
+        fill("fct_ownership_intervals", [])
+        return session, settings
+
+    return make
+
+
+def _coverage(invariant: str, status: str) -> dict[str, Any]:
+    found = MARKED[invariant]
+    zero = dict.fromkeys(("scopes", "checked", "exercised", "holds", "violated", "unknown"), 0)
+    return {
+        **zero,
+        **COUNTS[status],
+        "cluster": "prod",
+        "module": found.module,
+        "invariant": invariant,
+        "kind": found.kind,
+        "severity": found.severity,
+        "status": status,
+        "description": f"What {invariant} means.",
+    }
+
+
+def _episode(invariant: str, number: int) -> dict[str, Any]:
+    return {
+        "verdict_id": f"{invariant}-{number}",
+        "module": "OffsetCommitProps",
+        "invariant": invariant,
+        "kind": "invariant",
+        "severity": MARKED[invariant].severity,
+        "cluster": "prod",
+        "scope": json.dumps({"group_id": HOSTILE, "life": 1}),
+        "from_time": f"2026-01-02 00:00:0{number}",
+        "verdict": "violated",
+        "failed_conjunct": "~c.ownedByAnother",
+        "values": json.dumps({"c.ownedByAnother": True}),
+        "evidence": json.dumps({"commit_id": "anothers"}),
+    }
+
+
+def _commit() -> dict[str, Any]:
+    return {
+        "cluster": "prod",
+        "commit_id": "anothers",
+        "group_id": HOSTILE,
+        "member_id": "m1",
+        "client_id": "c1",
+        "topic": "orders",
+        "partition": 1,
+        "committed_offset": 12,
+        "client_epoch": 5,
+        "requested_at": "2026-01-02 00:00:02",
+        "broker_error": "NONE",
+        "truth": "not_owner",
+        "owner_member_id": "m2",
+        **{
+            f"decision_{policy}": "accept"
+            for policy in ("strict", "member_revocation", "partition_revocation")
+        },
+        "decision_assignment_epoch": "accept",
+        "file": "/logs/kafka-request.log",
+        "position": 200,
+    }
+
+
+def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> None:
+    spark, settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
+    heard: list[tuple[str, str]] = []
+    with pytest.raises(
+        GateFailed, match=f"Critical and violated: {CRITICAL} in cluster prod \\(1 of 5\\)"
+    ) as caught:
+        run_gate(spark, settings, sinks=[lambda title, text: heard.append((title, text))])
+    result = caught.value.result
+    assert [each.invariant for each in result.critical] == [CRITICAL]
+    assert [each.invariant for each in result.warnings] == [WARNING]
+    assert result.data_docs.is_file()
+    assert result.alert is not None
+    title, text = heard[0]
+    assert result.alert.read_text() == f"{title}\n\n{text}"
+    assert CRITICAL in title
+    said = " ".join(text.split())
+    for needed in (
+        f"What {CRITICAL} means.",
+        "member m1 (client c1)",
+        "orders-1 at epoch 5",
+        "m2",
+        "the broker accepted it",
+        "2026-01-02 00:00:02",
+        "False: ~c.ownedByAnother",
+        "/logs/kafka-request.log at byte 200",
+        f"fencepost explain {CRITICAL}-0",
+        "fencepost sql",
+        f"docs/invariants/{CRITICAL}.md",
+        "On call:",
+        f"Warnings: {WARNING} in cluster prod",
+    ):
+        assert needed in said
+    assert f"{CRITICAL}-3" not in text  # five episodes, capped
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("statuses", "part"),
+    [
+        ({}, None),
+        ({WARNING: "violated"}, "warnings"),
+        ({CRITICAL: "unknown"}, "unknown"),
+        ({CRITICAL: "not_exercised"}, "not_exercised"),
+    ],
+    ids=["all hold", "warning", "unknown", "not exercised"],
+)
+def test_what_is_not_critical_is_reported_and_lets_the_run_pass(
+    publish: Publish, statuses: dict[str, str], part: str | None
+) -> None:
+    spark, settings = publish(**statuses)
+    result = run_gate(spark, settings)
+    assert result.passed
+    assert result.alert is None
+    reported = {
+        name: [each.invariant for each in getattr(result, name)]
+        for name in ("critical", "warnings", "unknown", "not_exercised")
+    }
+    assert reported == {name: list(statuses) if name == part else [] for name in reported}
+    assert result.holding == len(MARKED) - len(statuses)
+
+
+def test_the_configuration_decides_severities(publish: Publish) -> None:
+    spark, settings = publish(**{CRITICAL: "violated", WARNING: "violated"})
+    assert run_gate(spark, dataclasses.replace(settings, severities={CRITICAL: "warning"})).passed
+    with pytest.raises(GateFailed, match=WARNING):
+        run_gate(spark, dataclasses.replace(settings, severities={CRITICAL: "info", WARNING: "critical"}))
+
+
+def test_a_definition_that_was_not_judged_is_not_let_through(publish: Publish) -> None:
+    spark, settings = publish(without=CRITICAL)
+    with pytest.raises(GateError, match=CRITICAL):
+        run_gate(spark, settings)
+
+
+def test_data_docs_do_not_show_green_what_nothing_exercised(publish: Publish) -> None:
+    spark, settings = publish(**{CRITICAL: "not_exercised"})
+    work = run_gate(spark, settings).data_docs.parents[2]
+    newest = max((work / "validations" / "coverage").rglob("*.json"), key=lambda path: path.stat().st_mtime)
+    first = next(
+        each
+        for each in json.loads(newest.read_text())["results"]
+        if each["expectation_config"]["kwargs"]["value_set"] == ["not_exercised"]
+    )
+    assert not first["success"]
+    assert first["result"]["unexpected_index_list"][0]["invariant"] == CRITICAL
+
+
+def test_a_broken_sink_does_not_silence_the_others(tmp_path: Path) -> None:
+    def broken(title: str, text: str) -> None:
+        raise OSError(title + text)
+
+    notify.send("title", "text\n", [broken, notify.file_sink(tmp_path / "new" / "alert.txt")])
+    assert (tmp_path / "new" / "alert.txt").read_text() == "title\n\ntext\n"
+
+
+def test_names_from_outside_stay_on_their_line() -> None:
+    assert printable("a\nb\x1b[31m\u202eé") == "a\\nb\\x1b[31m\\u202eé"
