@@ -1,4 +1,4 @@
-"""``make demo``: the DAG over the logs of a healthy and of a troubled cluster, both recorded from real brokers.
+"""``make demo``: the DAG over the logs of a healthy and of a troubled cluster, recorded from real brokers.
 
 Exit 0 when both ended as they should: the healthy run succeeds, the troubled one fails at its gate.
 """

@@ -123,12 +123,16 @@ def _sql(settings: Settings, arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _reading(settings: Settings) -> Iterator[SparkSession]:
-    """A session on a lake that an audit has filled."""
+    """A session on a lake that an audit has filled; nothing is created where there is none."""
+    none = UsageError(
+        f"{settings.lake.warehouse}: no audit yet. Run: fencepost audit --config {settings.path}"
+    )
+    folder = settings.lake.folder
+    if folder is not None and not folder.exists():
+        raise none
     with pipeline.session(settings) as spark:
         if not spark.catalog.tableExists(report.VERDICTS):
-            raise UsageError(
-                f"{settings.lake.warehouse}: no audit yet. Run: fencepost audit --config {settings.path}"
-            )
+            raise none
         yield spark
 
 

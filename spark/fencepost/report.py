@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,14 @@ from fencepost.judge.compiled import Definition, definition
 VERDICTS = "marts.fct_invariant_verdicts"
 COVERAGE = "marts.fct_invariant_coverage"
 COMMITS = "marts.fct_offset_commits"
+OWNERSHIP = "marts.fct_ownership_intervals"
 POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 SEVERITIES = ("critical", "warning", "info")
+STATUS_WORDS = {
+    "holds": "hold",
+    "unknown": "hold where the evidence suffices, unknown elsewhere",
+    "not_exercised": "not exercised (nothing in these logs put them to the test)",
+}
 WIDTH = 100
 
 
@@ -30,17 +36,18 @@ class UnknownVerdictError(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """One violated episode with the commit it is about, if it is about one."""
+    """One episode, the commit it is about (if it is about one), and the names of the lake's topics by id."""
 
     verdict: Row
     commit: Row | None
+    topics: dict[str, str]
 
     @property
     def definition(self) -> Definition | None:
         return definition(self.verdict["invariant"])
 
 
-def screenful(spark: SparkSession, clusters: Iterable[str], most: int = 3) -> str:
+def screenful(spark: SparkSession, clusters: Iterable[str], most: int = 1) -> str:
     """The report of the last audit of ``clusters``, with at most ``most`` findings an invariant."""
     return "\n".join(line for cluster in clusters for line in _cluster_lines(spark, cluster, most))
 
@@ -68,7 +75,7 @@ def finding_sentence(finding: Finding) -> str:
         return _commit_sentence(finding.commit)
     verdict = finding.verdict
     scope = _named(verdict["scope"])
-    witness = _named(verdict["witness"])
+    witness = _named(verdict["witness"], finding.topics)
     values = ", ".join(f"{name} = {value}" for name, value in _object(verdict["values"]).items())
     return f"{_when(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
@@ -95,41 +102,35 @@ def _with_commits(spark: SparkSession, verdicts: list[Row]) -> list[Finding]:
         if ids
         else {}
     )
-    return [Finding(row, commits.get(_object(row["evidence"]).get("commit_id"))) for row in verdicts]
+    owned = spark.table(OWNERSHIP).select("topic_id", "topic").distinct()
+    topics = {row["topic_id"]: row["topic"] for row in owned.collect()} if verdicts else {}
+    return [Finding(row, commits.get(_object(row["evidence"]).get("commit_id")), topics) for row in verdicts]
 
 
 def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
     coverage = spark.table(COVERAGE).where(F.col("cluster") == cluster).collect()
     commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
-    lines = ["", f"Cluster {cluster}", "=" * (8 + len(cluster)), *_commit_lines(commits)]
-    rank = {name: number for number, name in enumerate(SEVERITIES)}
-    bad = sorted(
-        (row for row in coverage if row["status"] == "violated"), key=lambda row: rank[row["severity"]]
-    )
-    for row in bad:
-        lines += [
-            "",
-            f"{row['severity'].upper()}  {row['invariant']}: {row['violated']} of {row['checked']} violated",
-        ]
-        found = definition(row["invariant"])
-        if found is not None:
-            lines += textwrap.wrap(
-                first_paragraph(found.prose), WIDTH, initial_indent="  ", subsequent_indent="  "
-            )
-        for finding in findings(
-            spark, cluster, row["invariant"], most if row["severity"] == "critical" else 1
-        ):
-            lines += _indented(finding_sentence(finding))
-            lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
-    for status, words in (
-        ("holds", "hold"),
-        ("unknown", "hold where the evidence suffices, unknown elsewhere"),
-        ("not_exercised", "not exercised (nothing in these logs put them to the test)"),
-    ):
+    title = f"Cluster {printable(cluster)}"
+    lines = ["", title, "=" * len(title), *_commit_lines(commits)]
+    violated = [row for row in coverage if row["status"] == "violated"]
+    for row in sorted(violated, key=lambda row: (SEVERITIES.index(row["severity"]), -row["violated"])):
+        lines += _violated_lines(spark, row, most)
+    for status, words in STATUS_WORDS.items():
         names = sorted(row["invariant"] for row in coverage if row["status"] == status)
         if names:
             text = f"{len(names)} {words}: {', '.join(names)}"
             lines += ["", *textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
+    return lines
+
+
+def _violated_lines(spark: SparkSession, row: Row, most: int) -> list[str]:
+    name, found = row["invariant"], definition(row["invariant"])
+    lines = ["", f"{row['severity'].upper()}  {name}: {row['violated']} of {row['checked']} violated"]
+    if found is not None:
+        lines += _indented(first_sentence(found.prose), "  ", "  ")
+    for finding in findings(spark, row["cluster"], name, most):
+        lines += _indented(finding_sentence(finding))
+        lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
     return lines
 
 
@@ -164,11 +165,13 @@ def _commit_lines(commits: DataFrame) -> list[str]:
 
 def _commit_sentence(commit: Row) -> str:
     answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
-    other = f" while member {commit['owner_member_id']} owned it" if commit["owner_member_id"] else ""
+    other = (
+        f" while member {printable(commit['owner_member_id'])} owned it" if commit["owner_member_id"] else ""
+    )
     policies = ", ".join(f"{name.replace('_', ' ')} {commit[f'decision_{name}']}" for name in POLICIES)
     return (
-        f"{_when(commit['requested_at'])}  member {commit['member_id'] or '(none)'} "
-        f"(client {commit['client_id']}) of group {commit['group_id']!r} committed offset "
+        f"{_when(commit['requested_at'])}  member {printable(commit['member_id']) or '(none)'} "
+        f"(client {printable(commit['client_id'])}) of group {commit['group_id']!r} committed offset "
         f"{commit['committed_offset']} of {commit['topic']}-{commit['partition']} at epoch "
         f"{commit['client_epoch']}{other}; the broker {answer}.\n"
         f"The committer was: {commit['truth'].replace('_', ' ')}. Policies: {policies}."
@@ -192,9 +195,9 @@ def _story(finding: Finding) -> list[str]:
     verdict = finding.verdict
     lines = ["What happened"]
     if finding.commit is not None:
-        lines += _indented(_commit_sentence(finding.commit), "  ")
+        lines += _indented(_commit_sentence(finding.commit), "  ", "  ")
     if verdict["witness"]:
-        lines.append(f"  witness: {_named(verdict['witness'])}")
+        lines.append(f"  witness: {_named(verdict['witness'], finding.topics)}")
     if verdict["failed_conjunct"]:
         lines.append(f"  false: {verdict['failed_conjunct']}")
     values = _object(verdict["values"])
@@ -233,11 +236,25 @@ def first_paragraph(prose: str) -> str:
     return " ".join(prose.split("\n\n", maxsplit=1)[0].split())
 
 
-def _indented(text: str, indent: str = "    ") -> list[str]:
+def printable(text: str | None) -> str:
+    """A name from outside as one line: nothing in it moves the cursor or starts a line of its own."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text or ""
+    )
+
+
+def first_sentence(prose: str) -> str:
+    """What a definition says, at its shortest."""
+    return first_paragraph(prose).split(". ")[0].rstrip(".") + "."
+
+
+def _indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
     return [
         line
         for part in text.splitlines()
-        for line in textwrap.wrap(part, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        for line in textwrap.wrap(
+            part, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        )
     ]
 
 
@@ -246,8 +263,17 @@ def _object(text: str | None) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {"value": parsed}
 
 
-def _named(text: str | None) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value!r}" for name, value in _object(text).items())
+def _named(text: str | None, topics: Mapping[str, str] | None = None) -> str:
+    """The members of a JSON object in words; ``<topic id>:<partition>`` becomes ``topic-partition``."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_readable(value, topics or {})!r}"
+        for name, value in _object(text).items()
+    )
+
+
+def _readable(value: Any, topics: Mapping[str, str]) -> Any:
+    topic_id, colon, partition = value.partition(":") if isinstance(value, str) else (value, "", "")
+    return f"{topics[topic_id]}-{partition}" if colon and topic_id in topics else value
 
 
 def _when(moment: Any) -> str:
