@@ -82,7 +82,7 @@ def ensure(spark: SparkSession) -> None:
 
 def align(df: DataFrame, table: Table) -> DataFrame:
     """``df`` with exactly the table's columns, in its order and types. Fails when one is missing."""
-    return df.select([df[name].cast(kind).alias(name) for name, kind in table.columns.items()])
+    return df.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
 
 
 def append_new(spark: SparkSession, table: Table, df: DataFrame, within: Column | None = None) -> int:

@@ -27,53 +27,41 @@ def update(
     """
     table = spark.table(QUARANTINE.name)
     of_listing = F.col("cluster").isin(list(clusters)) & F.col("reason").isin(*_OF_LISTING)
-    if not (plan.sources or plan.known or plan.faults) and table.where(of_listing).isEmpty():
-        return table.count()
+    before = table.count()
+    looked_again = plan.sources or plan.known or (before and not table.where(of_listing).isEmpty())
+    if not plan.faults and not (before and looked_again) and faults.isEmpty():
+        return before
     listed = spark.createDataFrame(
         [dataclasses.astuple(fault) for fault in plan.faults],
         _ddl(*(f.name for f in dataclasses.fields(Fault))),
     )
     found = listed.unionByName(faults.select(listed.columns))
     found = found.withColumns({"run_id": F.lit(run_id), "captured_at": F.lit(now)})
-    rows = (
-        _kept(spark, plan, table.where(~of_listing)).unionByName(found).dropDuplicates(list(QUARANTINE.key))
-    )
-    lake.replace(spark, QUARANTINE, rows)
+    kept = _kept(spark, plan, table.where(~of_listing))
+    lake.replace(spark, QUARANTINE, kept.unionByName(found).dropDuplicates(list(QUARANTINE.key)))
     return spark.table(QUARANTINE.name).count()
 
 
 def _kept(spark: SparkSession, plan: Plan, old: DataFrame) -> DataFrame:
     """The rows of ``old`` that still stand: their file was not read again, or only behind them."""
-    again = [
-        (
-            source.cluster,
-            source.broker_id,
-            source.kind,
-            source.moved_from or source.file,
-            source.start,
-            source.file,
-        )
-        for source in plan.sources
-    ]
-    moved = [
-        (source.cluster, source.broker_id, source.kind, source.moved_from, None, source.file)
-        for source, _ in plan.known
-        if source.moved_from
-    ]
-    # a path may be read anew while what was there before goes on elsewhere: its rows follow the rename
-    renamed = {row[:4] for row in (*again, *moved) if row[3] != row[5]}
-    changes = [row for row in (*again, *moved) if row[:4] not in renamed or row[3] != row[5]]
-    change = spark.createDataFrame(
-        changes, f"{_ddl(*_ORIGIN)}, read_from bigint, now_at string"
-    ).dropDuplicates(list(_ORIGIN))
+    change = spark.createDataFrame(_changes(plan), f"{_ddl(*_ORIGIN)}, read_from bigint, now_at string")
     stands = F.col("read_from").isNull() | (F.col("position") < F.col("read_from"))
-    moved_to = F.coalesce("now_at", "file")
-    return (
-        old.join(F.broadcast(change), list(_ORIGIN), "left")
-        .where(stands)
-        .withColumn("file", moved_to)
-        .select(list(QUARANTINE.columns))
-    )
+    joined = old.join(F.broadcast(change), list(_ORIGIN), "left").where(stands)
+    return joined.withColumn("file", F.coalesce("now_at", "file")).select(list(QUARANTINE.columns))
+
+
+def _changes(plan: Plan) -> list[tuple[str, int, str, str, int | None, str]]:
+    """One row per path whose rows are touched: origin, read again from where (null: not at all), path now."""
+    looked_at = [
+        *((source, source.start) for source in plan.sources),
+        *((known, None) for known, _ in plan.known),
+    ]
+    changes: dict[tuple[str, int, str, str], tuple[int | None, str]] = {}
+    # a path may be read anew while what was there before goes on elsewhere: its rows follow the rename
+    for source, start in sorted(looked_at, key=lambda each: each[0].moved_from is not None):
+        before = source.moved_from or source.file
+        changes[source.cluster, source.broker_id, source.kind, before] = (start, source.file)
+    return [(*origin, *change) for origin, change in changes.items()]
 
 
 def _ddl(*names: str) -> str:

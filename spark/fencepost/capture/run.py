@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CaptureSummary:
-    """What a run added: ``files`` read, rows of each bronze table, request log lines of APIs without epochs
+    """What a run added: ``files`` read, rows of each bronze table, lines of APIs without epochs
     (``skipped``); and how many rows ``bronze.quarantine`` has now."""
 
     files: int
@@ -46,7 +46,7 @@ class CaptureSummary:
 def capture(
     spark: SparkSession, settings: Settings, run_id: str, report: Callable[[str], None] = _log.info
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, a line at a time."""
+    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, line by line."""
     now = datetime.now(UTC)
     plan = make_plan(settings, Progress(spark))
     segments = [source for source in plan.sources if source.kind == SEGMENT]
@@ -76,14 +76,15 @@ def capture(
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
     plan = Plan()
-    found: list[Source] = []
+    # one file may match several patterns
+    found: dict[tuple[str, int, str], Source] = {}
     for cluster in settings.clusters:
         for broker in cluster.brokers:
             for find in (find_segments, find_request_logs):
                 sources, faults = find(cluster.name, broker)
-                found += sources
+                found |= {(cluster.name, broker.id, source.file): source for source in sources}
                 plan.faults += faults
-    for source in with_known_topic_ids(found):
+    for source in with_known_topic_ids(list(found.values())):
         try:
             progress.resume(source, plan)
         except OSError as error:

@@ -1,0 +1,65 @@
+"""Large files are read in windows: where a window ends must not show in what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.capture import request_logs, segments
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
+from fencepost.capture.reader import OUTCOME, PlannedSource
+from fencepost.capture.request_logs import RequestLogSource
+from fencepost.capture.segments import SegmentSource
+from fencepost.tables import BATCHES, RECORDS, REQUESTS, Table
+
+BROKER = Path("troubled-4.3.1") / "broker-1"
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "none": lambda data: data,
+    "torn": lambda data: data[:-7],
+    "flipped": lambda data: data[:4000] + bytes([data[4000] ^ 1]) + data[4001:],
+    "zeros": lambda data: data + bytes(5000),
+    "hole": lambda data: data + bytes(5000) + data,
+    "garbage": lambda data: data + b"\x01\xff" * 3000,
+}
+
+
+def read(kind: type[PlannedSource], source: Source, *tables: Table) -> list[list[dict[str, Any]]]:
+    """The rows of each table and the outcome; but for the sample of a fault, which ends with its window."""
+    reader = kind({})
+    return [
+        [{**row, "sample": None} for batch in reader.rows(source, table) for row in batch.to_pylist()]
+        for table in (*tables, OUTCOME)
+    ]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_windows_of_a_segment(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, closed: bool
+) -> None:
+    files = (captures / BROKER / "log_dir").glob("__consumer_offsets-*/*.log")
+    data = DAMAGE[damage](max(files, key=lambda each: each.stat().st_size).read_bytes())
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(data)
+    source = Source("c", 1, SEGMENT, str(file), 0, len(data), "__consumer_offsets", "id", 0, closed)
+    batches, records, outcome = whole = read(SegmentSource, source, BATCHES, RECORDS)
+    assert len(records) > len(batches) > 50
+    assert (len(outcome) == 1) == (damage in ("none", "zeros"))
+    for size in (100, 1_000, 20_000):
+        monkeypatch.setattr(segments, "_WINDOW", size)
+        assert read(SegmentSource, source, BATCHES, RECORDS) == whole
+
+
+@pytest.mark.parametrize("size", [50, 3_000, 100_000])
+def test_windows_of_a_request_log(captures: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    for file in (captures / BROKER).glob("kafka-request.log*"):
+        source = Source("c", 1, REQUEST_LOG, str(file), 0, file.stat().st_size)
+        whole = read(RequestLogSource, source, REQUESTS)
+        with monkeypatch.context() as patch:
+            patch.setattr(request_logs, "_CHUNK", size)
+            patch.setattr(request_logs, "_PACKED", size)
+            assert read(RequestLogSource, source, REQUESTS) == whole
+        assert len(whole[0]) > 20
