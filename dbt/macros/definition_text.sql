@@ -1,7 +1,8 @@
 {#- What a marked definition means, in the words of its specification; its own name where no text was handed over. -#}
 {% macro definition_text(module, invariant) -%}
+    {%- set texts = var('marked_definitions') -%}
     coalesce(
-        {%- for key, text in var('marked_definitions').items() %}
+        {%- for key, text in (texts.items() if texts is mapping else []) %}
         case when concat({{ module }}, '.', {{ invariant }}) = '{{ spark_literal(key) }}' then '{{ spark_literal(text) }}' end,
         {%- endfor %}
         {{ invariant }}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,14 @@ def test_fencing_errors_are_those_of_the_rebuild() -> None:
 
     project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())
     assert set(project["vars"]["fencing_errors"]) == set(requests.FENCING)
+
+
+def test_sql_is_formatted() -> None:
+    linted = subprocess.run(
+        [Path(sys.executable).with_name("sqlfluff"), "lint", "models", "--disable-progress-bar"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert linted.returncode == 0, linted.stdout

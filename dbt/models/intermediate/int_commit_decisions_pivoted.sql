@@ -4,7 +4,8 @@ select
     cluster,
     subject as commit_id,
     {%- for policy in policies %}
-    {{ answer("max(outcome) filter (where decision = '" ~ policy ~ "')") }} as {{ policy }}{{ ',' if not loop.last }}
+    {%- set outcome = "max(outcome) filter (where decision = '" ~ policy ~ "')" %}
+    {{ answer(outcome) }} as {{ policy }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ source('verdicts', 'decisions') }}
 where decision in ('{{ policies | join("', '") }}')

@@ -10,7 +10,7 @@ select
     exercised,
     holds,
     violated,
-    unknown,
+    `unknown`,
     status,
     {{ definition_text('module', 'invariant') }} as description
 from {{ source('verdicts', 'coverage') }}

@@ -9,7 +9,10 @@ decided as (
         coalesce(decisions.partition_revocation, 'unknown') as decision_partition_revocation,
         coalesce(decisions.assignment_epoch, 'unknown') as decision_assignment_epoch,
         -- a negative epoch claims no ownership, wherever in the log it was decided
-        case when commits.client_epoch < 0 then 'unfenced' else coalesce(states.truth, 'unknown') end as truth,
+        case
+            when commits.client_epoch < 0 then 'unfenced'
+            else coalesce(states.truth, 'unknown')
+        end as truth,
         states.rule,
         states.owner_member_id,
         states.member_epoch,

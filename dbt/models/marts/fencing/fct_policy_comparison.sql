@@ -27,7 +27,7 @@ select
     count_if(answer = 'reject') as refused,
     count_if(answer = 'reject' and truth = 'owner') as spurious,
     count_if(answer = 'accept' and truth = 'zombie') as zombies_admitted,
-    count_if(answer = 'unknown' or truth = 'unknown') as unknown,
+    count_if(answer = 'unknown' or truth = 'unknown') as `unknown`,
     count_if(answer = 'other_error') as other_errors
 from answers
 group by cluster, group_id, day, policy
