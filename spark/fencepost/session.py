@@ -125,7 +125,7 @@ def _first_session(settings: Settings) -> SparkSession:
 def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
     with _spark_log(lake) as log:
         try:
-            return launch_gateway(conf, {"stderr": log})
+            return launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
             raise SessionError(
                 f"Java did not start Spark. The reason is at the end of {log.name}."

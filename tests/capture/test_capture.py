@@ -19,9 +19,22 @@ from fencepost.capture import CaptureSummary, capture, run
 from fencepost.settings import Broker, Cluster, Settings, load
 
 EPOCH_APIS = frozenset(
-    "OFFSET_COMMIT TXN_OFFSET_COMMIT OFFSET_FETCH JOIN_GROUP SYNC_GROUP HEARTBEAT LEAVE_GROUP "
-    "CONSUMER_GROUP_HEARTBEAT STREAMS_GROUP_HEARTBEAT SHARE_GROUP_HEARTBEAT INIT_PRODUCER_ID "
-    "ADD_PARTITIONS_TO_TXN END_TXN WRITE_TXN_MARKERS".split()
+    [
+        "OFFSET_COMMIT",
+        "TXN_OFFSET_COMMIT",
+        "OFFSET_FETCH",
+        "JOIN_GROUP",
+        "SYNC_GROUP",
+        "HEARTBEAT",
+        "LEAVE_GROUP",
+        "CONSUMER_GROUP_HEARTBEAT",
+        "STREAMS_GROUP_HEARTBEAT",
+        "SHARE_GROUP_HEARTBEAT",
+        "INIT_PRODUCER_ID",
+        "ADD_PARTITIONS_TO_TXN",
+        "END_TXN",
+        "WRITE_TXN_MARKERS",
+    ]
 )
 BRONZE = (lake.BATCHES, lake.RECORDS, lake.REQUESTS)
 
