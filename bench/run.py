@@ -1,0 +1,26 @@
+"""``make bench``: every measurement, in one run on one machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+MEASUREMENTS = {
+    "formats.py": "Decoding __consumer_offsets to Arrow, against kafka-dump-log --offsets-decoder",
+    "bronze.py": "Log to bronze in Spark",
+}
+
+
+def main() -> int:
+    """Run each in a process of its own; 1 when one misses its goal."""
+    missed = 0
+    for script, title in MEASUREMENTS.items():
+        print(f"\n{title}\n{'-' * len(title)}", flush=True)
+        path = Path(__file__).with_name(script)
+        missed |= subprocess.run([sys.executable, str(path)], check=False).returncode
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
