@@ -16,6 +16,7 @@ from tlasql.normalise import Clause, Range
 from tlasql.plan import Column, HistoryFrame, Leaf, Predicates, Scan, Witness
 from tlasql.steps import holds_when_unchanged
 from tlasql.symmetry import interchangeable
+from tlasql.types import Scalar
 
 
 @dataclass(frozen=True)
@@ -160,9 +161,15 @@ class _Planner:
                     f"{f} may lack this key in the {'state before' if atom.primed else 'next state'}",
                     f"range over both: \\A x \\in DOMAIN {f} \\cap DOMAIN {f}' : ...",
                 )
-        if not atoms:
+        if holds_when_unchanged(self._clause):
             return
-        if not holds_when_unchanged(self._clause):
+        if self._transitive:
+            raise fail(
+                self._place(),
+                "a @transitive step must be true when nothing changes",
+                "remove @transitive, or add the disjunct x' = x",
+            )
+        if atoms:
             raise fail(
                 self._place(),
                 "this step is false when nothing changes, and here every key steps on its own",
@@ -199,7 +206,7 @@ class _Planner:
     def _place_leaf(self, read: Access) -> Leaf:
         history = self._history(read.name, read.expr.location)
         variables = self._arguments(read)
-        if len(variables) != history.arity or history.homes[0].column is None:
+        if not isinstance(read.expr.type, Scalar):
             raise fail(
                 read.expr.location, f"{text(read.expr)} is no single value", "compare the values it holds"
             )

@@ -124,7 +124,7 @@ def _quantifies(expr: Expr) -> bool:
 
 
 def _ranges(variable: Bound, domain: Expr) -> tuple[tuple[Range, ...], tuple[Expr, ...]]:
-    r"""An intersection becomes several ranges of one variable, ``{y \in S : P}`` a range and an antecedent."""
+    r"""An intersection becomes several ranges of it, ``{y \in S : P}`` a range and an antecedent."""
     match domain:
         case Op(symbol="\\cap", arguments=arguments):
             both = [_ranges(variable, each) for each in arguments]

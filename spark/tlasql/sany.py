@@ -91,20 +91,30 @@ def _java(
 
 
 def _diagnostics(output: str, module: Path) -> list[Diagnostic]:
-    found = [
-        Diagnostic(
-            Location(str(module.parent / f"{name}.tla"), int(line), int(column), int(end), int(end_column)),
-            " ".join(message.split()),
-        )
-        for line, column, end, end_column, name, message in _SEMANTIC.findall(output)
-        if not message.startswith("with error")
-    ]
+    found = [*_unparsed(output, module), *_unresolved(output, module)]
+    first = next((line for line in output.splitlines() if line.strip()), "SANY gave no reason")
+    return found or [Diagnostic(Location(str(module), 1, 1), f"SANY rejects the module: {first}")]
+
+
+def _unparsed(output: str, module: Path) -> list[Diagnostic]:
+    found = []
     for message, line, column in _SYNTAX.findall(output):
         found.append(Diagnostic(Location(str(module), int(line), int(column)), " ".join(message.split())))
     for line, column, message in _LEXICAL.findall(output):
         found.append(Diagnostic(Location(str(module), int(line), int(column)), f"lexical error: {message}"))
+    return found
+
+
+def _unresolved(output: str, module: Path) -> list[Diagnostic]:
+    found = []
     for name, importer in _MISSING.findall(output):
         where = Location(str(module.parent / f"{importer or module.stem}.tla"), 1, 1)
         found.append(Diagnostic(where, f"module {name} cannot be found", "put it beside this module"))
-    first = next((line for line in output.splitlines() if line.strip()), "SANY gave no reason")
-    return found or [Diagnostic(Location(str(module), 1, 1), f"SANY rejects the module: {first}")]
+    for line, column, end, end_column, name, message in _SEMANTIC.findall(
+        output.partition("Abort messages")[0]
+    ):
+        if _SYNTAX.search(output) is None and not message.startswith("with error"):
+            file = str(module.parent / f"{name}.tla")
+            where = Location(file, int(line), int(column), int(end), int(end_column))
+            found.append(Diagnostic(where, " ".join(message.split())))
+    return found

@@ -30,7 +30,8 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas) -> 
             queries.append(records_query(frame, mapping, schemas, suffix))
     selects = [query.select for query in queries]
     if any(isinstance(frame, HistoryFrame) for frame in frames):
-        selects.append(_uncovered(mapping))
+        stepped = any(isinstance(frame, HistoryFrame) and frame.stepped for frame in frames)
+        selects.append(_uncovered(mapping, stepped))
     return _print(Query(tuple(cte for query in queries for cte in query.ctes), _union(selects)))
 
 
@@ -39,12 +40,16 @@ def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas) -> str:
     return _print(decision_query(frame, mapping, schemas))
 
 
-def _uncovered(mapping: Mapping) -> exp.Select:
+def _uncovered(mapping: Mapping, stepped: bool) -> exp.Select:
     """One unknown row for each piece of a scope's extent that is not completely known."""
+    interval: list[exp.Expr] = [tree.col(each) for each in INTERVAL]
+    if stepped:
+        # the step into the first state after the piece comes from a state that is not known either
+        interval[1] = exp.Add(this=interval[1], expression=exp.Literal.number(1))
     covered = tree.surely(tree.col(mapping.covered))
     columns = verdict_row(
         mapping,
-        interval=[tree.col(each) for each in INTERVAL],
+        interval=interval,
         exercised=exp.false(),
     )
     return exp.select(*columns).from_(tree.table(mapping.coverage)).where(tree.negation(covered))

@@ -54,10 +54,17 @@ class _States:
         )
 
     def _witness(self) -> exp.Expr:
-        return tree.json_object([tree.col(self._names.columns[each.name]) for each in self._frame.witnesses])
+        return tree.json_object(
+            [
+                tree.alias(tree.col(self._names.columns[each.name]), each.name)
+                for each in self._frame.witnesses
+            ]
+        )
 
     def _values(self) -> exp.Expr:
-        return tree.json_object([tree.col(self._names.columns[each.text]) for each in self._frame.leaves])
+        return tree.json_object(
+            [tree.alias(tree.col(self._names.columns[each.text]), each.text) for each in self._frame.leaves]
+        )
 
     def _scanned(self) -> exp.Select:
         first, *others = self._frame.scans
@@ -66,7 +73,7 @@ class _States:
             self._interval() + self._named_witnesses() + [self._named(each) for each in self._frame.leaves]
         )
         found = exp.select(*columns, tree.alias(self._evidence(), "evidence"))
-        found = found.from_(tree.table(first.table, first.alias))
+        found = found.from_(tree.table(first.table, self._only(first.alias)))
         seen = [first.alias]
         for scan in others:
             found = found.join(tree.table(scan.table, scan.alias), on=tree.all_of(self._on(scan.alias, seen)))
@@ -151,7 +158,7 @@ class _Steps(_States):
         columns += [tree.alias(_next(tree.col(each)), each) for each in INTERVAL]
         columns += self._named_witnesses() + [self._named(each) for each in self._frame.leaves]
         found = exp.select(*columns, tree.alias(self._evidence(), "evidence"))
-        found = found.from_(tree.table(first.table, first.alias))
+        found = found.from_(tree.table(first.table))
         keys = [*self._mapping.scope, *(each.name for each in self._frame.keys)]
         order = exp.Order(expressions=[exp.Ordered(this=tree.col("from_position"), nulls_first=True)])
         window = exp.Window(
@@ -191,7 +198,7 @@ class _Steps(_States):
         return (
             exp.select(star, tree.alias(gap, "gap"))
             .from_(tree.table(pairs))
-            .join(tree.table(self._mapping.coverage), on=tree.all_of(on), join_type="left")
+            .join(tree.table(self._mapping.coverage, unseen), on=tree.all_of(on), join_type="left")
             .where(tree.any_of([adjacent, tree.all_of([later, parted])]))
         )
 
@@ -216,6 +223,7 @@ class _Steps(_States):
             begin[2] = exp.Coalesce(this=begin[2], expressions=[tree.col("left_at_time")])
         moved = tree.negation(tree.col("unchanged"))
         antecedent = self._judged.antecedent
+        failed = tree.case([(moved.copy(), self._judged.failed)])
         exercised = moved if antecedent is None else tree.all_of([moved, antecedent.copy()])
         return verdict_row(
             self._mapping,
@@ -223,7 +231,7 @@ class _Steps(_States):
             exercised=tree.surely(exercised),
             witness=self._witness(),
             verdict=verdict,
-            failed=self._judged.failed,
+            failed=failed,
             values=self._values(),
             evidence=tree.col("evidence"),
         )

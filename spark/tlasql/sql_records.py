@@ -85,13 +85,18 @@ class _Records:
             exercised=tree.surely(tree.col("exercised", self._agreed_name)),
             witness=tree.json_object(identity),
             verdict=self._complete(tree.col("verdict", self._agreed_name)),
-            failed=self._complete(tree.col("failed_conjunct", self._agreed_name)),
+            failed=self._complete(self._failed()),
             values=tree.col("values", self._agreed_name),
             evidence=self._evidence(),
         )
-        return exp.select(*row).from_(tree.table(universe.table)).join(
+        return exp.select(*row).from_(tree.table(universe.table, self._universe_name)).join(
             tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
         )  # fmt: skip
+
+    def _failed(self) -> exp.Expr:
+        """The conjunct of one alternative explains a verdict only where all alternatives are violated."""
+        violated = tree.negation(tree.col("verdict", self._agreed_name))
+        return tree.case([(violated, tree.col("failed_conjunct", self._agreed_name))])
 
     def outcomes(self) -> exp.Select:
         """``cluster, subject, outcome``"""
@@ -102,7 +107,7 @@ class _Records:
             tree.alias(subject, "subject"),
             tree.alias(self._complete(tree.col("verdict", self._agreed_name)), "outcome"),
         ]
-        return exp.select(*columns).from_(tree.table(self._records.universe.table)).join(
+        return exp.select(*columns).from_(tree.table(self._records.universe.table, self._universe_name)).join(
             tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
         )  # fmt: skip
 
@@ -136,7 +141,7 @@ class _Records:
             joined = f"quantified{self._suffix}_{number}"
             joins.append((joined, self._joined(aggregate, alias, joined)))
             columns.append(tree.alias(tree.col("holds", joined), self._names.columns[aggregate.text]))
-        found = exp.select(*columns).from_(tree.table(self._frame.scan.table, alias))
+        found = exp.select(*columns).from_(tree.table(self._frame.scan.table, qualifier))
         for joined, on in joins:
             found = found.join(tree.table(joined), on=on, join_type="left")
         return found
@@ -207,8 +212,12 @@ class _Records:
         kept = dict.fromkeys(
             (*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL)
         )
-        shown = [tree.col(self._names.columns[leaf.text]) for leaf in self._frame.leaves]
-        shown += [tree.col(self._names.columns[each.text]) for each in self._frame.aggregates]
+        labels = [leaf.text for leaf in self._frame.leaves]
+        shown = [tree.alias(tree.col(self._names.columns[label]), label) for label in labels]
+        shown += [
+            tree.alias(tree.col(self._names.columns[each.text]), each.label)
+            for each in self._frame.aggregates
+        ]
         return exp.select(
             *(tree.col(each) for each in kept),
             tree.alias(self._judged.verdict, "verdict"),

@@ -44,10 +44,10 @@ def alias(tree: exp.Expr, text: str) -> exp.Expr:
 
 
 def table(path: str, as_name: str | None = None) -> exp.Table:
-    """``schema.table AS as_name``; the alias is left out when it is the table's own name."""
+    """``schema.table AS as_name``"""
     schema, _, tail = path.rpartition(".")
     found = exp.Table(this=name(tail), db=name(schema) if schema else None)
-    if as_name is not None and as_name != tail:
+    if as_name is not None:
         found.set("alias", exp.TableAlias(this=name(as_name)))
     return found
 

@@ -72,7 +72,7 @@ WITH quantified_1_rows AS (
     offset_commit_states.from_time,
     offset_commit_states.to_time,
     quantified_1.holds AS `AssignmentEpoch(c)`
-  FROM silver.offset_commit_states
+  FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
     AND offset_commit_states.request_id = quantified_1.request_id
@@ -97,6 +97,6 @@ SELECT
   cluster,
   commit_id AS subject,
   CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
-FROM silver.offset_commits
+FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

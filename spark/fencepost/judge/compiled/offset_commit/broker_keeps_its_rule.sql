@@ -79,7 +79,7 @@ WITH quantified_1_rows AS (
     offset_commit_states.client_epoch AS `c.clientEpoch`,
     offset_commit_states.member_epoch AS `c.memberEpoch`,
     quantified_1.holds AS `AssignmentEpoch(c)`
-  FROM silver.offset_commit_states
+  FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
     AND offset_commit_states.request_id = quantified_1.request_id
@@ -171,7 +171,10 @@ SELECT
   COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
   CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.failed_conjunct END AS failed_conjunct,
+  CASE
+    WHEN agreed.states = offset_commits.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.failed_conjunct END
+  END AS failed_conjunct,
   agreed.`values`,
   TO_JSON(
     STRUCT(
@@ -193,6 +196,6 @@ SELECT
     ),
     MAP('ignoreNullFields', 'false')
   ) AS evidence
-FROM silver.offset_commits
+FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

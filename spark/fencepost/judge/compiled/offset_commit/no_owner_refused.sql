@@ -76,7 +76,10 @@ SELECT
   COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
   CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.failed_conjunct END AS failed_conjunct,
+  CASE
+    WHEN agreed.states = offset_commits.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.failed_conjunct END
+  END AS failed_conjunct,
   agreed.`values`,
   TO_JSON(
     STRUCT(
@@ -98,6 +101,6 @@ SELECT
     ),
     MAP('ignoreNullFields', 'false')
   ) AS evidence
-FROM silver.offset_commits
+FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

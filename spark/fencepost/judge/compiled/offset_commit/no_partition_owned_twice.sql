@@ -34,7 +34,7 @@ WITH frame AS (
       ),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
-  FROM silver.owned_partitions
+  FROM silver.owned_partitions AS owned_partitions
   JOIN silver.owned_partitions AS owned_partitions_2
     ON owned_partitions.cluster = owned_partitions_2.cluster
     AND owned_partitions.group_id = owned_partitions_2.group_id

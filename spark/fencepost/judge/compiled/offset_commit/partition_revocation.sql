@@ -47,6 +47,6 @@ SELECT
   cluster,
   commit_id AS subject,
   CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
-FROM silver.offset_commits
+FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

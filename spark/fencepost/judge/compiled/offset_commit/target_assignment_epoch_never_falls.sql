@@ -39,7 +39,10 @@ SELECT
   to_time,
   unchanged OR c1 AS verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:200)' END AS failed_conjunct,
+  CASE
+    WHEN NOT unchanged
+    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:200)' END
+  END AS failed_conjunct,
   TO_JSON(STRUCT(`targetAssignmentEpoch`, `targetAssignmentEpoch'`), MAP('ignoreNullFields', 'false')) AS `values`,
   evidence
 FROM judged
@@ -49,7 +52,7 @@ SELECT
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CAST(NULL AS STRING) AS witness,
   from_position,
-  to_position,
+  to_position + 1 AS to_position,
   from_time,
   to_time,
   CAST(NULL AS BOOLEAN) AS verdict,

@@ -1,0 +1,66 @@
+---- MODULE Case ----
+EXTENDS Integers, FiniteSets
+\* @typeAlias: request = {id: REQUEST, epoch: Int, ok: Bool};
+
+\* @type: Int;
+VARIABLE level
+\* @type: MEMBER -> Int;
+VARIABLE epoch
+\* @type: MEMBER -> Set(PARTITION);
+VARIABLE held
+\* @type: Set($request);
+VARIABLE requests
+
+\* Scalars, one table, two conjuncts.
+\* @invariant("scalars", "critical", "group")
+Scalars == level >= 2 /\ level # 4
+
+\* A conjunct without a quantifier beside one with: two frames.
+\* @invariant("two_clauses", "critical", "group")
+TwoClauses == level > 1 /\ \A m \in DOMAIN epoch : epoch[m] > 1
+
+\* A filtered range, and a quantifier below a negation.
+\* @invariant("filtered", "warning", "member")
+Filtered ==
+    /\ \A m \in {n \in DOMAIN epoch : epoch[n] > 2} : epoch[m] # 5
+    /\ ~ \E m \in DOMAIN epoch : epoch[m] = 0
+
+\* IF, membership, unary minus, arithmetic.
+\* @invariant("arithmetic", "info", "member")
+Arithmetic ==
+    LET Twice(n) == 2 * n
+    IN \A m \in DOMAIN epoch :
+           IF epoch[m] \in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4
+
+\* Two tables joined: the value is not held beside the elements.
+\* @invariant("joined", "critical", "partition")
+Joined == \A m \in DOMAIN epoch : \A p \in held[m] : epoch[m] > 1
+
+\* Three tables; names that columns of the scope have too.
+\* @invariant("three_at_once", "critical", "partition")
+ThreeAtOnce ==
+    \A cluster, life, n \in DOMAIN held :
+        \A p \in held[cluster] \cap held[life] \cap held[n] : cluster = life \/ life = n \/ cluster = n
+
+\* A quantifier after a test, and an equivalence.
+\* @invariant("guarded", "warning", "member")
+Guarded == \A m \in DOMAIN epoch : epoch[m] > 1 => \A p \in held[m] : epoch[m] < 4 <=> epoch[m] # 3
+
+\* @step("level_never_falls", "critical", "group") @transitive
+LevelNeverFalls == level' >= level
+
+\* False when nothing changes: the step allows for that by itself.
+\* @step("level_grows_by_one", "warning", "group")
+LevelGrowsByOne == level' = level + 1
+
+\* @step("old_epochs_stay", "warning", "member") @transitive
+OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoch'[m] >= epoch[m]
+
+\* A quantifier inside a predicate over records.
+\* @invariant("some_part_is_late", "critical", "request")
+SomePartIsLate == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s.epoch > 1
+
+\* @decision("early")
+Early(r) == r.ok /\ \A s \in requests : s.id = r.id => s.epoch <= 2
+
+====

@@ -1,0 +1,15 @@
+-- generated from tests/tlasql/fragment/Case.tla:54 by `tlasql compile`; do not edit
+{{ config(severity='warn', tags=['generated', 'step']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'level_grows_by_one' and verdict = 'violated'

@@ -1,0 +1,92 @@
+-- generated from tests/tlasql/fragment/Case.tla:30 by `tlasql compile`; do not edit
+--
+-- Arithmetic ==
+--     LET Twice(n) == 2 * n
+--     IN \A m \in DOMAIN epoch :
+--            IF epoch[m] \in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    epoch AS `epoch[m]`,
+    '{}' AS evidence
+  FROM silver.members
+), judged AS (
+  SELECT
+    *,
+    CASE
+      WHEN `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
+      THEN (
+        CAST(-CAST((
+          CAST(2 AS BIGINT) * `epoch[m]`
+        ) AS BIGINT) AS BIGINT) + 6
+      ) > 0
+      WHEN NOT (
+        `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
+      )
+      THEN (
+        CAST((
+          CAST(`epoch[m]` AS BIGINT) - 1
+        ) AS BIGINT) * 2
+      ) <= 4
+      WHEN (
+        (
+          CAST(-CAST((
+            CAST(2 AS BIGINT) * `epoch[m]`
+          ) AS BIGINT) AS BIGINT) + 6
+        ) > 0
+      ) = (
+        (
+          CAST((
+            CAST(`epoch[m]` AS BIGINT) - 1
+          ) AS BIGINT) * 2
+        ) <= 4
+      )
+      THEN (
+        CAST(-CAST((
+          CAST(2 AS BIGINT) * `epoch[m]`
+        ) AS BIGINT) AS BIGINT) + 6
+      ) > 0
+    END AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT c1
+    THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+  END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

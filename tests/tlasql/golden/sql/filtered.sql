@@ -1,0 +1,89 @@
+-- generated from tests/tlasql/fragment/Case.tla:24 by `tlasql compile`; do not edit
+--
+-- Filtered ==
+--     /\ \A m \in {n \in DOMAIN epoch : epoch[n] > 2} : epoch[m] # 5
+--     /\ ~ \E m \in DOMAIN epoch : epoch[m] = 0
+WITH frame_1 AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    epoch AS `epoch[m]`,
+    '{}' AS evidence
+  FROM silver.members
+), judged_1 AS (
+  SELECT
+    *,
+    `epoch[m]` > 2 AS antecedent,
+    NOT `epoch[m]` = 5 AS c1
+  FROM frame_1
+), frame_2 AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    epoch AS `epoch[m]`,
+    '{}' AS evidence
+  FROM silver.members
+), judged_2 AS (
+  SELECT
+    *,
+    NOT `epoch[m]` = 0 AS c1
+  FROM frame_2
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  NOT antecedent OR c1 AS verdict,
+  COALESCE(antecedent, FALSE) AS exercised,
+  CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:25)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged_1
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:26)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged_2
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,75 @@
+-- generated from tests/tlasql/fragment/Case.tla:37 by `tlasql compile`; do not edit
+--
+-- Joined == \A m \in DOMAIN epoch : \A p \in held[m] : epoch[m] > 1
+WITH frame AS (
+  SELECT
+    members.cluster,
+    members.group_id,
+    members.life,
+    GREATEST(members.from_position, held.from_position) AS from_position,
+    LEAST(members.to_position, held.to_position) AS to_position,
+    CASE GREATEST(members.from_position, held.from_position)
+      WHEN members.from_position
+      THEN members.from_time
+      WHEN held.from_position
+      THEN held.from_time
+    END AS from_time,
+    CASE LEAST(members.to_position, held.to_position)
+      WHEN members.to_position
+      THEN members.to_time
+      WHEN held.to_position
+      THEN held.to_time
+    END AS to_time,
+    members.member_id AS m,
+    held.partition_key AS p,
+    members.epoch AS `epoch[m]`,
+    '{}' AS evidence
+  FROM silver.members AS members
+  JOIN silver.held AS held
+    ON members.cluster = held.cluster
+    AND members.group_id = held.group_id
+    AND members.life = held.life
+    AND members.member_id = held.member_id
+    AND (
+      held.to_position IS NULL OR members.from_position < held.to_position
+    )
+    AND (
+      members.to_position IS NULL OR held.from_position < members.to_position
+    )
+), judged AS (
+  SELECT
+    *,
+    `epoch[m]` > 1 AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m, p), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:37)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

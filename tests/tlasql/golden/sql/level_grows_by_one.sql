@@ -1,0 +1,64 @@
+-- generated from tests/tlasql/fragment/Case.tla:54 by `tlasql compile`; do not edit
+--
+-- LevelGrowsByOne == level' = level + 1
+WITH pairs AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    to_position AS left_at,
+    LEAD(from_position) OVER successive AS from_position,
+    LEAD(to_position) OVER successive AS to_position,
+    LEAD(from_time) OVER successive AS from_time,
+    LEAD(to_time) OVER successive AS to_time,
+    level,
+    LEAD(level) OVER successive AS `level'`,
+    TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.groups
+  WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
+), frame AS (
+  SELECT
+    *
+  FROM pairs
+  WHERE
+    pairs.from_position = pairs.left_at
+), judged AS (
+  SELECT
+    *,
+    `level'` = level AS unchanged,
+    `level'` = (
+      CAST(level AS BIGINT) + 1
+    ) AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  '{}' AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  unchanged OR c1 AS verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE WHEN NOT unchanged THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:54)' END END AS failed_conjunct,
+  TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,69 @@
+-- generated from tests/tlasql/fragment/Case.tla:57 by `tlasql compile`; do not edit
+--
+-- OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoch'[m] >= epoch[m]
+WITH pairs AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    to_position AS left_at,
+    LEAD(from_position) OVER successive AS from_position,
+    LEAD(to_position) OVER successive AS to_position,
+    LEAD(from_time) OVER successive AS from_time,
+    LEAD(to_time) OVER successive AS to_time,
+    member_id AS m,
+    epoch AS `epoch[m]`,
+    LEAD(epoch) OVER successive AS `epoch'[m]`,
+    '{}' AS evidence
+  FROM silver.members
+  WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
+), frame AS (
+  SELECT
+    *
+  FROM pairs
+  WHERE
+    pairs.from_position = pairs.left_at
+), judged AS (
+  SELECT
+    *,
+    `epoch'[m]` = `epoch[m]` AS unchanged,
+    `epoch[m]` > 2 AS antecedent,
+    `epoch'[m]` >= `epoch[m]` AS c1
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  unchanged OR (
+    NOT antecedent OR c1
+  ) AS verdict,
+  COALESCE(NOT unchanged AND antecedent, FALSE) AS exercised,
+  CASE
+    WHEN NOT unchanged
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch\'[m] >= epoch[m] (Case:57)' END
+  END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`, `epoch'[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,53 @@
+-- generated from tests/tlasql/fragment/Case.tla:16 by `tlasql compile`; do not edit
+--
+-- Scalars == level >= 2 /\ level # 4
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    level,
+    TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.groups
+), judged AS (
+  SELECT
+    *,
+    level >= 2 AS c1,
+    NOT level = 4 AS c2
+  FROM frame
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  '{}' AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AND c2 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'level >= 2 (Case:16)' WHEN NOT c2 THEN 'level # 4 (Case:16)' END AS failed_conjunct,
+  TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,133 @@
+-- generated from tests/tlasql/fragment/Case.tla:61 by `tlasql compile`; do not edit
+--
+-- SomePartIsLate == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s.epoch > 1
+WITH quantified_1_rows AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    epoch AS `s.epoch`
+  FROM silver.request_states
+), quantified_1_judged AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    `s.epoch` > 1 AS predicate
+  FROM quantified_1_rows
+), quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.requests
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate,
+    CASE
+      WHEN BOOL_OR(quantified_1_judged.predicate)
+      THEN TRUE
+      WHEN COUNT(*) = MAX(quantified_1_expected.expected)
+      AND BOOL_AND(NOT quantified_1_judged.predicate IS NULL)
+      THEN FALSE
+    END AS holds
+  FROM quantified_1_judged
+  LEFT JOIN quantified_1_expected
+    ON quantified_1_judged.cluster = quantified_1_expected.cluster
+    AND quantified_1_judged.request_id = quantified_1_expected.request_id
+  GROUP BY
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate
+), frame AS (
+  SELECT
+    request_states.cluster,
+    request_states.group_id,
+    request_states.life,
+    request_states.part_id,
+    request_states.candidate,
+    request_states.from_position,
+    request_states.to_position,
+    request_states.from_time,
+    request_states.to_time,
+    request_states.ok AS `r.ok`,
+    quantified_1.holds AS `\E s \in requests : s.id = r.id /\ s.epoch > 1`
+  FROM silver.request_states AS request_states
+  LEFT JOIN quantified_1
+    ON request_states.cluster = quantified_1.cluster
+    AND request_states.request_id = quantified_1.request_id
+    AND request_states.candidate = quantified_1.candidate
+), judged AS (
+  SELECT
+    *,
+    `r.ok` AS antecedent,
+    `\E s \in requests : s.id = r.id /\ s.epoch > 1` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    part_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1 (Case:61)' END AS failed_conjunct,
+    TO_JSON(STRUCT(`r.ok`, `\E s \in requests : s.id = r.id /\ s.epoch > 1`), MAP('ignoreNullFields', 'false')) AS `values`
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    part_id,
+    MIN_BY(group_id, candidate) AS group_id,
+    MIN_BY(life, candidate) AS life,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised,
+    MIN_BY(failed_conjunct, candidate) AS failed_conjunct,
+    MIN_BY(`values`, candidate) AS `values`
+  FROM weighed
+  GROUP BY
+    cluster,
+    part_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(COALESCE(agreed.group_id, requests.group_id) AS group_id, agreed.life),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  TO_JSON(STRUCT(part_id AS r), MAP('ignoreNullFields', 'false')) AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  agreed.from_time,
+  agreed.to_time,
+  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = requests.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.failed_conjunct END
+  END AS failed_conjunct,
+  agreed.`values`,
+  '{}' AS evidence
+FROM silver.requests AS requests
+FULL OUTER JOIN agreed
+  USING (cluster, part_id)

@@ -1,0 +1,85 @@
+-- generated from tests/tlasql/fragment/Case.tla:20 by `tlasql compile`; do not edit
+--
+-- TwoClauses == level > 1 /\ \A m \in DOMAIN epoch : epoch[m] > 1
+WITH frame_1 AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    level,
+    TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.groups
+), judged_1 AS (
+  SELECT
+    *,
+    level > 1 AS c1
+  FROM frame_1
+), frame_2 AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    epoch AS `epoch[m]`,
+    '{}' AS evidence
+  FROM silver.members
+), judged_2 AS (
+  SELECT
+    *,
+    `epoch[m]` > 1 AS c1
+  FROM frame_2
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  '{}' AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'level > 1 (Case:20)' END AS failed_conjunct,
+  TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged_1
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  c1 AS verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:20)' END AS failed_conjunct,
+  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
+  evidence
+FROM judged_2
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,52 @@
+"""Emitted SQL on Spark, over tables kept as temporary views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from tlasql_traces import Tables
+
+from tlasql import CompiledModule
+
+_PREFIX = "tlasql_"
+
+
+def show(spark: SparkSession, tables: Tables) -> None:
+    """Make the tables visible to ``rows``."""
+    for table in tables.rows:
+        columns = tables.schemas[table]
+        ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+        schema, _, name = table.partition(".")
+        frame = spark.createDataFrame(tables.tuples(table), ddl)
+        frame.createOrReplaceTempView(f"{_PREFIX}{schema}_{name}")
+
+
+def query(spark: SparkSession, sql: str, schemas: Iterable[str]) -> DataFrame:
+    """The emitted SQL over the shown tables: as emitted but for the schema in front of a table's name."""
+    for table in schemas:
+        schema, _, name = table.partition(".")
+        sql = sql.replace(f"{schema}.{name}", f"{_PREFIX}{schema}_{name}")
+    return spark.sql(sql)
+
+
+def judged(spark: SparkSession, compiled: CompiledModule, schemas: Iterable[str]) -> dict[str, list[Row]]:
+    """The rows of every definition, by id; one Spark job for all invariants and steps."""
+    wanted = [each for each in compiled.definitions if each.mark.kind != "decision"]
+    frames = [query(spark, each.sql, schemas).selectExpr(f"'{each.mark.id}' AS id", "*") for each in wanted]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    found: dict[str, list[Row]] = {each.mark.id: [] for each in wanted}
+    for row in whole.collect():
+        found[row["id"]].append(row)
+    return found
+
+
+def kleene(verdicts: Iterable[Any]) -> bool | None:
+    """False if any is, else unknown if any is, else true."""
+    seen = list(verdicts)
+    if any(each is False for each in seen):
+        return False
+    return None if any(each is None for each in seen) else True

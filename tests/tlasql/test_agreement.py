@@ -1,0 +1,252 @@
+"""TLC, an evaluator and Spark give every definition the same verdict in every state and step.
+
+Judged are the marked definitions of offset-commit fencing and a module with one of each construct.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+from tlasql_evaluator import evaluate, unchanged
+from tlasql_random import random_case_trace, random_trace
+from tlasql_removal import remove
+from tlasql_spark import judged, kleene, query, show
+from tlasql_tlc import Verdicts, tlc_verdicts
+from tlasql_traces import Tables, stored_traces
+
+from tlasql import CompiledModule
+
+TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
+RANDOM_TRACES, LENGTH, REMOVALS = 120, 6, 3
+
+Trace = list[dict[str, Any]]
+Traces = dict[str, Trace]
+Rows = dict[str, dict[str, list[Row]]]
+"""definition -> scope -> rows"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A compiled module and the traces it is judged on."""
+
+    module: CompiledModule
+    traces: Traces
+    tables: Tables
+
+    @property
+    def judged_ids(self) -> list[str]:
+        """The ids of invariants and steps."""
+        return [each.mark.id for each in self.module.definitions if each.mark.kind != "decision"]
+
+
+@pytest.fixture(scope="module", params=["offset_commit", "one_of_each"])
+def subject(
+    request: pytest.FixtureRequest,
+    compiled: CompiledModule,
+    one_of_each: CompiledModule,
+    schemas: dict[str, dict[str, str]],
+    case_schemas: dict[str, dict[str, str]],
+) -> Subject:
+    """Every trace as a scope, and each again with evidence taken away (``<trace>#<n>``)."""
+    if request.param == "offset_commit":
+        return _subject(compiled, schemas, random_trace, stored_traces(TRACES))
+    return _subject(one_of_each, case_schemas, random_case_trace, {})
+
+
+def _subject(
+    module: CompiledModule,
+    schemas: dict[str, dict[str, str]],
+    make: Callable[[random.Random, int], Trace],
+    stored: Traces,
+) -> Subject:
+    chance = random.Random(848)
+    traces = stored | {f"random {n}": make(chance, LENGTH) for n in range(RANDOM_TRACES)}
+    tables = Tables(module.mapping, schemas)
+    for name, states in traces.items():
+        tables.fill(name, states)
+        for number in range(REMOVALS):
+            tables.fill(f"{name}#{number}", states)
+            remove(tables, f"{name}#{number}", chance)
+    return Subject(module, traces, tables)
+
+
+@pytest.fixture(scope="module")
+def oracle(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
+    """What TLC says of every definition."""
+    return tlc_verdicts(subject.module, subject.traces, tmp_path_factory.mktemp("tlc"))
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, subject: Subject) -> Rows:
+    """What the emitted SQL says on Spark."""
+    tables = subject.tables
+    show(spark, tables)
+    scopes = list(dict.fromkeys(row["group_id"] for row in tables.rows[tables.mapping.coverage]))
+    found: Rows = {}
+    for identity, every in judged(spark, subject.module, tables.schemas).items():
+        found[identity] = {scope: [] for scope in scopes}
+        for row in every:
+            found[identity][json.loads(row["scope"])["group_id"]].append(row)
+    return found
+
+
+def test_spark_agrees_with_tlc(subject: Subject, oracle: Verdicts, rows: Rows) -> None:
+    """No verdict differs, and every definition is true and false often enough to tell."""
+    said: Counter[tuple[str, bool | None]] = Counter()
+    wrong = []
+    for each in subject.module.definitions:
+        if each.mark.kind == "decision":
+            continue
+        for name, trace in subject.traces.items():
+            for position, verdict in _by_position(each.mark.kind, rows[each.mark.id][name], trace).items():
+                said[each.mark.id, verdict] += 1
+                if verdict is not oracle[each.mark.id, name, position]:
+                    wrong.append((each.mark.id, name, position, verdict))
+    assert wrong == []
+    rare = [
+        (identity, value, said[identity, value])
+        for identity in subject.judged_ids
+        for value in (True, False)
+        if said[identity, value] < 0.05 * (said[identity, True] + said[identity, False])
+    ]
+    assert rare == []
+
+
+def test_evaluator_agrees_with_tlc(subject: Subject, oracle: Verdicts) -> None:
+    """The representation means what the source means."""
+    wrong = []
+    for each in subject.module.definitions:
+        for name, trace in subject.traces.items():
+            steps = pairwise(trace) if each.mark.kind == "step" else ()
+            for now, after in steps:
+                allowed = evaluate(each.body, now, after) or unchanged(each.body, now, after)
+                if allowed is not oracle[each.mark.id, name, after["position"]]:
+                    wrong.append((each.mark.id, name, after["position"]))
+            for now in trace if each.mark.kind == "invariant" else ():
+                if evaluate(each.body, now) is not oracle[each.mark.id, name, now["position"]]:
+                    wrong.append((each.mark.id, name, now["position"]))
+    assert wrong == []
+
+
+def test_decisions_agree_with_the_evaluator(spark: SparkSession, subject: Subject, rows: Rows) -> None:
+    """Every policy answers every request as its formula does."""
+    assert rows
+    answers: Counter[tuple[str, bool]] = Counter()
+    decisions = [each for each in subject.module.definitions if each.mark.kind == "decision"]
+    records = str(subject.module.mapping.decisions)
+    for each in decisions:
+        said = {
+            row["subject"]: row["outcome"] for row in query(spark, each.sql, subject.tables.schemas).collect()
+        }
+        parameter = each.definition.parameters[0].uid
+        for name, trace in subject.traces.items():
+            for index, state in enumerate(trace):
+                for number, record in enumerate(state[records]):
+                    expected = evaluate(each.body, state, None, {parameter: record})
+                    assert said[f"{name}/{index}/{number}"] is expected, (each.mark.id, name, index, number)
+                    answers[each.mark.id, expected] += 1
+    assert min(answers.values()) > 20
+    assert len(answers) == 2 * len(decisions)
+
+
+def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:
+    """``holds`` exercises its definition and breaks it nowhere, ``violated`` breaks it and says how."""
+    module = subject.module
+    stored = [name for name in subject.traces if not name.startswith("random")]
+    assert len(stored) == (2 * len(subject.judged_ids) if module.name == "OffsetCommitProps" else 0)
+    for name in stored:
+        identity, ending = name.split("/")
+        own = rows[identity][name]
+        assert any(row["exercised"] for row in own), name
+        broken = [row for row in own if row["verdict"] is False]
+        assert bool(broken) is (ending == "violated"), name
+        for row in broken:
+            assert f"({module.name}:" in row["failed_conjunct"]
+            assert None not in json.loads(row["values"]).values()
+            assert None not in json.loads(row["witness"]).values()
+
+
+def test_a_conjunct_is_named_exactly_where_it_fails(rows: Rows) -> None:
+    """No verdict but a violated one cites a conjunct."""
+    every = [row for by_scope in rows.values() for own in by_scope.values() for row in own]
+    assert {row["failed_conjunct"] is not None for row in every if row["verdict"] is False} == {True}
+    assert {row["failed_conjunct"] is None for row in every if row["verdict"] is not False} == {True}
+
+
+def test_removed_evidence_never_flips_a_verdict(subject: Subject, rows: Rows) -> None:
+    """Less evidence may make a verdict unknown; it never turns holds into violated or back."""
+    flipped = []
+    left: Counter[tuple[str, bool | None]] = Counter()
+    for each in subject.module.definitions:
+        if each.mark.kind == "decision":
+            continue
+        by_scope = rows[each.mark.id]
+        for name, trace in subject.traces.items():
+            known = _known(each.mark.kind, by_scope[name], trace)
+            for number in range(REMOVALS):
+                remaining = by_scope[f"{name}#{number}"]
+                parted = [row for row in remaining if _begins_unseen(row, remaining)]
+                fewer = _known(each.mark.kind, [row for row in remaining if row not in parted], trace)
+                fewer |= {row["from_position"]: False for row in parted if not _falls_within(row, known)}
+                for which, verdict in fewer.items():
+                    left[each.mark.id, verdict] += 1
+                    if verdict is not None and verdict is not known[which]:
+                        flipped.append((each.mark.id, name, number, which, verdict))
+    assert flipped == []
+    assert [(i, v) for i in subject.judged_ids for v in (True, False, None) if left[i, v] < 20] == []
+
+
+def _by_position(kind: str, rows: list[Row], trace: Trace) -> dict[int, bool | None]:
+    """The verdict of each state, or of the step into each state but the first."""
+    found = {}
+    for state in trace if kind == "invariant" else trace[1:]:
+        position = state["position"]
+        found[position] = kleene(
+            row["verdict"]
+            for row in rows
+            if (_speaks_of_step(row, position) if kind == "step" else _covers(row, position))
+        )
+    return found
+
+
+def _covers(row: Row, position: int) -> bool:
+    begin, end = row["from_position"], row["to_position"]
+    return (begin is None or begin <= position) and (end is None or position < end)
+
+
+def _speaks_of_step(row: Row, position: int) -> bool:
+    """A step is judged where it happens; what is not covered is unknown throughout."""
+    return row["from_position"] == position or (row["verdict"] is None and _covers(row, position))
+
+
+def _begins_unseen(row: Row, rows: list[Row]) -> bool:
+    """Whether a row says of two states with a gap between them that no way leads from one to the other."""
+    begin = row["from_position"]
+    unseen = (each for each in rows if each["witness"] is None)
+    return row["verdict"] is False and begin is not None and any(_covers(each, begin) for each in unseen)
+
+
+def _falls_within(row: Row, known: dict[int | str, bool | None]) -> bool:
+    return any(verdict is False and _covers(row, int(at)) for at, verdict in known.items())
+
+
+def _known(kind: str, rows: list[Row], trace: Trace) -> dict[int | str, bool | None]:
+    """Verdicts by position, or by record: one that lost its states has no position."""
+    records = {_record(row): row["verdict"] for row in rows if _record(row) is not None}
+    return {str(which): verdict for which, verdict in records.items()} or {**_by_position(kind, rows, trace)}
+
+
+def _record(row: Row) -> str | None:
+    """``<state>/<number>`` of a record, the same in a trace and where evidence was taken from it."""
+    witness = list(json.loads(row["witness"] or "{}").values())
+    parts = str(witness[0]).rsplit("/", 2) if len(witness) == 1 else []
+    return "/".join(parts[1:]) if len(parts) == 3 else None

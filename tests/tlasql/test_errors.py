@@ -1,0 +1,74 @@
+"""What cannot be compiled is refused with file, line, column and a remedy."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tlasql import TlaSqlError, compile_module
+from tlasql.cli import main
+
+HERE = Path(__file__).parent
+FRAGMENT = HERE / "fragment"
+DECLARATIONS = 13
+GOOD = '\\* @invariant("a", "critical", "group")\nA == level > 1\n'
+SPECIFICATIONS = tomllib.loads((HERE / "errors.toml").read_text(encoding="utf-8"))["case"]
+MAPPINGS = tomllib.loads((HERE / "errors_mapping.toml").read_text(encoding="utf-8"))["case"]
+
+
+def _module(folder: Path, body: str) -> Path:
+    lines = (FRAGMENT / "Case.tla").read_text(encoding="utf-8").split("\n")[:DECLARATIONS]
+    path = folder / "Case.tla"
+    path.write_text("\n".join([*lines, f"{body}====\n"]), encoding="utf-8")
+    return path
+
+
+def _refusal(module: Path, mapping: Path) -> str:
+    schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
+    with pytest.raises(TlaSqlError) as refused:
+        compile_module(module, mapping, schemas)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("case", SPECIFICATIONS, ids=lambda case: case["name"])
+def test_a_specification_is_refused(case: dict[str, str], tmp_path: Path) -> None:
+    """The message names the place in the source."""
+    module = _module(tmp_path, case["body"])
+    text = _refusal(module, FRAGMENT / "mapping.toml")
+    place, _, message = case["says"].partition(": ")
+    assert any(line.startswith(f"{module}:{place}: error: {message}") for line in text.splitlines()), text
+    assert case.get("remedy", "") in text
+
+
+@pytest.mark.parametrize("case", MAPPINGS, ids=lambda case: case["name"])
+def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
+    """The message names the mapping, and the entry's line."""
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    assert case["find"] in good
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text(good.replace(case["find"], case["replace"]), encoding="utf-8")
+    text = _refusal(_module(tmp_path, GOOD), mapping)
+    assert f"{mapping}:" in text
+    assert case["says"] in text
+
+
+def test_the_command_says_it_and_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written when something is wrong."""
+    module = _module(tmp_path, GOOD.replace("> 1", "> nope"))
+    files = ["--mapping", str(FRAGMENT / "mapping.toml"), "--schemas", str(FRAGMENT / "schemas.json")]
+    assert main(["compile", str(module), *files, "--out", str(tmp_path / "out")]) == 2
+    assert f"{module}:15:14: error: Unknown operator" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong path is bad input too."""
+    files = ["--mapping", str(FRAGMENT / "mapping.toml"), "--schemas", str(tmp_path / "none.json")]
+    assert main(["check", str(_module(tmp_path, GOOD)), *files]) == 2
+    assert "none.json:1:1: error: cannot read the schemas" in capsys.readouterr().err
+    files[-1] = str(FRAGMENT / "schemas.json")
+    assert main(["check", str(tmp_path / "None.tla"), *files]) == 2
+    assert "None.tla:1:1: error: no such file" in capsys.readouterr().err
