@@ -1,9 +1,9 @@
-"""Log to bronze: Spark captures a segment of `__consumer_offsets` into Iceberg, wall time and CPU of the whole tree.
+"""Log to bronze: Spark captures a segment of `__consumer_offsets` into Iceberg, in wall and CPU time.
 
     python bench/bronze.py [records]
 
-The session is up and has run once on a small segment before the clock starts: what is measured is the capture, its
-Python workers' decoding and the Iceberg commit, not the start of a JVM.
+The session is up and has run once on a small segment before the clock starts: what is measured is the
+capture, its Python workers' decoding and the Iceberg commit, not the start of a JVM.
 """
 
 from __future__ import annotations
