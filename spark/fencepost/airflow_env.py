@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from fencepost.places import project_folder
 
@@ -37,23 +38,32 @@ def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> di
 
 def run_airflow(arguments: Sequence[str], home: Path, base: Mapping[str, str] | None = None) -> int:
     """Run one Airflow command, with its database brought up to date first; gives back its exit code."""
-    home.mkdir(parents=True, exist_ok=True)
     environment = airflow_environment(home, base)
-    if arguments[:1] != ["standalone"]:  # which does it itself
-        migrated = subprocess.run(
-            ["airflow", "db", "migrate"], env=environment, capture_output=True, text=True, check=False
-        )
-        if migrated.returncode:
-            sys.stderr.write(migrated.stdout + migrated.stderr)
-            return migrated.returncode
+    if code := _migrate(home, environment):
+        return code
     return subprocess.run(["airflow", *arguments], env=environment, check=False).returncode
 
 
-def main() -> int:
+def main() -> NoReturn:
     """``python -m fencepost.airflow_env <command...>`` in AIRFLOW_HOME, else in .fencepost/airflow."""
     home = Path(os.environ.get("AIRFLOW_HOME") or ".fencepost/airflow")
-    return run_airflow(sys.argv[1:], home)
+    environment = airflow_environment(home)
+    if code := _migrate(home, environment):
+        sys.exit(code)
+    # in place of this process, so that a signal to it reaches Airflow
+    os.execvpe("airflow", ["airflow", *sys.argv[1:]], environment)
+
+
+def _migrate(home: Path, environment: dict[str, str]) -> int:
+    """Create the database, or bring it up to date; silent unless it fails."""
+    home.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["airflow", "db", "migrate"], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.stderr.write(done.stdout + done.stderr)
+    return done.returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

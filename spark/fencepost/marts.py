@@ -137,7 +137,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """``python -m fencepost.marts [--config FILE] <dbt command...>``: dbt on the configured lake."""
     from fencepost.session import spark_session
 
-    parser = argparse.ArgumentParser(prog="python -m fencepost.marts", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fencepost.marts", description=main.__doc__, allow_abbrev=False
+    )
     parser.add_argument("--config", type=Path)
     options, command = parser.parse_known_args(arguments)
     try:

@@ -88,7 +88,7 @@ def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -
 def decide(found: Iterable[Outcome], data_docs: Path) -> GateResult:
     """Sort the outcomes by what they mean for the run."""
     found = list(found)
-    violated = [each for each in found if each.status == "violated"]
+    violated = sorted((each for each in found if each.status == "violated"), key=lambda each: -each.violated)
     return GateResult(
         critical=tuple(each for each in violated if each.severity == "critical"),
         warnings=tuple(each for each in violated if each.severity != "critical"),
