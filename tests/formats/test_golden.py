@@ -11,9 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fencepost.formats.decode import decode
-from fencepost.formats.schemas import RecordType, record_types
+from fencepost.formats.classify import classify, key_types
+from fencepost.formats.decode import arrow_type, decode
+from fencepost.formats.schemas import RecordType, record_types, types_of
 
 GOLDEN = Path(__file__).parent / "golden"
 # Not in the reference release: written by older or newer brokers only.
@@ -118,3 +121,86 @@ def test_the_newest_releases_tags_are_read() -> None:
     row = decode("StreamsGroupMetadata", "value", pa.array([value])).values.to_pylist()[0]
     assert (row["stored_description_topology_epoch"], row["failed_description_topology_epoch"]) == (7, -2)
     assert row["last_assignment_configs"] == []
+
+
+PARTS = sorted({(case["record"], case["part"]) for case in cases("generated.jsonl")})
+MESSAGES = {
+    pair: [
+        framed(record_types()[pair[0]], pair[1], case["version"], bytes.fromhex(case["hex"]))
+        for case in cases("generated.jsonl")
+        if (case["record"], case["part"]) == pair
+    ]
+    for pair in PARTS
+}
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(PARTS), st.data())
+def test_no_bytes_crash_the_decoder(pair: tuple[str, str], data: st.DataObject) -> None:
+    cells: list[bytes | None] = [data.draw(st.binary(max_size=60)), None]
+    for message in MESSAGES[pair]:
+        mutated = bytearray(message)
+        for _ in range(data.draw(st.integers(0, 3))):
+            mutated[data.draw(st.integers(0, len(mutated) - 1))] = data.draw(st.integers(0, 255))
+        cells.append(bytes(mutated))
+    column = pa.array([*cells, *MESSAGES[pair]], pa.binary())
+    decoded = decode(*pair, column)
+    decoded.values.validate(full=True)
+    assert decoded.values.type == arrow_type(*pair)
+    # What surrounds a good message does not change it.
+    alone = decode(*pair, pa.array(MESSAGES[pair], pa.binary())).values
+    assert decoded.values.slice(len(cells)).to_pylist() == alone.to_pylist()
+    if record_types()[pair[0]].topic is not None:
+        topic = str(record_types()[pair[0]].topic)
+        keys = column if pair[1] == "key" else pa.nulls(len(column), pa.binary())
+        kinds = classify(topic, keys, column, pa.array([False] * len(column)))
+        assert kinds.num_rows == len(column)
+
+
+def test_a_column_is_read_wherever_it_lies() -> None:
+    """Slices, chunks and 64-bit offsets give the same rows."""
+    cells = [*MESSAGES["OffsetCommit", "value"], None]
+    whole = decode("OffsetCommit", "value", pa.array(cells)).values.to_pylist()
+    for column in (
+        pa.array(cells, pa.large_binary()),
+        pa.chunked_array([pa.array(cells[:4]), pa.array(cells[4:])]),
+        pa.array([b"junk", *cells])[1:],
+    ):
+        assert decode("OffsetCommit", "value", column).values.to_pylist() == whole
+    assert decode("OffsetCommit", "value", pa.array([], pa.binary())).values.to_pylist() == []
+    with pytest.raises(TypeError, match="holds no record bytes"):
+        decode("OffsetCommit", "value", pa.array([1]))
+
+
+def test_classify_names_every_kind_of_record() -> None:
+    commit = MESSAGES["OffsetCommit", "key"][0], MESSAGES["OffsetCommit", "value"][-1]
+    rows: list[tuple[bytes | None, bytes | None, bool]] = [
+        (*commit, False),
+        (commit[0], None, False),
+        (bytes.fromhex("00000001"), bytes(6), True),
+        (bytes.fromhex("00000000"), bytes(6), True),
+        (bytes.fromhex("0063"), b"\0\0", False),
+        (commit[0], b"\0\x63", False),
+        (commit[0][:-1], commit[1], False),
+        (commit[0], commit[1][:-1], False),
+        (None, commit[1], False),
+        (b"\0", commit[1], False),
+    ]
+    keys, values, control = (list(column) for column in zip(*rows, strict=True))
+    kinds = classify("__consumer_offsets", pa.array(keys), pa.array(values), pa.array(control)).to_pylist()
+    assert [tuple(kind.values()) for kind in kinds] == [
+        (1, "OffsetCommit", 4, "known"),
+        (1, "OffsetCommit", None, "known"),
+        (1, "COMMIT", 0, "control"),
+        (0, "ABORT", 0, "control"),
+        (99, None, 0, "unknown_type"),
+        (1, "OffsetCommit", 99, "unknown_version"),
+        (1, "OffsetCommit", 4, "malformed"),
+        (1, "OffsetCommit", 4, "malformed"),
+        (None, None, 4, "malformed"),
+        (None, None, 4, "malformed"),
+    ]
+    assert key_types(pa.array(keys)).tolist() == [1, 1, 0, 0, 99, 1, 1, 1, -1, -1]
+    assert sorted(types_of("__consumer_offsets")) == [*range(18), *range(19, 24)]
+    other = classify("orders", pa.array(keys), pa.array(values), pa.array(control)).to_pylist()
+    assert {kind["decode_status"] for kind in other} == {"unknown_type", "control"}

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fencepost.formats import memory as m
 from fencepost.formats.crc32c import crc32c
 from fencepost.formats.jit import inlined, kernel
 
-Bytes = NDArray[np.uint8]
-Longs = NDArray[np.int64]
+Bytes = m.Bytes
+Longs = m.Longs
 
 HEADER_SIZE = 61
 LOG_APPEND_TIME = 8  # attributes bit: every record carries the batch's max timestamp
@@ -36,16 +37,6 @@ BATCH_FIELDS = 14
 RECORDS_OK, RECORDS_MALFORMED, RECORDS_MISCOUNTED = 0, 1, 2
 
 
-@inlined
-def big_endian(buffer: Bytes, position: int, width: int) -> int:
-    """Give the signed big-endian integer of ``width`` bytes at ``position``."""
-    value = np.uint64(0)
-    for i in range(width):
-        value = (value << np.uint64(8)) | np.uint64(buffer[position + i])
-    shift = np.int64(64 - 8 * width)
-    return int((np.int64(value) << shift) >> shift)
-
-
 @kernel
 def only_zeros(buffer: Bytes, start: int) -> bool:
     """Say whether nothing but zero bytes follows ``start``."""
@@ -55,7 +46,7 @@ def only_zeros(buffer: Bytes, start: int) -> bool:
     return position == buffer.size
 
 
-@kernel
+@inlined
 def next_batch(buffer: Bytes, position: int) -> tuple[int, int]:  # noqa: PLR0911
     """Give (size, -1) of the batch framed at ``position``, or (0, reason to stop)."""
     left = buffer.size - position
@@ -64,7 +55,7 @@ def next_batch(buffer: Bytes, position: int) -> tuple[int, int]:  # noqa: PLR091
     if left < LOG_OVERHEAD + 5:
         return 0, AT_ZEROS if only_zeros(buffer, position) else SHORT_HEADER
     magic = buffer[position + 16]
-    length = big_endian(buffer, position + 8, 4)
+    length = m.int32(buffer, position + 8)
     if length == 0 and magic == 0 and only_zeros(buffer, position):
         return 0, AT_ZEROS
     if magic != 2:
@@ -74,6 +65,18 @@ def next_batch(buffer: Bytes, position: int) -> tuple[int, int]:  # noqa: PLR091
     if left < HEADER_SIZE or length + LOG_OVERHEAD > left:
         return 0, RUNS_PAST_END
     return length + LOG_OVERHEAD, -1
+
+
+@kernel
+def cut_after(buffer: Bytes, start: int, limit: int) -> int:
+    """Give where the batch ends that reaches ``limit`` bytes from ``start``; the end if none does."""
+    position = start
+    while position - start < limit:
+        size, stop = next_batch(buffer, position)
+        if stop >= 0:
+            return buffer.size
+        position += size
+    return position
 
 
 @kernel
@@ -95,20 +98,20 @@ def read_headers(buffer: Bytes, start: int, rows: Longs) -> None:
     position = start
     for i in range(rows.shape[0]):
         row = rows[i]
-        size = big_endian(buffer, position + 8, 4) + LOG_OVERHEAD
+        size = m.int32(buffer, position + 8) + LOG_OVERHEAD
         row[POSITION] = position
         row[SIZE] = size
-        row[BASE_OFFSET] = big_endian(buffer, position, 8)
-        row[LEADER_EPOCH] = big_endian(buffer, position + 12, 4)
-        row[CRC] = big_endian(buffer, position + 17, 4) & 0xFFFFFFFF
-        row[ATTRIBUTES] = big_endian(buffer, position + 21, 2)
-        row[LAST_OFFSET] = row[BASE_OFFSET] + big_endian(buffer, position + 23, 4)
-        row[BASE_TIMESTAMP] = big_endian(buffer, position + 27, 8)
-        row[MAX_TIMESTAMP] = big_endian(buffer, position + 35, 8)
-        row[PRODUCER_ID] = big_endian(buffer, position + 43, 8)
-        row[PRODUCER_EPOCH] = big_endian(buffer, position + 51, 2)
-        row[BASE_SEQUENCE] = big_endian(buffer, position + 53, 4)
-        row[RECORD_COUNT] = big_endian(buffer, position + 57, 4)
+        row[BASE_OFFSET] = m.int64(buffer, position)
+        row[LEADER_EPOCH] = m.int32(buffer, position + 12)
+        row[CRC] = m.int32(buffer, position + 17) & 0xFFFFFFFF
+        row[ATTRIBUTES] = m.int16(buffer, position + 21)
+        row[LAST_OFFSET] = row[BASE_OFFSET] + m.int32(buffer, position + 23)
+        row[BASE_TIMESTAMP] = m.int64(buffer, position + 27)
+        row[MAX_TIMESTAMP] = m.int64(buffer, position + 35)
+        row[PRODUCER_ID] = m.int64(buffer, position + 43)
+        row[PRODUCER_EPOCH] = m.int16(buffer, position + 51)
+        row[BASE_SEQUENCE] = m.int32(buffer, position + 53)
+        row[RECORD_COUNT] = m.int32(buffer, position + 57)
         row[VALID] = crc32c(buffer, position + _CRC_FROM, position + size) == row[CRC]
         position += size
 
@@ -120,7 +123,7 @@ def varint(buffer: Bytes, position: int, end: int) -> tuple[int, int]:
     shift = 0
     after = -1
     while position < end and shift < 70:
-        byte = buffer[position]
+        byte = m.byte(buffer, position)
         position += 1
         raw |= np.uint64(byte & 0x7F) << np.uint64(shift)
         if byte < 0x80:
@@ -142,7 +145,7 @@ def sized(buffer: Bytes, position: int, end: int, least: int) -> tuple[int, int,
     return size, first, first + max(size, 0)
 
 
-@kernel
+@inlined
 def skip_headers(buffer: Bytes, position: int, end: int) -> int:
     """Give the position after a record's headers, -1 when they are malformed."""
     count, position = varint(buffer, position, end)
@@ -182,7 +185,7 @@ class RecordColumns(NamedTuple):
     values: Bytes
 
 
-@kernel
+@inlined
 def put_bytes(  # noqa: PLR0917 (kernels take arrays, not objects)
     source: Bytes,
     first: int,
@@ -194,13 +197,13 @@ def put_bytes(  # noqa: PLR0917 (kernels take arrays, not objects)
 ) -> None:
     """Write one cell of a binary column behind the one before it."""
     at = ends[row]
-    for i in range(size):
-        data[at + i] = source[first + i]
+    if size > 0:
+        m.copy(data, at, source, first, size)
     ends[row + 1] = at + max(size, 0)
     valid[row] = size >= 0
 
 
-@kernel
+@inlined
 def read_record(  # noqa: PLR0917 (kernels take arrays, not objects)
     source: Bytes, position: int, end: int, row: int, batch: Longs, least: int, columns: RecordColumns
 ) -> tuple[int, int]:
@@ -231,7 +234,7 @@ def read_record(  # noqa: PLR0917 (kernels take arrays, not objects)
     return delta, after
 
 
-@kernel
+@inlined
 def read_batch(  # noqa: PLR0917 (kernels take arrays, not objects)
     source: Bytes, position: int, end: int, row: int, batch: Longs, columns: RecordColumns
 ) -> int:

@@ -77,6 +77,7 @@ class Records:
 def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bool = False) -> Walk:
     """Walk the batches from byte ``start`` on, never raising for what the bytes say.
 
+    The bytes must not change meanwhile: read a file that is being written, do not map it.
     ``limit`` ends the walk after the batch that reaches that many bytes. ``closed`` says that nothing will be
     appended any more (a later segment exists): an incomplete last batch is then a fault (``truncated``),
     otherwise it is left for the next walk. A zero-filled rest is preallocated space, a clean end.
@@ -87,15 +88,15 @@ def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bo
         raise ValueError(
             f"start {start} is outside the buffer of {data.size} bytes: read the file anew from 0"
         )
-    window = data if limit is None else data[: _limited(data, start, limit)]
+    window = data if limit is None else data[: k.cut_after(data, start, max(limit, 1))]
     count, stopped_at, why = k.count_batches(window, start)
-    rows = np.empty((count, k.BATCH_FIELDS), dtype=np.int64)
+    rows = np.empty((count, k.BATCH_FIELDS), dtype=np.int64, order="F")
     k.read_headers(window, start, rows)
     if window.size < data.size and why == k.AT_END:
         trusted = _trusted(rows)
         if trusted == 0:
             return walk(data, start, closed=closed)
-        rows = rows[:trusted]
+        rows = np.asfortranarray(rows[:trusted])
         return _result(rows, _bad_crcs(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
     return _finish(data, rows, stopped_at, why, closed)
 
@@ -129,17 +130,6 @@ def as_bytes(buffer: Buffer) -> k.Bytes:
     return view
 
 
-def _limited(data: k.Bytes, start: int, limit: int) -> int:
-    """Where to cut the buffer so that whole batches remain and at least one batch is inside."""
-    position = start
-    while position - start < max(limit, 1):
-        size, stop = k.next_batch(data, position)
-        if stop >= 0:
-            return data.size
-        position += size
-    return position
-
-
 def _bad_crcs(rows: k.Longs) -> list[Fault]:
     return [
         Fault(
@@ -167,7 +157,7 @@ def _finish(data: k.Bytes, rows: k.Longs, stopped_at: int, why: int, closed: boo
         return _stop(data, rows, stopped_at, why, closed)
     # Nothing that is right follows these lengths, so they cannot be trusted to frame anything.
     first = int(rows[trusted, k.POSITION])
-    rows = rows[:trusted]
+    rows = np.asfortranarray(rows[:trusted])
     if (clean or why in (k.RUNS_PAST_END, k.SHORT_HEADER)) and not closed:
         return _torn(data, rows, first)
     detail = (
@@ -202,7 +192,7 @@ def _stop(data: k.Bytes, rows: k.Longs, at: int, why: int, closed: bool) -> Walk
 
 
 def _result(rows: k.Longs, faults: list[Fault], consumed_to: int, stop: str) -> Walk:
-    kept = rows[rows[:, k.VALID] == 1] if faults else rows
+    kept = np.asfortranarray(rows[rows[:, k.VALID] == 1]) if faults else rows
     columns: list[pa.Array] = [
         pa.array(kept[:, i].astype(field.type.to_pandas_dtype())) for i, field in enumerate(BATCH_SCHEMA)
     ]

@@ -108,13 +108,13 @@ def _fill(topic: str, framing: str, key: Cells, value: Cells, found: _Found) -> 
 
 def _check(cell: Cells, entries: Longs, codes: NDArray[np.int8]) -> None:
     shared = library()
-    columns = np.zeros(max(len(program.columns) for program in shared.programs.values()), dtype=np.int64)
-    state = np.zeros((e.STATE, columns.size), dtype=np.int64)
+    # Only read: no column gets anything.
+    state = np.zeros(
+        max(len(program.columns) for program in shared.programs.values()) * e.LINE, dtype=np.int64
+    )
     messages = i.Messages(cell.data, cell.starts, cell.ends, entries)
     code = i.Code(shared.code, shared.tags, shared.nulls, 0)
-    i.interpret(
-        messages, code, e.Target(e.CHECK, state, np.empty(0, dtype=np.uint8), columns, columns), codes
-    )
+    i.interpret(messages, code, e.Target(e.CHECK, state, np.empty(0, dtype=np.uint8)), codes)
 
 
 def _fill_control(key: Cells, value: Cells, control: NDArray[np.bool_], found: _Found) -> None:

@@ -83,67 +83,73 @@ def _columns(program: Program, cell: Cells, entries: Longs, codes: NDArray[np.in
     shared = library()
     root = [column.id for column in program.root.with_children()]
     nulls = np.concatenate([shared.nulls, np.array(root, dtype=np.int64)])
-    items = np.zeros(len(program.columns), dtype=np.int64)
-    for column in program.columns:
-        if column.kind == LIST_COLUMN:
-            items[column.id] = column.children[0].id
-    state = np.zeros((e.STATE, len(program.columns)), dtype=np.int64)
     messages = i.Messages(cell.data, cell.starts, cell.ends, entries)
     code = i.Code(shared.code, shared.tags, nulls, len(root))
-    empty = np.empty(0, dtype=np.uint8)
-    i.interpret(messages, code, e.Target(e.COUNT, state, empty, program.kinds, items), codes)
+    state = _state(program)
+    i.interpret(messages, code, e.Target(e.COUNT, state, np.empty(0, dtype=np.uint8)), codes)
     pool = _allocate(program, state)
     counted = state.copy()
-    state[: e.DATA_AT] = 0
-    i.interpret(messages, code, e.Target(e.WRITE, state, pool, program.kinds, items), codes)
-    assert np.array_equal(state[: e.DATA_AT], counted[: e.DATA_AT]), "the two readings of a message differ"
+    for field in (e.SLOTS, e.BYTES, e.NULL_COUNT):
+        state[field :: e.LINE] = 0
+    i.interpret(messages, code, e.Target(e.WRITE, state, pool), codes)
+    assert np.array_equal(state, counted), "the two readings of a message differ"
     return _array(program.root, state, pool)
+
+
+def _state(program: Program) -> Longs:
+    """A line per column with nothing in it yet."""
+    state = np.zeros(len(program.columns) * e.LINE, dtype=np.int64)
+    for column in program.columns:
+        state[column.id + e.KIND] = column.kind
+        if column.kind == LIST_COLUMN:
+            state[column.id + e.ITEM] = column.children[0].id
+    return state
 
 
 def _allocate(program: Program, state: Longs) -> Bytes:
     """Lay out every buffer of every column in one block, aligned as Arrow wants it."""
     size = 0
     for column in program.columns:
-        slots, data = int(state[e.SLOTS, column.id]), int(state[e.BYTES, column.id])
+        slots, data = int(state[column.id + e.SLOTS]), int(state[column.id + e.BYTES])
         if max(slots, data) > _INT32_MAX:
             raise ValueError(f"column {column.name!r} would pass 2 GiB: decode fewer records at a time")
         if column.kind < VAR_COLUMN:
             data = slots * column.kind
         offsets = 4 * (slots + 1) if column.kind in (VAR_COLUMN, LIST_COLUMN) else 0
-        for row, wanted in ((e.DATA_AT, data), (e.OFFSETS_AT, offsets), (e.VALID_AT, slots)):
-            state[row, column.id] = size
+        for field, wanted in ((e.DATA_AT, data), (e.OFFSETS_AT, offsets), (e.VALID_AT, slots)):
+            state[column.id + field] = size
             size += -(-wanted // _ALIGNMENT) * _ALIGNMENT
     pool = np.empty(size, dtype=np.uint8)
     for column in program.columns:
         if column.kind in (VAR_COLUMN, LIST_COLUMN):
-            first = int(state[e.OFFSETS_AT, column.id])
+            first = int(state[column.id + e.OFFSETS_AT])
             pool[first : first + 4] = 0
     return pool
 
 
 def _array(column: Column, state: Longs, pool: Bytes) -> pa.Array:
-    slots, nulls = int(state[e.SLOTS, column.id]), int(state[e.NULL_COUNT, column.id])
+    slots, nulls = int(state[column.id + e.SLOTS]), int(state[column.id + e.NULL_COUNT])
     validity = None
     if nulls:
-        at = int(state[e.VALID_AT, column.id])
+        at = int(state[column.id + e.VALID_AT])
         validity = pa.py_buffer(np.packbits(pool[at : at + slots], bitorder="little"))
     if column.kind == STRUCT_COLUMN:
         children = [_array(child, state, pool) for child in column.children]
         return pa.Array.from_buffers(column.type, slots, [validity], nulls, children=children)
-    at = int(state[e.DATA_AT, column.id])
+    at = int(state[column.id + e.DATA_AT])
     if column.kind < VAR_COLUMN:
         data = pool[at : at + slots * column.kind]
         if column.type == pa.bool_():
             data = np.packbits(data != 0, bitorder="little")
         return pa.Array.from_buffers(column.type, slots, [validity, pa.py_buffer(data)], nulls)
-    first = int(state[e.OFFSETS_AT, column.id])
+    first = int(state[column.id + e.OFFSETS_AT])
     offsets = pa.py_buffer(pool[first : first + 4 * (slots + 1)])
     if column.kind == LIST_COLUMN:
         children = [_array(column.children[0], state, pool)]
         return pa.Array.from_buffers(column.type, slots, [validity, offsets], nulls, children=children)
-    size = int(state[e.BYTES, column.id])
+    size = int(state[column.id + e.BYTES])
     buffers = [validity, offsets, pa.py_buffer(pool[at : at + size])]
-    if column.type == pa.string() and state[e.NOT_ASCII, column.id]:
+    if column.type == pa.string() and size and pool[at : at + size].max() > 127:
         return _text(pa.Array.from_buffers(pa.binary(), slots, buffers, nulls))
     return pa.Array.from_buffers(column.type, slots, buffers, nulls)
 

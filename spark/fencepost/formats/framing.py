@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fencepost.formats.batch_kernels import Bytes, Longs, big_endian
+from fencepost.formats import memory as m
+from fencepost.formats.batch_kernels import Bytes, Longs
 from fencepost.formats.interpreter import unsigned_varint
 from fencepost.formats.jit import kernel
 
@@ -83,11 +84,11 @@ def _metadata_frame(data: Bytes, position: int, end: int) -> tuple[int, int, int
 @kernel
 def _integer_frame(data: Bytes, position: int, end: int, mode: int) -> tuple[int, int, int]:
     """Give (type, version, body) of the framings that are made of int16."""
-    first = big_endian(data, position, 2)
+    first = m.int16(data, position)
     if mode == TYPE_16:
         return first, 0, position + 2
     if mode == CONTROL_KEY:
-        return (big_endian(data, position + 2, 2) if end - position >= 4 else ABSENT), first, position + 4
+        return (m.int16(data, position + 2) if end - position >= 4 else ABSENT), first, position + 4
     return ABSENT, first, position + (2 if mode == VERSION_16 else 0)
 
 

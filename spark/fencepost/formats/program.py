@@ -15,7 +15,9 @@ from fencepost.formats.schemas import Field, Message, record_types
 # Instructions: (operation, column, a, b, c, d); what a to d mean stands beside each operation.
 END, INT, UNSIGNED, VAR, UUID, ARRAY, ELEMENT_END, TAGS, TAG_END = 0, 1, 2, 3, 4, 5, 6, 7, 8
 NULLABLE_STRUCT, PRESENT, NULLS, DEFAULT = 9, 10, 11, 12
-WIDTH = 6
+WIDTH = 8
+TAG_WIDTH = 4
+LINE = 8  # numbers the interpreter keeps per column
 UUID_TEXT = 22  # characters
 
 # How a length is written: int16, int32, or unsigned varint of length + 1.
@@ -48,7 +50,10 @@ _WIRE_WIDTH = {
 
 @dataclass
 class Column:
-    """One Arrow column of a record: ``kind`` is a byte width or one of the ``*_COLUMN`` kinds."""
+    """One Arrow column of a record: ``kind`` is a byte width or one of the ``*_COLUMN`` kinds.
+
+    ``id`` is where the interpreter keeps its numbers: a multiple of LINE.
+    """
 
     name: str
     id: int
@@ -69,7 +74,6 @@ class Program:
 
     root: Column
     columns: tuple[Column, ...]
-    kinds: NDArray[np.int64]
     entries: NDArray[np.int64]
 
 
@@ -77,7 +81,7 @@ class Program:
 class Library:
     """Every program in one instruction array, so that one interpreter runs a column of mixed types.
 
-    ``code`` is instructions x WIDTH; ``tags`` has rows (tag, instruction, first and end of the
+    ``code`` is instructions x WIDTH; ``tags`` is TAG_WIDTH each: (tag, instruction, first and end of the
     instructions for the default);
     ``nulls`` is lists of columns.
     """
@@ -98,8 +102,8 @@ def library() -> Library:
         if record.key is not None:
             programs[record.name, "key"] = compiler.message(record.key)
     return Library(
-        np.array(compiler.code, dtype=np.int64).reshape(-1, WIDTH),
-        np.array(compiler.tags, dtype=np.int64).reshape(-1, 4),
+        np.array(compiler.code, dtype=np.int64),
+        np.array(compiler.tags, dtype=np.int64),
         np.array(compiler.nulls, dtype=np.int64),
         programs,
     )
@@ -120,8 +124,7 @@ class _Compiler:
             entries[version] = self._emit(PRESENT, root.id)
             self._body(message.fields, root, version, version in message.flexible)
             self._emit(END, 0)
-        kinds = np.array([column.kind for column in self._columns], dtype=np.int64)
-        return Program(root, tuple(self._columns), kinds, entries)
+        return Program(root, tuple(self._columns), entries)
 
     def _struct_column(self, name: str, fields: Sequence[Field]) -> Column:
         column = self._new(name, STRUCT_COLUMN, pa.null())
@@ -145,7 +148,7 @@ class _Compiler:
         return self._new(name, VAR_COLUMN, pa.binary() if field.type == "bytes" else pa.string())
 
     def _new(self, name: str, kind: int, type_: pa.DataType) -> Column:
-        column = Column(name, len(self._columns), kind, type_)
+        column = Column(name, len(self._columns) * LINE, kind, type_)
         self._columns.append(column)
         return column
 
