@@ -66,6 +66,9 @@ _PROPERTIES = {
     "format-version": "2",
     # with the default of 4, commits of concurrent writers get lost on a SQLite catalog
     "commit.retry.num-retries": "20",
+    # tasks are few and partitions fewer: neither shuffle nor sort all rows only to write them
+    "write.distribution-mode": "none",
+    "write.spark.fanout.enabled": "true",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "50",
 }
@@ -85,13 +88,18 @@ def align(df: DataFrame, table: Table) -> DataFrame:
     return df.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
 
 
-def append_new(spark: SparkSession, table: Table, df: DataFrame, within: Column | None = None) -> int:
+def append_new(
+    spark: SparkSession, table: Table, df: DataFrame, within: Column | None = None, *, distinct: bool = False
+) -> int:
     """Append the rows of ``df`` whose key the table does not hold yet, once each; gives back how many.
 
     Keys compare null-safely. ``within`` is a condition on the table's columns that every row of ``df`` is
-    known to meet: rows outside it are not compared, which spares most files of a large table.
+    known to meet: rows outside it are not compared, which spares most files of a large table. ``distinct``
+    says that no key is twice in ``df``, which spares sorting it.
     """
-    rows = align(df, table).dropDuplicates(list(table.key))
+    rows = align(df, table)
+    if not distinct:
+        rows = rows.dropDuplicates(list(table.key))
     present = spark.table(table.name)
     if within is not None:
         present = present.where(within)
@@ -132,9 +140,7 @@ def _create(table: Table) -> exp.Create:
     if table.partitioned_by:
         by = [exp.to_identifier(column, quoted=True) for column in table.partitioned_by]
         properties.append(exp.PartitionedByProperty(this=exp.Schema(expressions=by)))
-    # rows of one partition go to one task, or every task would leave a small file in every partition
-    mode = "hash" if table.partitioned_by else "none"
-    for key, value in {**_PROPERTIES, "write.distribution-mode": mode}.items():
+    for key, value in _PROPERTIES.items():
         properties.append(exp.Property(this=exp.Literal.string(key), value=exp.Literal.string(value)))
     return exp.Create(
         this=exp.Schema(this=exp.Table(this=name, db=schema), expressions=columns),

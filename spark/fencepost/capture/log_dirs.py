@@ -54,6 +54,14 @@ def with_known_topic_ids(sources: list[Source]) -> list[Source]:
     ]
 
 
+def has_no_replicas(sources: list[Source]) -> bool:
+    """Whether each partition is read from one folder, without segments that compaction replaced."""
+    if any(source.file.endswith(".deleted") for source in sources):
+        return False
+    partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
+    return len(partitions) == len({Path(source.file).parent for source in sources})
+
+
 def base_offset(file: str) -> int:
     """The offset a segment begins with, which is its name."""
     return int(Path(file).name[:20])

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.capture import quarantine
-from fencepost.capture.log_dirs import base_offset, find_segments, with_known_topic_ids
+from fencepost.capture.log_dirs import base_offset, find_segments, has_no_replicas, with_known_topic_ids
 from fencepost.capture.plan import SEGMENT, Plan, Source
 from fencepost.capture.progress import Progress
 from fencepost.capture.reader import OUTCOME, PlannedSource, read_planned, unreadable
@@ -55,11 +55,12 @@ def capture(
     report(f"{len(segments)} segments and {len(logs)} request logs hold something new ({size / 1e6:.1f} MB)")
     batches = records = requests = 0
     if segments:
-        batches = _append(spark, BATCHES, SegmentSource, segments, _offsets_from(segments, "base_offset"))
-        records = _append(spark, RECORDS, SegmentSource, segments, _offsets_from(segments, "record_offset"))
+        once = has_no_replicas(segments)
+        batches = _append(spark, BATCHES, segments, _offsets_from(segments, "base_offset"), distinct=once)
+        records = _append(spark, RECORDS, segments, _offsets_from(segments, "record_offset"), distinct=once)
         report(f"{batches} batches with {records} records are new")
     if logs:
-        requests = _append(spark, REQUESTS, RequestLogSource, logs, _of_clusters(logs))
+        requests = _append(spark, REQUESTS, logs, _of_clusters(logs), distinct=False)
         report(f"{requests} requests are new")
     outcome = _outcome(spark, segments, logs).persist()
     try:
@@ -93,13 +94,10 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
 
 
 def _append(
-    spark: SparkSession,
-    table: lake.Table,
-    kind: type[PlannedSource],
-    sources: Sequence[Source],
-    within: Column,
+    spark: SparkSession, table: lake.Table, sources: Sequence[Source], within: Column, *, distinct: bool
 ) -> int:
-    return lake.append_new(spark, table, read_planned(spark, kind, sources, table), within)
+    kind: type[PlannedSource] = RequestLogSource if table is REQUESTS else SegmentSource
+    return lake.append_new(spark, table, read_planned(spark, kind, sources, table), within, distinct=distinct)
 
 
 def _offsets_from(sources: Sequence[Source], column: str) -> Column:
