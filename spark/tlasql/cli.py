@@ -23,7 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         compiled = compile_module(
-            options.module, options.mapping, _schemas(options.schemas), libraries=options.library
+            _relative(options.module),
+            _relative(options.mapping),
+            _schemas(options.schemas),
+            libraries=options.library,
         )
         _check_outputs(compiled)
     except TlaSqlError as error:
@@ -60,6 +63,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     compile_.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
     return parser
+
+
+def _relative(path: Path) -> Path:
+    """Below the working directory, as generated files name it: they must not depend on where that is."""
+    return path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path
 
 
 def _schemas(source: str) -> Schemas:

@@ -194,7 +194,8 @@ def test_removed_evidence_never_flips_a_verdict(subject: Subject, rows: Rows) ->
             known = _known(each.mark.kind, by_scope[name], trace)
             for number in range(REMOVALS):
                 remaining = by_scope[f"{name}#{number}"]
-                parted = [row for row in remaining if _begins_unseen(row, remaining)]
+                step = each.mark.kind == "step"
+                parted = [row for row in remaining if step and _begins_unseen(row, remaining)]
                 fewer = _known(each.mark.kind, [row for row in remaining if row not in parted], trace)
                 fewer |= {row["from_position"]: False for row in parted if not _falls_within(row, known)}
                 for which, verdict in fewer.items():
