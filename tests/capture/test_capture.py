@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -211,8 +212,10 @@ def test_a_run_killed_at_any_commit_is_repeated_without_loss(
 
     append_new = lake.append_new
 
-    def append_until(spark: SparkSession, table: lake.Table, df: DataFrame, within: object = None) -> int:
-        return dies() if table.name == f"bronze.{killed}" else append_new(spark, table, df, within)  # type: ignore
+    def append_until(spark: SparkSession, table: lake.Table, *args: Any, **kwargs: Any) -> int:
+        if table.name == f"bronze.{killed}":
+            raise KilledError
+        return append_new(spark, table, *args, **kwargs)
 
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(lake, "append_new", append_until)
