@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pandas as pd
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost.rebuild.frames import GROUP, before
@@ -36,28 +33,32 @@ def coordinators(commits: DataFrame, events: DataFrame, stored: DataFrame, parti
     )
     groups = commits.select(*GROUP).distinct().join(partitions, on="cluster", how="left")
     placed = groups.join(seen, on=list(GROUP), how="left")
-    unseen = placed.where("seen_in is null and partitions is not null").select(*GROUP, "partitions")
-    hashed = unseen.mapInPandas(_place_groups, "cluster string, group_id string, hashed int")
-    placed = placed.join(hashed, on=list(GROUP), how="left").select(
-        *GROUP, F.coalesce("seen_in", "hashed").alias("coordinator_partition")
+    return commits.join(
+        placed.select(
+            *GROUP,
+            F.coalesce("seen_in", group_partition(F.col("group_id"), F.col("partitions"))).alias(
+                "coordinator_partition"
+            ),
+        ),
+        on=list(GROUP),
+        how="left",
     )
-    return commits.join(placed, on=list(GROUP), how="left")
 
 
-def group_partition(group_id: str, partitions: int) -> int:
+def group_partition(group_id: Column, partitions: Column) -> Column:
     """The partition of ``__consumer_offsets`` that Kafka keeps a group in: Java's String.hashCode, made positive."""
-    code = 0
-    data = group_id.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        code = (31 * code + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
-    signed = code - (1 << 32) if code >= 1 << 31 else code
-    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+    digits = F.hex(F.encode(group_id, "UTF-16BE"))
+    units = F.when(F.length(digits) > 0, F.sequence(F.lit(0), F.length(digits) - 4, F.lit(4)))
 
+    def step(code: Column, at: Column) -> Column:
+        unit = F.conv(F.substring(digits, at + 1, F.lit(4)), 16, 10).cast("bigint")
+        return (code * 31 + unit).bitwiseAND(F.lit(0xFFFFFFFF))
 
-def _place_groups(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    for frame in frames:
-        found = [group_partition(*pair) for pair in zip(frame["group_id"], frame["partitions"], strict=True)]
-        yield frame[["cluster", "group_id"]].assign(hashed=found)
+    code = F.coalesce(F.aggregate(units, F.lit(0).cast("bigint"), step), F.lit(0))
+    signed = F.when(code >= 2**31, code - 2**32).otherwise(code)
+    # Kafka's Utils.abs: the one int without a positive twin counts as 0
+    positive = F.when(signed == -(2**31), 0).otherwise(F.abs(signed))
+    return (positive % partitions).cast("int")
 
 
 def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> DataFrame:

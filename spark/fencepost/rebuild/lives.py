@@ -29,12 +29,11 @@ def events(records: DataFrame, batches: DataFrame, stretches: DataFrame) -> Data
     the log was seen from offset 0 on, or from the end of the life before it on, without a hole.
     """
     records = schema_of(records, GROUP_RECORD).where(F.col("record_type").isin(*GROUP_TYPES))
-    records = records.dropDuplicates(["cluster", "coordinator_partition", "record_offset"])
     placed = records.join(
         batches.select("cluster", "coordinator_partition", "base_offset", "leader_epoch", "stretch"),
         on=["cluster", "coordinator_partition", "base_offset", "leader_epoch"],
         how="inner",
-    )
+    ).dropDuplicates(["cluster", "coordinator_partition", "record_offset"])
     return _with_members(_with_ends(_with_lives(placed), stretches))
 
 

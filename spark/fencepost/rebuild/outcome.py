@@ -74,7 +74,7 @@ def offset_commits(commits: DataFrame, pairs: DataFrame, candidates: DataFrame, 
     met = candidates.groupBy("request_id").agg(F.count("*").cast("int").alias("met"))
     seen = states.groupBy("commit_id").agg(
         F.count("*").cast("int").alias("candidates"),
-        F.min(F.coalesce("known", F.lit(False))).alias("complete"),
+        F.min(F.coalesce("known", F.lit(False)) | F.coalesce("unfenced", F.lit(False))).alias("complete"),
         F.min(F.col("rule").isNotNull()).alias("ruled"),
     )
     rows = commits.join(own, on="commit_id", how="left").join(met, on="request_id", how="left")

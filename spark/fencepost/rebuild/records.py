@@ -37,7 +37,7 @@ COMMIT_RECORD = {
 """One stored offset commit, decoded."""
 
 _ZERO_ID = "A" * 22
-_PLACE = {
+PLACE = {
     "cluster": pa.string(),
     "partition": pa.int32(),
     "leader_epoch": pa.int32(),
@@ -51,7 +51,7 @@ _PLACE = {
     "record_type": pa.int32(),
 }
 _ASSIGNED = arrow_type("ConsumerGroupCurrentMemberAssignment").field("assigned_partitions").type
-_GROUP_FIELDS = {
+GROUP_FIELDS = {
     "group_id": pa.string(),
     "group": pa.string(),
     "member_id": pa.string(),
@@ -78,13 +78,17 @@ _COMMIT_FIELDS = {
 
 
 def group_records(records: DataFrame) -> DataFrame:
-    """The records of ``bronze.records`` that say something about a group, as GROUP_RECORD.
+    """The records of ``bronze.records`` that say something about a group, as GROUP_RECORD."""
+    return group_columns(_decoded(_known(records, OFFSETS_TOPIC, GROUP_TYPES), GROUP_FIELDS))
+
+
+def group_columns(rows: DataFrame) -> DataFrame:
+    """Decoded group records (the place of the record, and GROUP_FIELDS prefixed ``v_``) as GROUP_RECORD.
 
     ``owned`` is what is assigned or pending revocation. A partition's assignment epoch is the record's where it
     has one for each partition, else the member epoch (0 when that is negative), as the coordinator reads it
     (Utils.assignmentFromTopicPartitions): records of brokers before 4.3 carry none.
     """
-    rows = _decoded(_known(records, OFFSETS_TOPIC, GROUP_TYPES), _GROUP_FIELDS)
     assigned = _partitions("v_assigned_partitions", pending=False)
     pending = F.filter(
         _partitions("v_partitions_pending_revocation", pending=True),
@@ -103,7 +107,7 @@ def group_records(records: DataFrame) -> DataFrame:
             for name in ("client_id", "instance_id", "member_epoch", "previous_member_epoch", "state")
         ],
         F.when(F.col("v_member_epoch").isNotNull(), owned).alias("owned"),
-        *[F.col(name) for name in (*_PLACE, "tombstone") if name != "partition"],
+        *[F.col(name) for name in (*PLACE, "tombstone") if name != "partition"],
     )
     return schema_of(rows, GROUP_RECORD)
 
@@ -119,13 +123,13 @@ def commit_records(records: DataFrame) -> DataFrame:
         F.col("v_partition").alias("partition"),
         F.col("v_offset").alias("committed_offset"),
         F.coalesce("v_leader_epoch", F.lit(-1)).alias("committed_leader_epoch"),
-        *[F.col(name) for name in _PLACE if name not in ("partition", "record_type")],
+        *[F.col(name) for name in PLACE if name not in ("partition", "record_type")],
     )
     return schema_of(rows, COMMIT_RECORD)
 
 
 def metadata_records(records: DataFrame, fields: dict[str, pa.DataType], types: Iterable[int]) -> DataFrame:
-    """Records of the metadata log of these types: ``_PLACE`` columns and the value's ``fields``, prefixed ``v_``."""
+    """Records of the metadata log of these types: ``PLACE`` columns and the value's ``fields``, prefixed ``v_``."""
     return _decoded(_known(records, METADATA_TOPIC, types), fields)
 
 
@@ -170,11 +174,11 @@ def _partitions(column: str, *, pending: bool) -> Column:
 
 
 def _decoded(rows: DataFrame, fields: dict[str, pa.DataType]) -> DataFrame:
-    """``_PLACE``, ``tombstone`` and every field found in key or value, prefixed ``v_``."""
+    """``PLACE``, ``tombstone`` and every field found in key or value, prefixed ``v_``."""
     schema = pa.schema(
-        [*_PLACE.items(), ("tombstone", pa.bool_()), *((f"v_{name}", kind) for name, kind in fields.items())]
+        [*PLACE.items(), ("tombstone", pa.bool_()), *((f"v_{name}", kind) for name, kind in fields.items())]
     )
-    chosen = rows.select(*_PLACE, "record_name", "key", "value")
+    chosen = rows.select(*PLACE, "record_name", "key", "value")
     return chosen.mapInArrow(partial(_decode_batches, schema, fields), from_arrow_schema(schema))
 
 
@@ -193,11 +197,15 @@ def _decode_one(
     found: dict[str, pa.Array] = {}
     for part in ("value", "key"):
         try:
-            values = decode(name, part, batch.column(part)).values
+            decoded = decode(name, part, batch.column(part))
         except KeyError:  # records of the metadata log have no key
             continue
+        if decoded.codes.any():
+            at = batch.column("record_offset")[int(decoded.codes.argmax())]
+            raise ValueError(f"{name} at offset {at}: captured as readable, its {part} is not. Capture again.")
+        values = decoded.values
         found.update(zip((field.name for field in values.type), values.flatten(), strict=True))
-    columns = [batch.column(place).cast(kind) for place, kind in _PLACE.items()]
+    columns = [batch.column(place).cast(kind) for place, kind in PLACE.items()]
     columns.append(pc.is_null(batch.column("value")))
     columns += [_as(found.get(field), kind, len(batch)) for field, kind in fields.items()]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -88,9 +88,10 @@ def _with_group(asked: DataFrame, events: DataFrame) -> DataFrame:
         # a member that was seen is there, whoever else was not seen
         .when(here & F.col("alive") & (F.col("members") > 0), False)
     )
-    return rows.withColumns({"empty": empty, "life": F.coalesce("life", F.lit(0))}).drop(
-        "known_then", "state_stretch", "members"
-    )
+    rows = rows.withColumns({"empty": empty, "life": F.coalesce("life", F.lit(0))})
+    # members of other groups than consumer groups are not rebuilt
+    members_known = F.col("known") & (~F.col("alive") | F.coalesce(F.col("group_type") == "consumer", F.lit(False)))
+    return rows.withColumn("known", members_known).drop("known_then", "state_stretch", "members")
 
 
 def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataFrame:

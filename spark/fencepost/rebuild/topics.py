@@ -11,7 +11,7 @@ from fencepost.rebuild.frames import OFFSETS_TOPIC, over
 from fencepost.rebuild.records import metadata_records
 
 _TOPIC, _REMOVED, _PARTITION, _BROKER = 2, 9, 3, 0
-_FIELDS = {
+FIELDS = {
     "name": pa.string(),
     "topic_id": pa.string(),
     "partition_id": pa.int32(),
@@ -24,7 +24,7 @@ RELAXED_METADATA_VERSION = 30
 
 def metadata(records: DataFrame) -> DataFrame:
     """The records of ``bronze.records`` about topics, their partitions and brokers, decoded."""
-    return metadata_records(records, _FIELDS, (_TOPIC, _REMOVED, _PARTITION, _BROKER))
+    return metadata_records(records, FIELDS, (_TOPIC, _REMOVED, _PARTITION, _BROKER))
 
 
 def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:

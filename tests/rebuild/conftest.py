@@ -1,0 +1,216 @@
+"""Logs written by hand: a case is a list of batches and requests; every case becomes a cluster of its own.
+
+So one run of the rebuild settles any number of cases.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from fencepost import lake
+from fencepost.rebuild import stretches, topics
+from fencepost.rebuild.records import COMMIT_RECORD, GROUP_FIELDS, PLACE, group_columns
+from fencepost.rebuild.run import Evidence, histories
+
+Tables = dict[str, dict[str, list[Row]]]
+TOLERANCE_MS = 5
+_ERRORS = {
+    "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14, "ILLEGAL_GENERATION": 22,
+    "UNKNOWN_MEMBER_ID": 25, "STALE_MEMBER_EPOCH": 113,
+}  # fmt: skip
+_TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
+
+
+@dataclass
+class _Bronze:
+    """Rows for the rebuild's inputs, by column name."""
+
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    groups: list[dict[str, Any]] = field(default_factory=list)
+    commits: list[dict[str, Any]] = field(default_factory=list)
+    undecodable: list[dict[str, Any]] = field(default_factory=list)
+    metadata: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def rebuild_logs(spark: SparkSession) -> Callable[[Mapping[str, Any]], Tables]:
+    """Call it with {cluster: case}; gives {cluster: {table: rows}}. The format of a case: ``cases/README.md``."""
+
+    def run(cases: Mapping[str, Any]) -> Tables:
+        bronze = _Bronze()
+        for cluster, case in cases.items():
+            _write_log(bronze, cluster, case)
+            _write_metadata(bronze, cluster, case)
+            for number, request in enumerate(case.get("requests", [])):
+                bronze.requests.append(_request(cluster, number, request))
+        tables: Tables = {cluster: {} for cluster in cases}
+        for table, rows in histories(_evidence(spark, bronze), TOLERANCE_MS):
+            for cluster in tables:
+                tables[cluster][table.name] = []
+            for row in lake.align(rows, table).collect():
+                tables[row["cluster"]][table.name].append(row)
+        return tables
+
+    return run
+
+
+def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
+    batches = _frame(spark, bronze.batches, lake.BATCHES.ddl)
+    undecodable = _frame(spark, bronze.undecodable, stretches_key())
+    known = stretches.batches_in_stretches(batches, undecodable).localCheckpoint()
+    place = from_arrow_schema_ddl(PLACE)
+    fields = from_arrow_schema_ddl({f"v_{name}": kind for name, kind in GROUP_FIELDS.items()})
+    commit_ddl = ", ".join(f"{name} {kind}" for name, kind in COMMIT_RECORD.items())
+    meta = from_arrow_schema_ddl({f"v_{name}": kind for name, kind in topics.FIELDS.items()})
+    return Evidence(
+        known,
+        stretches.stretches(known, _frame(spark, [], lake.QUARANTINE.ddl)).localCheckpoint(),
+        group_columns(_frame(spark, bronze.groups, f"{place}, tombstone boolean, {fields}")),
+        _frame(spark, bronze.commits, commit_ddl),
+        _frame(spark, bronze.metadata, f"{place}, tombstone boolean, {meta}"),
+        _frame(spark, bronze.requests, lake.REQUESTS.ddl),
+    )
+
+
+def stretches_key() -> str:
+    """The columns that name a batch."""
+    return "cluster string, coordinator_partition int, base_offset bigint, leader_epoch int"
+
+
+def from_arrow_schema_ddl(columns: Mapping[str, Any]) -> str:
+    """Arrow columns as a Spark DDL string."""
+    import pyarrow as pa
+
+    schema = from_arrow_schema(pa.schema(list(columns.items())))
+    return ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in schema)
+
+
+def _frame(spark: SparkSession, rows: Iterable[dict[str, Any]], ddl: str) -> DataFrame:
+    empty = spark.createDataFrame([], ddl)
+    names = empty.columns
+    values = [tuple(row.get(name) for name in names) for row in rows]
+    return spark.createDataFrame(values, empty.schema).coalesce(1) if values else empty
+
+
+def _write_log(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
+    offset = case.get("log_start", 0)
+    for batch in case["batches"]:
+        records = batch["records"]
+        offset = batch.get("base_offset", offset)
+        place = {
+            "cluster": cluster,
+            "partition": 0,
+            "coordinator_partition": 0,
+            "leader_epoch": batch.get("leader_epoch", 0),
+            "base_offset": offset,
+            "last_offset": offset + len(records) - 1,
+            "producer_id": -1,
+            "producer_epoch": -1,
+            "is_transactional": False,
+        }
+        if not batch.get("lost"):
+            ms = batch["ms"]
+            kept = [at for at, record in enumerate(records) if not record.get("lost")]
+            bronze.batches.append(
+                {**place, "topic": "__consumer_offsets", "record_count": len(kept), "max_timestamp_ms": ms,
+                 "file": "log", "position": offset}
+            )  # fmt: skip
+            if any(record.get("unreadable") for record in records):
+                bronze.undecodable.append(place)
+            for at in kept:
+                _write_record(bronze, {**place, "record_offset": offset + at, "timestamp_ms": ms}, records[at])
+        offset += len(records)
+
+
+def _write_record(bronze: _Bronze, place: dict[str, Any], record: Mapping[str, Any]) -> None:
+    if record.get("unreadable"):
+        return
+    if "commit" in record:
+        topic, partition, committed = record["commit"]
+        bronze.commits.append(
+            {**place, "group_id": record["group"], "topic": topic, "topic_id": _TOPIC_IDS[topic],
+             "partition": partition, "committed_offset": committed, "committed_leader_epoch": -1}
+        )  # fmt: skip
+        return
+    epoch = {2: "v_generation", 3: "v_epoch", 6: "v_assignment_epoch", 11: "v_epoch", 17: "v_epoch"}
+    member = record["type"] == 8
+    bronze.groups.append(
+        {
+            **place,
+            "record_type": record["type"],
+            "tombstone": record.get("tombstone", False),
+            "v_group_id": record["group"],
+            "v_member_id": record.get("member"),
+            "v_client_id": record.get("client_id"),
+            "v_instance_id": record.get("instance_id"),
+            "v_member_epoch": record.get("epoch") if member else None,
+            "v_previous_member_epoch": record.get("previous"),
+            "v_state": record.get("state", 0) if member else None,
+            "v_members": record.get("members"),
+            "v_assigned_partitions": _assigned(record.get("assigned")),
+            "v_partitions_pending_revocation": _assigned(record.get("pending", [] if member else None)),
+            **({epoch[record["type"]]: record.get("epoch")} if record["type"] in epoch else {}),
+        }
+    )
+
+
+def _assigned(topics: list[Any] | None) -> list[Any] | None:
+    """[[topic, [partitions], [epochs] or null], ...] as the record's structs."""
+    if topics is None:
+        return None
+    return [(_TOPIC_IDS[name], partitions, epochs) for name, partitions, epochs in topics]
+
+
+def _write_metadata(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
+    place = {"cluster": cluster, "partition": 0, "record_offset": 0, "timestamp_ms": 0, "tombstone": False}
+    version = case.get("metadata_version", 30)
+    if version is not None:
+        features = [("metadata.version", 7, version)]
+        bronze.metadata.append({**place, "record_type": 0, "v_broker_id": 1, "v_features": features})
+    for name, topic_id in {**_TOPIC_IDS, "__consumer_offsets": "C" * 22}.items():
+        bronze.metadata.append({**place, "record_type": 2, "v_name": name, "v_topic_id": topic_id})
+    bronze.metadata.append({**place, "record_type": 3, "v_topic_id": "C" * 22, "v_partition_id": 0})
+
+
+def _request(cluster: str, number: int, request: Mapping[str, Any]) -> dict[str, Any]:
+    start, end = request["ms"]
+    asked, answered = [], []
+    for topic, partition, committed, error in request["commits"]:
+        name = {"name": topic} if topic in _TOPIC_IDS and request.get("by_name") else {}
+        name = name or {"topicId": _TOPIC_IDS.get(topic, "X" * 22)}
+        asked.append(
+            {**name, "partitions": [
+                {"partitionIndex": partition, "committedOffset": committed, "committedLeaderEpoch": -1}]}
+        )  # fmt: skip
+        answered.append(
+            {**name, "partitions": [{"partitionIndex": partition, "errorCode": _ERRORS[error]}]}
+        )
+    body = {
+        "groupId": request["group"],
+        "memberId": request.get("member", ""),
+        "generationIdOrMemberEpoch": request.get("epoch", -1),
+        "topics": asked,
+    }
+    return {
+        "cluster": cluster,
+        "broker_id": 1,
+        "logged_at_ms": end,
+        "total_time_ms": float(end - start),
+        "api_key": 8,
+        "api_version": 9 if request.get("by_name") else 10,
+        "correlation_id": number,
+        "client_id": "client",
+        "request": json.dumps(body),
+        "response": json.dumps({"topics": answered}),
+        "line_digest": f"line {number}",
+        "file": "request.log",
+        "position": number,
+    }
