@@ -3,7 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST_ARGS ?=
-export PYTHONDONTWRITEBYTECODE ?=
+# Short runs of many JVMs: the quick compiler and the simple collector take half the CPU.
+demo test models: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
 ##@ The two commands of the README
 

@@ -178,8 +178,8 @@ PartitionRevocationBound ==
 \* The group epoch only grows while the group exists. Target assignments and member epochs are ordered by it.
 \*
 \* Where it does not hold: within one life of the group only: a group that was deleted, or expired when empty,
-\* starts again at the lowest epoch. Across a hole in the log a smaller epoch is a violation, a larger one proves
-\* nothing.
+\* starts again at the lowest epoch. A step across a hole in the log is unknown: the group may have been deleted and
+\* born again in it.
 \*
 \* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader
 \* election of that __consumer_offsets partition (`kafka-topics.sh --describe --topic __consumer_offsets`,
@@ -190,8 +190,7 @@ GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 \* A newer target assignment is never replaced by an older one. Members that have moved to the newer one would
 \* otherwise be ahead of their target.
 \*
-\* Where it does not hold: within one life of the group only. Across a hole in the log a smaller epoch is a
-\* violation, a larger one proves nothing.
+\* Where it does not hold: within one life of the group only. A step across a hole in the log is unknown.
 \*
 \* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result
 \* was installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
@@ -203,7 +202,7 @@ TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpo
 \* because epochs of one member are never used twice.
 \*
 \* Where it does not hold: within one life of the member only: leaving and joining again under the same id starts
-\* anew and is no step. Across a hole in the log a smaller epoch is a violation, a larger one proves nothing.
+\* anew and is no step. A step across a hole in the log is unknown.
 \*
 \* On call: the client will see FENCED_MEMBER_EPOCH and join again by itself. Look for a leader change of the
 \* __consumer_offsets partition at from_time, as for group_epoch_never_falls, and for two processes that use one

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from fencepost.gate.outcomes import GateResult, Outcome
 from fencepost.judge.compiled import definition
 from fencepost.places import work_folder
-from fencepost.report import VERDICTS, finding_sentence, findings
+from fencepost.report import VERDICTS, finding_sentence, findings, printable
 from fencepost.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -89,13 +89,6 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: S
     )
     send(title, text, [file_sink(path), log_sink, *sinks])
     return path
-
-
-def printable(text: str | None) -> str:
-    """A name from outside as one line: nothing in it moves the cursor or starts a line of its own."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text or ""
-    )
 
 
 def _block(spark: SparkSession, outcome: Outcome) -> str:

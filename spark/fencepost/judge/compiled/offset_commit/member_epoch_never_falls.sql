@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:212 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:211 by `tlasql compile`; do not edit
 --
 -- MemberEpochNeverFalls ==
 --     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -44,7 +44,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT unchanged
-    THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:214)' END
+    THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:213)' END
   END AS failed_conjunct,
   TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
   evidence

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:295 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:294 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Zombie(c) =>
@@ -82,13 +82,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:297)'
+      THEN '~Strict(c) (OffsetCommitProps:296)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:298)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:297)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:299)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:298)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:300)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:299)'
     END AS failed_conjunct,
     TO_JSON(
       STRUCT(

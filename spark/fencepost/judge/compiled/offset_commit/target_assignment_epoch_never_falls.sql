@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:200 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:199 by `tlasql compile`; do not edit
 --
 -- TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 WITH pairs AS (
@@ -41,7 +41,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT unchanged
-    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:200)' END
+    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:199)' END
   END AS failed_conjunct,
   TO_JSON(STRUCT(`targetAssignmentEpoch`, `targetAssignmentEpoch'`), MAP('ignoreNullFields', 'false')) AS `values`,
   evidence
