@@ -1,15 +1,19 @@
 """Logs written by hand: a case is a list of batches and requests; every case becomes a cluster of its own.
 
-So one run of the rebuild settles any number of cases.
+So one run of the rebuild settles any number of cases. Their format: ``cases/README.md``.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -19,8 +23,14 @@ from fencepost.rebuild import stretches, topics
 from fencepost.rebuild.records import COMMIT_RECORD, GROUP_FIELDS, PLACE, group_columns
 from fencepost.rebuild.run import Evidence, histories
 
+CASES = Path(__file__).with_name("cases")
+_COMPLETE = ("partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits")
+_FATES = ("lost", "thinned", "unreadable")
+_COMBINATIONS_PER_CASE = 20
+
 Tables = dict[str, dict[str, list[Row]]]
 TOLERANCE_MS = 5
+_BATCH_KEY = "cluster string, coordinator_partition int, base_offset bigint, leader_epoch int"
 _ERRORS = {
     "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14, "ILLEGAL_GENERATION": 22,
     "UNKNOWN_MEMBER_ID": 25, "STALE_MEMBER_EPOCH": 113,
@@ -41,35 +51,75 @@ class _Bronze:
 
 
 @pytest.fixture(scope="session")
-def rebuild_logs(spark: SparkSession) -> Callable[[Mapping[str, Any]], Tables]:
-    """Call it with {cluster: case}; gives {cluster: {table: rows}}. The format of a case: ``cases/README.md``."""
+def thinned() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Cases with evidence taken away: {cluster: (name of the case, case)}. Of cases that lack none."""
+    found = {}
+    for name in _COMPLETE:
+        for number, case in enumerate(_thinned(name, _case(name))):
+            found[f"{name} {number}"] = (name, case)
+    return found
 
-    def run(cases: Mapping[str, Any]) -> Tables:
-        bronze = _Bronze()
-        for cluster, case in cases.items():
-            _write_log(bronze, cluster, case)
-            _write_metadata(bronze, cluster, case)
-            for number, request in enumerate(case.get("requests", [])):
-                bronze.requests.append(_request(cluster, number, request))
-        tables: Tables = {cluster: {} for cluster in cases}
-        for table, rows in histories(_evidence(spark, bronze), TOLERANCE_MS):
-            for cluster in tables:
-                tables[cluster][table.name] = []
-            for row in lake.align(rows, table).collect():
-                tables[row["cluster"]][table.name].append(row)
-        return tables
 
-    return run
+@pytest.fixture(scope="session")
+def rebuilt(spark: SparkSession, thinned: dict[str, tuple[str, dict[str, Any]]]) -> Tables:
+    """What one rebuild makes of every case and thinned case: {cluster: {table: rows}}."""
+    cases = {path.stem: _case(path.stem) for path in CASES.glob("*.json")}
+    cases |= {cluster: case for cluster, (_, case) in thinned.items()}
+    bronze = _Bronze()
+    for cluster, case in cases.items():
+        _write_log(bronze, cluster, case)
+        _write_metadata(bronze, cluster, case)
+        for number, request in enumerate(case["requests"]):
+            bronze.requests.append(_request(cluster, number, request))
+    tables: Tables = {cluster: {} for cluster in cases}
+    for table, rows in histories(_evidence(spark, bronze), TOLERANCE_MS):
+        for cluster in tables:
+            tables[cluster][table.name] = []
+        for row in lake.align(rows, table).collect():
+            tables[row["cluster"]][table.name].append(row)
+    return tables
+
+
+def _case(name: str) -> dict[str, Any]:
+    case: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return case
+
+
+def _thinned(name: str, case: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The case without each of its batches, and without random combinations of batches and records.
+
+    The newest batch always stays, or nobody could tell that one is missing.
+    """
+    last = len(case["batches"]) - 1
+    for at in range(last):
+        yield _without(case, [(at, "lost", 0)])
+    chance = random.Random(name)
+    for _ in range(_COMBINATIONS_PER_CASE):
+        chosen = chance.sample(range(last), k=chance.randint(1, max(1, last // 2)))
+        fates = [(at, chance.choice(_FATES), chance.randrange(99)) for at in chosen]
+        yield _without(case, fates)
+
+
+def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> dict[str, Any]:
+    thinned: dict[str, Any] = copy.deepcopy(dict(case))
+    for at, fate, record in fates:
+        batch = thinned["batches"][at]
+        if fate == "lost":
+            batch["lost"] = True
+        else:
+            records = batch["records"]
+            records[record % len(records)]["lost" if fate == "thinned" else "unreadable"] = True
+    return thinned
 
 
 def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
     batches = _frame(spark, bronze.batches, lake.BATCHES.ddl)
-    undecodable = _frame(spark, bronze.undecodable, stretches_key())
+    undecodable = _frame(spark, bronze.undecodable, _BATCH_KEY)
     known = stretches.batches_in_stretches(batches, undecodable).localCheckpoint()
-    place = from_arrow_schema_ddl(PLACE)
-    fields = from_arrow_schema_ddl({f"v_{name}": kind for name, kind in GROUP_FIELDS.items()})
+    place = _ddl(PLACE)
+    fields = _ddl({f"v_{name}": kind for name, kind in GROUP_FIELDS.items()})
     commit_ddl = ", ".join(f"{name} {kind}" for name, kind in COMMIT_RECORD.items())
-    meta = from_arrow_schema_ddl({f"v_{name}": kind for name, kind in topics.FIELDS.items()})
+    meta = _ddl({f"v_{name}": kind for name, kind in topics.FIELDS.items()})
     return Evidence(
         known,
         stretches.stretches(known, _frame(spark, [], lake.QUARANTINE.ddl)).localCheckpoint(),
@@ -80,15 +130,7 @@ def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
     )
 
 
-def stretches_key() -> str:
-    """The columns that name a batch."""
-    return "cluster string, coordinator_partition int, base_offset bigint, leader_epoch int"
-
-
-def from_arrow_schema_ddl(columns: Mapping[str, Any]) -> str:
-    """Arrow columns as a Spark DDL string."""
-    import pyarrow as pa
-
+def _ddl(columns: Mapping[str, Any]) -> str:
     schema = from_arrow_schema(pa.schema(list(columns.items())))
     return ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in schema)
 
@@ -126,7 +168,9 @@ def _write_log(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
             if any(record.get("unreadable") for record in records):
                 bronze.undecodable.append(place)
             for at in kept:
-                _write_record(bronze, {**place, "record_offset": offset + at, "timestamp_ms": ms}, records[at])
+                _write_record(
+                    bronze, {**place, "record_offset": offset + at, "timestamp_ms": ms}, records[at]
+                )
         offset += len(records)
 
 
@@ -190,9 +234,7 @@ def _request(cluster: str, number: int, request: Mapping[str, Any]) -> dict[str,
             {**name, "partitions": [
                 {"partitionIndex": partition, "committedOffset": committed, "committedLeaderEpoch": -1}]}
         )  # fmt: skip
-        answered.append(
-            {**name, "partitions": [{"partitionIndex": partition, "errorCode": _ERRORS[error]}]}
-        )
+        answered.append({**name, "partitions": [{"partitionIndex": partition, "errorCode": _ERRORS[error]}]})
     body = {
         "groupId": request["group"],
         "memberId": request.get("member", ""),

@@ -20,10 +20,14 @@ CANDIDATES = {
 """One row per request and state it may have met, numbered from 0."""
 
 
-def coordinators(commits: DataFrame, events: DataFrame, stored: DataFrame, partitions: DataFrame) -> DataFrame:
-    """``commits`` with ``coordinator_partition``: where the group's records are, else where Kafka would put them.
+def coordinators(
+    commits: DataFrame, events: DataFrame, stored: DataFrame, partitions: DataFrame
+) -> DataFrame:
+    """``commits`` with ``coordinator_partition``: where the group's records are, else where Kafka would put
+    them.
 
-    ``partitions`` (cluster, partitions) is how many ``__consumer_offsets`` has; null without it and without records.
+    ``partitions`` (cluster, partitions) is how many ``__consumer_offsets`` has; null without it and without
+    records.
     """
     seen = (
         events.select(*GROUP, "coordinator_partition", "timestamp_ms")
@@ -46,7 +50,9 @@ def coordinators(commits: DataFrame, events: DataFrame, stored: DataFrame, parti
 
 
 def group_partition(group_id: Column, partitions: Column) -> Column:
-    """The partition of ``__consumer_offsets`` that Kafka keeps a group in: Java's String.hashCode, made positive."""
+    """The partition of ``__consumer_offsets`` that Kafka keeps a group in: Java's String.hashCode, made
+    positive.
+    """
     digits = F.hex(F.encode(group_id, "UTF-16BE"))
     units = F.when(F.length(digits) > 0, F.sequence(F.lit(0), F.length(digits) - 4, F.lit(4)))
 
@@ -62,20 +68,32 @@ def group_partition(group_id: Column, partitions: Column) -> Column:
 
 
 def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> DataFrame:
-    """Accepted commits with the records they may have written: request_id, commit_id, record_offset, stretch, sure.
+    """Accepted commits with the records they may have written: request_id, commit_id, record_offset, stretch,
+    sure.
 
-    A record fits when it is the same group's, topic's, partition's, offset, leader epoch (and producer's id and
-    epoch) and was written between arrival and answer. ``sure`` when the commit and the record fit nobody else.
-    Identical commits that compete take identical records in order, if there are as many of each; if records are
-    missing nothing is said; if requests are missing every pair is given.
+    A record fits when it is the same group's, topic's, partition's, offset, leader epoch (and producer's id
+    and epoch) and was written between arrival and answer. ``sure`` when the commit and the record fit nobody
+    else. Identical commits that compete take identical records in order, if there are as many of each; if
+    records are missing nothing is said; if requests are missing every pair is given.
     """
     asked = commits.where("accepted").withColumns(
         {name: F.coalesce(name, F.lit(-1)) for name in ("producer_id", "producer_epoch")}
     )
     found = stored.withColumnsRenamed({"topic": "r_topic", "topic_id": "r_topic_id"}).withColumns(
-        {name: F.when(F.col("is_transactional"), F.col(name)).otherwise(-1) for name in ("producer_id", "producer_epoch")}
+        {
+            name: F.when(F.col("is_transactional"), F.col(name)).otherwise(-1)
+            for name in ("producer_id", "producer_epoch")
+        }
     )
-    columns = [*_KEY, "r_topic", "r_topic_id", "coordinator_partition", "record_offset", "timestamp_ms", "stretch"]
+    columns = [
+        *_KEY,
+        "r_topic",
+        "r_topic_id",
+        "coordinator_partition",
+        "record_offset",
+        "timestamp_ms",
+        "stretch",
+    ]
     pairs = asked.drop("coordinator_partition").join(found.select(*columns), on=list(_KEY), how="inner")
     same_topic = F.coalesce(F.col("topic") == F.col("r_topic"), F.col("topic_id") == F.col("r_topic_id"))
     in_time = F.col("timestamp_ms").between(
@@ -114,8 +132,10 @@ def accepted_candidates(pairs: DataFrame, events: DataFrame) -> DataFrame:
 
     All records of one request are appended together, so one commit whose record is sure places the request.
     """
-    sure = pairs.where("sure").groupBy("cluster", "group_id", "request_id").agg(
-        F.min(F.struct("record_offset", "stretch")).alias("at")
+    sure = (
+        pairs.where("sure")
+        .groupBy("cluster", "group_id", "request_id")
+        .agg(F.min(F.struct("record_offset", "stretch")).alias("at"))
     )
     doubtful = pairs.join(sure.select("request_id"), on="request_id", how="left_anti")
     one = doubtful.groupBy("request_id").agg(F.min("commit_id").alias("commit_id"))
@@ -172,13 +192,17 @@ def _in_one_stretch(asked: DataFrame, stretches: DataFrame) -> DataFrame:
     going_on = F.col("stretch_to").isNull() | (F.col("last_ms") > F.col("end_ms"))
     rows = rows.where(begun & going_on)
     single = F.count("*").over(Window.partitionBy("request_id")) == 1
-    return rows.withColumn("single", single).where("single").drop("single", "stretch_to", "first_ms", "last_ms")
+    return (
+        rows.withColumn("single", single).where("single").drop("single", "stretch_to", "first_ms", "last_ms")
+    )
 
 
 def _state_before(asked: DataFrame, events: DataFrame) -> DataFrame:
     """Adds ``low_no``: the newest record of the group from before the window; 0 for none."""
     clock = Window.partitionBy(*GROUP).orderBy("start_ms", "order")
-    known = events.select(*GROUP, F.col("timestamp_ms").alias("start_ms"), "state_no", F.lit(1).alias("order"))
+    known = events.select(
+        *GROUP, F.col("timestamp_ms").alias("start_ms"), "state_no", F.lit(1).alias("order")
+    )
     rows = asked.withColumn("order", F.lit(0)).unionByName(known, allowMissingColumns=True)
     rows = rows.withColumn("low_no", F.coalesce(F.max("state_no").over(before(clock)), F.lit(0)))
     return rows.where("request_id is not null").drop("order", "state_no")

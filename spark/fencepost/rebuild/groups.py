@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from fencepost import lake
@@ -14,8 +14,8 @@ def group_epochs(events: DataFrame) -> DataFrame:
     """The epochs of every group at batch boundaries, one row per change; null where not (yet) known again.
 
     Columns: cluster, group_id, life, stretch, coordinator_partition, group_type, known, group_epoch,
-    target_assignment_epoch, from_position, to_position, from_ms, to_ms. The state after a batch is true from the
-    batch's last offset on. A classic group's epoch is its generation, its target assignment's too.
+    target_assignment_epoch, from_position, to_position, from_ms, to_ms. The state after a batch is true from
+    the batch's last offset on. A classic group's epoch is its generation, its target assignment's too.
     """
     rows = events.where("alive")
     order = so_far(over(*SPAN, by="state_no"))
@@ -66,11 +66,14 @@ def consumer_groups(epochs: DataFrame, simple: DataFrame) -> DataFrame:
 
 
 def simple_groups(commit_records: DataFrame, events: DataFrame) -> DataFrame:
-    """Groups of which only commits were ever seen: (LIFE, coordinator_partition, known, from_position, from_ms).
+    """Groups of which only commits were ever seen: (LIFE, coordinator_partition, known, from_position,
+    from_ms).
 
     Their consumers assign partitions themselves; the coordinator keeps them as an empty classic group.
     """
-    first = F.min(F.struct("record_offset", "last_offset", "timestamp_ms", "coordinator_partition", "stretch"))
+    first = F.min(
+        F.struct("record_offset", "last_offset", "timestamp_ms", "coordinator_partition", "stretch")
+    )
     rows = commit_records.groupBy(*GROUP).agg(first.alias("first"))
     rows = rows.join(events.select(*GROUP).distinct(), on=list(GROUP), how="left_anti")
     return rows.select(
@@ -86,16 +89,21 @@ def simple_groups(commit_records: DataFrame, events: DataFrame) -> DataFrame:
 def coverage(events: DataFrame, simple: DataFrame) -> DataFrame:
     """``silver.coverage``: each life cut into the piece that is completely known and the piece that is not.
 
-    A hole anywhere in the coordinator's log may hide a member, so a life is known up to its first hole and not
-    after it. Its extent begins with its first record that was seen.
+    A hole anywhere in the coordinator's log may hide a member, so a life is known up to its first hole and
+    not after it. Its extent begins with its first record that was seen.
     """
     first = F.first(
         F.struct("known", "last_offset", "timestamp_ms", "coordinator_partition", "end_position", "end_ms")
     ).over(over(*LIFE, by="state_no"))
-    lives = events.where("life > 0").withColumn("first", first).groupBy(*LIFE).agg(
-        F.first("first").alias("first"),
-        F.first("life_end_position").alias("life_end"),
-        F.first("life_end_ms").alias("life_end_ms"),
+    lives = (
+        events.where("life > 0")
+        .withColumn("first", first)
+        .groupBy(*LIFE)
+        .agg(
+            F.first("first").alias("first"),
+            F.first("life_end_position").alias("life_end"),
+            F.first("life_end_ms").alias("life_end_ms"),
+        )
     )
     at, known = F.col("first"), F.col("first.known")
     end = F.struct(F.col("life_end").alias("position"), F.col("life_end_ms").alias("ms"))
@@ -138,7 +146,7 @@ def _piece(covered: Column, start: Column, end: Column) -> Column:
     )
 
 
-def _intervals(rows: DataFrame, window: object) -> DataFrame:
+def _intervals(rows: DataFrame, window: WindowSpec) -> DataFrame:
     following = F.lead(F.struct("last_offset", "timestamp_ms")).over(window)
     rows = rows.withColumn("following", following)
     return (

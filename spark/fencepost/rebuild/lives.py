@@ -5,7 +5,18 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from fencepost.rebuild.frames import GROUP, GROUP_RECORD, LIFE, MEMBER, SPAN, before, count_if, over, schema_of, so_far
+from fencepost.rebuild.frames import (
+    GROUP,
+    GROUP_RECORD,
+    LIFE,
+    MEMBER,
+    SPAN,
+    before,
+    count_if,
+    over,
+    schema_of,
+    so_far,
+)
 
 CONSUMER_MEMBER, CURRENT_ASSIGNMENT, CLASSIC_METADATA = 5, 8, 2
 EPOCH_TYPES = {CLASSIC_METADATA: "classic", 3: "consumer", 11: "share", 17: "streams"}
@@ -17,16 +28,16 @@ GROUP_TYPES = {**EPOCH_TYPES, **TARGET_TYPES, CONSUMER_MEMBER: "consumer", CURRE
 def events(records: DataFrame, batches: DataFrame, stretches: DataFrame) -> DataFrame:
     """Every record of every group (GROUP_RECORD) in log order, placed in its stretch and life.
 
-    Adds ``stretch``; ``life`` (from 1; 0 for tombstones before any life was seen); ``group_type`` of the life;
-    ``state_no`` (the record's number within the group); ``ends`` (the life ends here); ``alive`` (the group
-    exists after this record); ``known`` (nothing is missing of the group's state after this record);
-    ``members`` (how many it has then, as far as this stretch shows); and where all that this record says is over
-    at the latest, because the life or the stretch is: ``end_no`` (state_no), ``end_position`` (batch
+    Adds ``stretch``; ``life`` (from 1; 0 for tombstones before any life was seen); ``group_type`` of the
+    life; ``state_no`` (the record's number within the group); ``ends`` (the life ends here); ``alive`` (the
+    group exists after this record); ``known`` (nothing is missing of the group's state after this record);
+    ``members`` (how many it has then, as far as this stretch shows); and where all that this record says is
+    over at the latest, because the life or the stretch is: ``end_no`` (state_no), ``end_position`` (batch
     granularity), ``end_ms``; null when neither is over.
 
-    A life ends with the tombstone of the group's metadata (types 2, 3, 11, 17). A conversion between classic and
-    consumer group begins a new life, because the coordinator writes that tombstone first. A life is known when
-    the log was seen from offset 0 on, or from the end of the life before it on, without a hole.
+    A life ends with the tombstone of the group's metadata (types 2, 3, 11, 17). A conversion between classic
+    and consumer group begins a new life, because the coordinator writes that tombstone first. A life is known
+    when the log was seen from offset 0 on, or from the end of the life before it on, without a hole.
     """
     records = schema_of(records, GROUP_RECORD).where(F.col("record_type").isin(*GROUP_TYPES))
     placed = records.join(
@@ -45,7 +56,9 @@ def _with_lives(placed: DataFrame) -> DataFrame:
         placed.withColumn("ends", ends)
         .withColumn("state_no", F.row_number().over(log).cast("bigint"))
         .withColumn("ended", F.coalesce(count_if(F.col("ends")).over(before(one_log)), F.lit(0)))
-        .withColumn("end_seen_in", F.last(F.when(F.col("ends"), F.col("stretch")), True).over(before(one_log)))
+        .withColumn(
+            "end_seen_in", F.last(F.when(F.col("ends"), F.col("stretch")), True).over(before(one_log))
+        )
     )
     written = count_if(~F.col("tombstone")).over(so_far(over(*GROUP, "coordinator_partition", "ended")))
     begins = ~F.col("tombstone") & (F.col("written") == 1)
@@ -77,9 +90,7 @@ def _with_ends(rows: DataFrame, stretches: DataFrame) -> DataFrame:
     end = F.min(F.when(F.col("ends"), F.struct("state_no", "last_offset", "timestamp_ms")))
     rows = rows.withColumn("end", end.over(Window.partitionBy(*LIFE)))
     rows = rows.join(
-        F.broadcast(
-            stretches.select("cluster", "coordinator_partition", "stretch", "stretch_to", "last_ms")
-        ),
+        F.broadcast(stretches.select("cluster", "coordinator_partition", "stretch", "stretch_to", "last_ms")),
         on=["cluster", "coordinator_partition", "stretch"],
         how="left",
     )

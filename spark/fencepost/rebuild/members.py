@@ -15,16 +15,17 @@ _STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 def member_steps(events: DataFrame) -> DataFrame:
     """Every record that changes a member of a consumer group, with what it means: one row per record.
 
-    Records of type 8, and the tombstones of types 8 and 5. Within SPAN and ``member_id``, beside the columns of
-    the record: ``member_life`` (one more with each tombstone), ``start_known`` (the member is seen from its
-    beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and no longer owned, with this
-    record), ``previous_epoch`` (of the record before), ``row`` (number within MEMBER_LIFE), ``to_no`` (state_no
-    of the next step), ``last_in_batch``, and the interval at batch boundaries ``from_position``,
-    ``to_position``, ``from_ms``, ``to_ms`` (to be used on rows that are ``last_in_batch``).
+    Records of type 8, and the tombstones of types 8 and 5. Within SPAN and ``member_id``, beside the columns
+    of the record: ``member_life`` (one more with each tombstone), ``start_known`` (the member is seen from
+    its beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and no longer owned,
+    with this record), ``previous_epoch`` (of the record before), ``row`` (number within MEMBER_LIFE),
+    ``to_no`` (state_no of the next step), ``last_in_batch``, and the interval at batch boundaries
+    ``from_position``, ``to_position``, ``from_ms``, ``to_ms`` (to be used on rows that are
+    ``last_in_batch``).
 
-    ``revocation_epoch`` is 0 when a member begins. When a record raises the member epoch, and partitions left the
-    member with it or since the rise before, it becomes the member epoch before the rise. After a hole it is null
-    until that happens.
+    ``revocation_epoch`` is 0 when a member begins. When a record raises the member epoch, and partitions left
+    the member with it or since the rise before, it becomes the member epoch before the rise. After a hole it
+    is null until that happens.
     """
     member = over(*MEMBER, by="state_no")
     rows = events.where((F.col("group_type") == "consumer") & F.col("member_id").isNotNull())
@@ -65,9 +66,9 @@ def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
     rows = rows.withColumn("due", rises + F.when(F.col("rises"), 0).otherwise(1))
     rows = rows.withColumn("revokes", F.col("rises") & any_left)
     newest = F.last(F.when(F.col("revokes"), F.col("previous_epoch")), True).over(so_far(life))
-    return rows.withColumn(
-        "revocation_epoch", F.coalesce(newest, F.when(F.col("start_known"), 0))
-    ).drop("rises", "due")
+    return rows.withColumn("revocation_epoch", F.coalesce(newest, F.when(F.col("start_known"), 0))).drop(
+        "rises", "due"
+    )
 
 
 def group_members(steps: DataFrame, epochs: DataFrame) -> DataFrame:
@@ -122,5 +123,3 @@ def intersect(rows: DataFrame, others: DataFrame, keys: tuple[str, ...]) -> Data
 def _state() -> Column:
     names = F.create_map(*[F.lit(part) for pair in _STATES.items() for part in pair])
     return F.coalesce(F.try_element_at(names, F.col("state")), F.lit("UNKNOWN"))
-
-

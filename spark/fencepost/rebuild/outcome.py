@@ -12,20 +12,24 @@ from fencepost.rebuild.states import QUESTION
 _NOT_REBUILT = ("classic", "share", "streams")
 
 
-def commit_states(commits: DataFrame, candidates: DataFrame, answers: DataFrame, rules: DataFrame) -> DataFrame:
+def commit_states(
+    commits: DataFrame, candidates: DataFrame, answers: DataFrame, rules: DataFrame
+) -> DataFrame:
     """Every commit with every state it may have met.
 
     Columns: those of ``silver.offset_commit_states``, and ``known`` (nothing of the group is missing).
 
     Members of classic, share and streams groups are not rebuilt: their groups' commits appear only when no
-    member is involved. ``request_id`` groups the commits that were decided together: a partition that was refused
-    for a reason of its own before fencing was looked at (an unknown topic, say) stands alone.
+    member is involved. ``request_id`` groups the commits that were decided together: a partition that was
+    refused for a reason of its own before fencing was looked at (an unknown topic, say) stands alone.
     """
     met = candidates.select("request_id", "candidate", "state_no", "stretch")
     rows = commits.drop("stretch", "state_no").join(met, on="request_id", how="inner")
     rows = _ask(rows, answers)
     rows = rows.where(
-        ~F.col("alive") | ~F.coalesce(F.col("group_type"), F.lit("")).isin(*_NOT_REBUILT) | (F.col("client_epoch") < 0)
+        ~F.col("alive")
+        | ~F.coalesce(F.col("group_type"), F.lit("")).isin(*_NOT_REBUILT)
+        | (F.col("client_epoch") < 0)
     )
     rows = _with_rule(rows, rules)
     # a transactional commit without member and epoch is let through whatever the group holds
@@ -65,10 +69,14 @@ def _with_rule(rows: DataFrame, rules: DataFrame) -> DataFrame:
         & (F.col("from_ms") <= F.col("responded_ms"))
         & (F.col("to_ms").isNull() | (F.col("responded_ms") < F.col("to_ms")))
     )
-    return rows.join(F.broadcast(then), on=condition, how="left").drop("b_cluster", "b_id", "from_ms", "to_ms")
+    return rows.join(F.broadcast(then), on=condition, how="left").drop(
+        "b_cluster", "b_id", "from_ms", "to_ms"
+    )
 
 
-def offset_commits(commits: DataFrame, pairs: DataFrame, candidates: DataFrame, states: DataFrame) -> DataFrame:
+def offset_commits(
+    commits: DataFrame, pairs: DataFrame, candidates: DataFrame, states: DataFrame
+) -> DataFrame:
     """``silver.offset_commits``: every commit, its record where there is one, and why no state is known."""
     own = pairs.where("sure").groupBy("commit_id").agg(F.min("record_offset").alias("record_offset"))
     met = candidates.groupBy("request_id").agg(F.count("*").cast("int").alias("met"))
@@ -86,7 +94,9 @@ def offset_commits(commits: DataFrame, pairs: DataFrame, candidates: DataFrame, 
 
 
 def _reason() -> Column:
-    log = F.concat(F.lit(f"{OFFSETS_TOPIC}-"), F.coalesce(F.col("coordinator_partition").cast("string"), F.lit("?")))
+    log = F.concat(
+        F.lit(f"{OFFSETS_TOPIC}-"), F.coalesce(F.col("coordinator_partition").cast("string"), F.lit("?"))
+    )
     return (
         F.when(F.col("broker_error").isNull(), "the request log has no answer for this partition")
         .when(

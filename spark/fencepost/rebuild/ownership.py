@@ -18,8 +18,10 @@ def ownership(steps: DataFrame) -> DataFrame:
     ``owned_from_no`` and ``owned_since`` (state_no and position of the first record of this uninterrupted
     ownership).
     """
-    rows = steps.where("not tombstone").withColumn("part", F.explode("owned")).select(
-        *[name for name in steps.columns if name != "owned"], "part.*"
+    rows = (
+        steps.where("not tombstone")
+        .withColumn("part", F.explode("owned"))
+        .select(*[name for name in steps.columns if name != "owned"], "part.*")
     )
     island = F.col("row") - F.row_number().over(over(*MEMBER_LIFE, "partition_key", by="row"))
     rows = rows.withColumn("island", island)
@@ -34,8 +36,8 @@ def ownership(steps: DataFrame) -> DataFrame:
 def owned_partitions(owned: DataFrame, topics: DataFrame) -> DataFrame:
     """``silver.owned_partitions``: one row per member, partition and batch that changed the member.
 
-    ``topics`` (cluster, topic, topic_id) gives the names; a topic it does not have stays without one. A static
-    member that is away (member epoch -2) has no row until it is back.
+    ``topics`` (cluster, topic, topic_id) gives the names; a topic it does not have stays without one. A
+    static member that is away (member epoch -2) has no row until it is back.
     """
     rows = owned.where(
         "last_in_batch and member_epoch >= 0 and (to_position is null or from_position < to_position)"
@@ -48,9 +50,10 @@ def owned_partitions(owned: DataFrame, topics: DataFrame) -> DataFrame:
 def revocations(steps: DataFrame) -> DataFrame:
     """One row per partition that left a member while the member stayed.
 
-    Columns: MEMBER_LIFE, coordinator_partition, partition_key, ``partition_revocation_epoch`` (the member epoch
-    held when it left), the interval until it next leaves this member or the member is gone: ``from_no``,
-    ``to_no`` by state_no, ``from_position``, ``to_position``, ``from_ms``, ``to_ms`` at batch boundaries.
+    Columns: MEMBER_LIFE, coordinator_partition, partition_key, ``partition_revocation_epoch`` (the member
+    epoch held when it left), the interval until it next leaves this member or the member is gone:
+    ``from_no``, ``to_no`` by state_no, ``from_position``, ``to_position``, ``from_ms``, ``to_ms`` at batch
+    boundaries.
     """
     last = F.last(F.struct("to_no", "to_position", "to_ms")).over(
         over(*MEMBER_LIFE, by="state_no").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)

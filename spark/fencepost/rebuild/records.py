@@ -85,9 +85,9 @@ def group_records(records: DataFrame) -> DataFrame:
 def group_columns(rows: DataFrame) -> DataFrame:
     """Decoded group records (the place of the record, and GROUP_FIELDS prefixed ``v_``) as GROUP_RECORD.
 
-    ``owned`` is what is assigned or pending revocation. A partition's assignment epoch is the record's where it
-    has one for each partition, else the member epoch (0 when that is negative), as the coordinator reads it
-    (Utils.assignmentFromTopicPartitions): records of brokers before 4.3 carry none.
+    ``owned`` is what is assigned or pending revocation. A partition's assignment epoch is the record's where
+    it has one for each partition, else the member epoch (0 when that is negative), as the coordinator reads
+    it (Utils.assignmentFromTopicPartitions): records of brokers before 4.3 carry none.
     """
     assigned = _partitions("v_assigned_partitions", pending=False)
     pending = F.filter(
@@ -95,7 +95,9 @@ def group_columns(rows: DataFrame) -> DataFrame:
         lambda p: ~F.array_contains(F.transform(assigned, lambda a: a["partition_key"]), p["partition_key"]),
     )
     # the nested filter costs what both lists' lengths multiply to, and the second list is nearly always empty
-    owned = F.when(F.size("v_partitions_pending_revocation") == 0, assigned).otherwise(F.concat(assigned, pending))
+    owned = F.when(F.size("v_partitions_pending_revocation") == 0, assigned).otherwise(
+        F.concat(assigned, pending)
+    )
     rows = rows.select(
         F.col("partition").alias("coordinator_partition"),
         F.coalesce("v_group_id", "v_group").alias("group_id"),
@@ -129,15 +131,18 @@ def commit_records(records: DataFrame) -> DataFrame:
 
 
 def metadata_records(records: DataFrame, fields: dict[str, pa.DataType], types: Iterable[int]) -> DataFrame:
-    """Records of the metadata log of these types: ``PLACE`` columns and the value's ``fields``, prefixed ``v_``."""
+    """Records of the metadata log of these types: ``PLACE`` columns and the value's ``fields``, prefixed
+    ``v_``.
+    """
     return _decoded(_known(records, METADATA_TOPIC, types), fields)
 
 
 def undecodable_batches(records: DataFrame) -> DataFrame:
-    """The batches of ``__consumer_offsets`` with a record about groups that could not be read, or of no known key.
+    """The batches of ``__consumer_offsets`` with a record about groups that could not be read, or of no known
+    key.
 
-    (cluster, coordinator_partition, base_offset, leader_epoch). A type that nobody knows yet is not one of them:
-    no key of a table here can be hidden in it.
+    (cluster, coordinator_partition, base_offset, leader_epoch). A type that nobody knows yet is not one of
+    them: no key of a table here can be hidden in it.
     """
     unreadable = F.col("decode_status").isin("malformed", "unknown_version")
     relevant = F.col("record_type").isNull() | F.col("record_type").isin(*GROUP_TYPES)
@@ -202,7 +207,9 @@ def _decode_one(
             continue
         if decoded.codes.any():
             at = batch.column("record_offset")[int(decoded.codes.argmax())]
-            raise ValueError(f"{name} at offset {at}: captured as readable, its {part} is not. Capture again.")
+            raise ValueError(
+                f"{name} at offset {at}: captured as readable, its {part} is not. Capture again."
+            )
         values = decoded.values
         found.update(zip((field.name for field in values.type), values.flatten(), strict=True))
     columns = [batch.column(place).cast(kind) for place, kind in PLACE.items()]
@@ -217,5 +224,3 @@ def _as(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
     if pa.types.is_list(column.type) and pa.types.is_integer(kind):
         return pc.list_value_length(column)
     return column.cast(kind)
-
-

@@ -35,7 +35,8 @@ def commits(requests: DataFrame, topics: DataFrame) -> DataFrame:
 
     Columns: those of ``silver.offset_commits`` that the line and the names of topics give, ``accepted`` and
     ``fenced`` (null when the line has no answer), ``leader_epoch`` as committed, ``requested_ms`` and
-    ``responded_ms``, ``has_instance``. A partition named twice in one request counts once, as its last mention.
+    ``responded_ms``, ``has_instance``. A partition named twice in one request counts once, as its last
+    mention.
     """
     lines = requests.where(F.col("api_key").isin(OFFSET_COMMIT, TXN_OFFSET_COMMIT))
     lines = (
@@ -47,14 +48,20 @@ def commits(requests: DataFrame, topics: DataFrame) -> DataFrame:
     asked = _asked(lines)
     answers = _answers(lines)
     key = ("request_id", "topic_ref", "partition")
-    rows = asked.join(answers, on=same(asked, answers, key), how="left").drop(*[answers[name] for name in key])
+    rows = asked.join(answers, on=same(asked, answers, key), how="left").drop(
+        *[answers[name] for name in key]
+    )
     return _decided(_named(rows, topics))
 
 
 def _asked(lines: DataFrame) -> DataFrame:
-    rows = lines.drop("request", "response", "answer").select("*", F.posexplode("sent.topics").alias("at", "t"))
+    rows = lines.drop("request", "response", "answer").select(
+        "*", F.posexplode("sent.topics").alias("at", "t")
+    )
     rows = rows.select("*", F.posexplode("t.partitions").alias("partition_at", "p"))
-    rows = rows.withColumn("topic_ref", _reference(F.col("t"))).withColumn("partition", F.col("p.partitionIndex"))
+    rows = rows.withColumn("topic_ref", _reference(F.col("t"))).withColumn(
+        "partition", F.col("p.partitionIndex")
+    )
     mentions = Window.partitionBy("request_id", "topic_ref", "partition")
     newest = F.row_number().over(mentions.orderBy(F.desc("at"), F.desc("partition_at")))
     return rows.withColumn("newest", newest).where("newest = 1").drop("newest", "at", "partition_at")
@@ -77,7 +84,7 @@ def _reference(topic: Column) -> Column:
 
 
 def _named(rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """Adds ``topic`` and ``topic_id``: the one the request has, and the other from the topic's incarnations."""
+    """Adds ``topic`` and ``topic_id``: the one asked for, and the other from the topic's incarnations."""
     rows = rows.withColumn("asked_name", F.col("t.name")).withColumn(
         "asked_id", F.nullif(F.col("t.topicId"), F.lit(_ZERO_ID))
     )
@@ -131,7 +138,9 @@ def _decided(rows: DataFrame) -> DataFrame:
         "topic",
         "topic_id",
         "partition",
-        F.when(F.col("topic_id").isNotNull(), F.concat_ws(":", "topic_id", "partition")).alias("partition_key"),
+        F.when(F.col("topic_id").isNotNull(), F.concat_ws(":", "topic_id", "partition")).alias(
+            "partition_key"
+        ),
         F.col("p.committedOffset").alias("committed_offset"),
         F.coalesce("p.committedLeaderEpoch", F.lit(-1)).alias("committed_leader_epoch"),
         epoch.alias("client_epoch"),

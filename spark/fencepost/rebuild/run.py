@@ -9,7 +9,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from fencepost import lake
 from fencepost.rebuild import commits as places
-from fencepost.rebuild import groups, lives, members, outcome, ownership, records, requests, states, stretches, topics
+from fencepost.rebuild import (
+    groups,
+    lives,
+    members,
+    outcome,
+    ownership,
+    records,
+    requests,
+    states,
+    stretches,
+    topics,
+)
 from fencepost.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -82,7 +93,9 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
     simple = groups.simple_groups(stored, events)
 
     asked = requests.commits(given.requests, names)
-    asked = places.coordinators(asked, events, stored, topics.offsets_partitions(given.metadata)).localCheckpoint()
+    asked = places.coordinators(
+        asked, events, stored, topics.offsets_partitions(given.metadata)
+    ).localCheckpoint()
     pairs = places.record_pairs(asked, stored, tolerance_ms).localCheckpoint()
     candidates = (
         places.accepted_candidates(pairs, events)
@@ -90,7 +103,9 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
         .localCheckpoint()
     )
     found = states.answers(states.questions(asked, candidates), events, steps, owned, revoked)
-    met = outcome.commit_states(asked, candidates, found, topics.broker_rules(given.metadata)).localCheckpoint()
+    met = outcome.commit_states(
+        asked, candidates, found, topics.broker_rules(given.metadata)
+    ).localCheckpoint()
     return [
         (lake.GROUPS, groups.consumer_groups(epochs, simple)),
         (lake.MEMBERS, members.group_members(steps, epochs)),

@@ -1,4 +1,5 @@
-"""The state of group, member and partition that a commit met: the fields of the specification's commit record.
+"""The state of group, member and partition that a commit met: the fields of the specification's commit
+record.
 
 Commits that meet the same state with the same epoch are one question, answered once.
 """
@@ -20,12 +21,15 @@ def questions(commits: DataFrame, candidates: DataFrame) -> DataFrame:
     return rows.select(*QUESTION).distinct()
 
 
-def answers(asked: DataFrame, events: DataFrame, steps: DataFrame, owned: DataFrame, revoked: DataFrame) -> DataFrame:
-    """Each question with ``life``, ``group_type``, ``known``, ``empty``, ``state_position`` and the state's columns.
+def answers(
+    asked: DataFrame, events: DataFrame, steps: DataFrame, owned: DataFrame, revoked: DataFrame
+) -> DataFrame:
+    """Each question with ``life``, ``group_type``, ``known``, ``empty``, ``state_position`` and the state's
+    columns.
 
     A column is null when the evidence does not settle it. Inside a stretch that does not know the whole life,
-    what records of the stretch show is still true: a member's own epochs and partitions, an ownership that was
-    seen. That something was not there is only said when nothing is missing.
+    what records of the stretch show is still true: a member's own epochs and partitions, an ownership that
+    was seen. That something was not there is only said when nothing is missing.
     """
     rows = _with_partition(_with_member(_with_group(asked, events), steps, revoked), owned)
     known, absent = F.col("known"), ~F.col("member_known")
@@ -52,7 +56,9 @@ def answers(asked: DataFrame, events: DataFrame, steps: DataFrame, owned: DataFr
         F.when(ever, F.coalesce(F.col("own_since") <= F.col("own_last"), F.lit(False)))
         .when(known, False)
         .alias("uninterrupted"),
-        settled(ever & F.coalesce(F.col("other_last") > F.col("own_last"), F.lit(False))).alias("reassigned_since"),
+        settled(ever & F.coalesce(F.col("other_last") > F.col("own_last"), F.lit(False))).alias(
+            "reassigned_since"
+        ),
         F.when(absent, False).otherwise(F.col("owned_by_self")).alias("owned_by_self"),
         settled(F.col("owner_member_id").isNotNull()).alias("owned_by_another"),
         "owner_member_id",
@@ -64,7 +70,7 @@ def _unless(absent: Column, name: str) -> Column:
 
 
 def _with_group(asked: DataFrame, events: DataFrame) -> DataFrame:
-    """Adds the group after its record ``state_no``: its life, whether it exists, is known, and has members."""
+    """Adds the group after its record ``state_no``: its life, whether it exists, is known, is empty."""
     states = events.select(
         *GROUP,
         "state_no",
@@ -90,12 +96,14 @@ def _with_group(asked: DataFrame, events: DataFrame) -> DataFrame:
     )
     rows = rows.withColumns({"empty": empty, "life": F.coalesce("life", F.lit(0))})
     # members of other groups than consumer groups are not rebuilt
-    members_known = F.col("known") & (~F.col("alive") | F.coalesce(F.col("group_type") == "consumer", F.lit(False)))
+    members_known = F.col("known") & (
+        ~F.col("alive") | F.coalesce(F.col("group_type") == "consumer", F.lit(False))
+    )
     return rows.withColumn("known", members_known).drop("known_then", "state_stretch", "members")
 
 
 def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataFrame:
-    """Adds the member's own state: ``member_known`` and its epochs, as its newest record in the stretch says."""
+    """Adds the member's own state: ``member_known`` and its epochs, as its newest record there says."""
     entry = F.filter("owned", lambda p: p["partition_key"] == F.col("partition_key"))
     members = steps.select(
         *MEMBER,
@@ -112,12 +120,19 @@ def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataF
     found = rows.select(*QUESTION, "life").join(members, on=keys, how="inner")
     found = found.where(covers(F.col("step_no"), F.col("to_no"), F.col("state_no")))
     revoked = revoked.select(
-        *MEMBER, "member_life", "partition_key", "from_no", F.col("to_no").alias("until_no"), "partition_revocation_epoch"
+        *MEMBER,
+        "member_life",
+        "partition_key",
+        "from_no",
+        F.col("to_no").alias("until_no"),
+        "partition_revocation_epoch",
     )
     taken = found.join(revoked, on=[*MEMBER, "member_life", "partition_key"], how="inner")
     taken = taken.where(covers(F.col("from_no"), F.col("until_no"), F.col("state_no")))
     taken = taken.select(*QUESTION, F.col("partition_revocation_epoch").alias("taken_at"))
-    found = found.withColumn("entry", F.get(entry, F.lit(0))).drop("life", "owned", "step_no", "to_no", "member_life")
+    found = found.withColumn("entry", F.get(entry, F.lit(0))).drop(
+        "life", "owned", "step_no", "to_no", "member_life"
+    )
     rows = _left(_left(rows, found), taken)
     gone = F.col("tombstone") | (~F.col("alive") & F.col("known"))
     named = F.col("partition_key").isNotNull()
@@ -138,8 +153,10 @@ def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataF
 
 
 def _with_partition(rows: DataFrame, owned: DataFrame) -> DataFrame:
-    """Adds who had the partition, by state_no: ``own_last`` (the member, last at its client epoch), ``own_since``
-    (the member, without a break until now), ``other_last`` (any other member, last), ``owner_member_id`` (now)."""
+    """Adds who had the partition, by state_no: ``own_last`` (the member, last at its client epoch),
+    ``own_since`` (the member, without a break until now), ``other_last`` (any other member, last),
+    ``owner_member_id`` (now).
+    """
     history = owned.select(
         *SPAN,
         "partition_key",
@@ -155,7 +172,9 @@ def _with_partition(rows: DataFrame, owned: DataFrame) -> DataFrame:
     now = covers(F.col("own_no"), F.col("to_no"), F.col("state_no"))
     until = F.least(F.coalesce(F.col("to_no") - 1, F.col("state_no")), F.col("state_no"))
     seen = found.groupBy(*QUESTION).agg(
-        F.max(F.when(self & (F.col("owner_epoch") == F.col("client_epoch")), F.col("own_no"))).alias("own_last"),
+        F.max(F.when(self & (F.col("owner_epoch") == F.col("client_epoch")), F.col("own_no"))).alias(
+            "own_last"
+        ),
         F.max(F.when(self & now, F.col("owned_from_no"))).alias("own_since"),
         F.max(F.when(~self, until)).alias("other_last"),
         F.min(F.when(~self & now, F.col("owner"))).alias("owner_member_id"),

@@ -25,10 +25,10 @@ STRETCHES = {
 def batches_in_stretches(batches: DataFrame, undecodable: DataFrame) -> DataFrame:
     """``bronze.batches`` of ``__consumer_offsets`` that survived elections, each with its ``stretch``.
 
-    Where two leader epochs hold the same offsets the higher one won the election, and everything the lower one
-    wrote from there on was truncated. A hole is an offset that no batch holds, a batch that lost records to
-    compaction, or one of the ``undecodable`` (cluster, coordinator_partition, base_offset, leader_epoch): what
-    such a batch keeps is a stretch of its own.
+    Where two leader epochs hold the same offsets the higher one won the election, and everything the lower
+    one wrote from there on was truncated. A hole is an offset that no batch holds, a batch that lost records
+    to compaction, or one of the ``undecodable`` (cluster, coordinator_partition, base_offset, leader_epoch):
+    what such a batch keeps is a stretch of its own.
     """
     batches = batches.where(F.col("topic") == OFFSETS_TOPIC).select(
         "cluster",
@@ -49,11 +49,7 @@ def batches_in_stretches(batches: DataFrame, undecodable: DataFrame) -> DataFram
     expected = F.coalesce(F.max("last_offset").over(before(log)) + 1, F.lit(0))
     span = F.col("last_offset") - F.col("base_offset") + 1
     batches = batches.withColumn("whole", (F.col("record_count") == span) & F.col("bad").isNull())
-    gap = (
-        (F.col("base_offset") > expected)
-        | ~F.col("whole")
-        | ~F.lag("whole", 1, True).over(log)
-    )
+    gap = (F.col("base_offset") > expected) | ~F.col("whole") | ~F.lag("whole", 1, True).over(log)
     return (
         batches.withColumn("gap", gap)
         .withColumn("stretch", count_if(F.col("gap")).over(so_far(log)).cast("int"))

@@ -30,9 +30,9 @@ def metadata(records: DataFrame) -> DataFrame:
 def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:
     """Every incarnation of every topic: cluster, topic, topic_id, valid_from_ms, valid_to_ms.
 
-    The interval says which incarnation the name meant: the first one's is open to the past, because its creation
-    may only be in a snapshot. Where the metadata log was not captured, stored commits that carry a topic id
-    (brokers from 4.1) name it.
+    The interval says which incarnation the name meant: the first one's is open to the past, because its
+    creation may only be in a snapshot. Where the metadata log was not captured, stored commits that carry a
+    topic id (brokers from 4.1) name it.
     """
     created = metadata.where(F.col("record_type") == _TOPIC).select(
         "cluster", F.col("v_name").alias("topic"), F.col("v_topic_id").alias("topic_id"), "timestamp_ms"
