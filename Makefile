@@ -3,8 +3,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST_ARGS ?=
-# Short runs of many JVMs: the quick compiler and the simple collector take half the CPU.
-demo test models: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+# Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
+# default code cache is too small for Spark, which would then be interpreted.
+demo test models: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 
 ##@ The two commands of the README
 

@@ -5,7 +5,6 @@ Exit 0 when both ended as they should: the healthy run succeeds, the troubled on
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from fencepost import pipeline, report
 from fencepost.airflow_env import airflow_environment
-from fencepost.settings import Settings, load
+from fencepost.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".fencepost" / "demo"
@@ -27,32 +26,21 @@ CRITICAL = "no_commit_for_anothers_partition"
 
 @dataclass(frozen=True)
 class Act:
-    """One cluster of the demo: the capture it is, and how its DAG run should end."""
+    """One cluster of the demo: its configuration ``demo/<name>.toml``, and how its DAG run should end."""
 
-    capture: str
+    name: str
     words: str
     fails: bool
 
     @property
     def config(self) -> Path:
-        return ROOT / "tests" / "captures" / self.capture / "fencepost.toml"
-
-    @property
-    def lake(self) -> Path:
-        return WORK / self.capture
-
-    @property
-    def settings(self) -> Settings:
-        os.environ["FENCEPOST_LAKE"] = str(self.lake)
-        return load(self.config)
+        return ROOT / "demo" / f"{self.name}.toml"
 
 
 ACTS = (
-    Act("healthy-4.3.1", "a healthy cluster: groups join, leave, rebalance and commit", fails=False),
+    Act("healthy", "a healthy cluster: groups join, leave, rebalance and commit", fails=False),
     Act(
-        "troubled-4.3.1",
-        "a troubled cluster: late commits, zombies, a commit for another's partition",
-        fails=True,
+        "troubled", "a troubled cluster: late commits, zombies, a commit for another's partition", fails=True
     ),
 )
 
@@ -64,11 +52,12 @@ def main() -> int:
     _migrate(home)
     endings = [_run(act, home) for act in ACTS]
     for act in ACTS:
-        with pipeline.session(act.settings) as spark:
-            print(report.screenful(spark, [cluster.name for cluster in act.settings.clusters]))
+        settings = load(act.config)
+        with pipeline.session(settings) as spark:
+            print(report.screenful(spark, [cluster.name for cluster in settings.clusters]))
     print()
     for act, (ended_well, words) in zip(ACTS, endings, strict=True):
-        print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.capture}: {words}")
+        print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.name}: {words}")
     print(_where_to_look(ACTS[-1]))
     print(f"\n{time.monotonic() - started:.0f} s")
     return 0 if all(ended_well for ended_well, _ in endings) else 1
@@ -87,13 +76,8 @@ def _migrate(home: Path) -> None:
 def _run(act: Act, home: Path) -> tuple[bool, str]:
     """The DAG run of one act: whether it ended as it should, and how it ended in words."""
     print(f"\nairflow dags test epoch_audit   on {act.words}", flush=True)
-    act.lake.mkdir(parents=True, exist_ok=True)
-    environment = airflow_environment(home) | {
-        "FENCEPOST_CONFIG": str(act.config),
-        "FENCEPOST_LAKE": str(act.lake),
-        "PYTHONUNBUFFERED": "1",
-    }
-    log = act.lake / "dag.log"
+    environment = airflow_environment(home) | {"FENCEPOST_CONFIG": str(act.config), "PYTHONUNBUFFERED": "1"}
+    log = WORK / f"{act.name}.log"
     with log.open("w") as out:
         run = subprocess.Popen(
             ["airflow", "dags", "test", "epoch_audit"],
@@ -128,13 +112,12 @@ def _task_states(home: Path) -> dict[str, str]:
 
 
 def _where_to_look(act: Act) -> str:
-    variables = f"FENCEPOST_LAKE={act.lake.relative_to(ROOT)} FENCEPOST_CONFIG={act.config.relative_to(ROOT)}"
+    config = act.config.relative_to(ROOT)
     return f"""
 Look further (in this folder):
-  export {variables}
-  .venv/bin/fencepost explain <id above>      the whole story of one finding
-  .venv/bin/fencepost sql "SELECT * FROM marts.fct_policy_comparison"
-  docs/invariants/                            what each invariant means and what to do"""
+  .venv/bin/fencepost explain --config {config} <id above>
+  .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_policy_comparison"
+  docs/invariants/   what each invariant means and what to do"""
 
 
 if __name__ == "__main__":

@@ -14,7 +14,15 @@ from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+# Tables of a few hundred rows: generating and compiling code for them would take longer than running them.
+TEST_SPARK = {
+    **DEFAULT_SPARK,
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def lake_settings(folder: Path) -> Settings:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from fencepost import lake, pipeline
 from fencepost.gate import GateResult
 from fencepost.session import spark_session
-from fencepost.settings import DEFAULT_SPARK, Lake, Settings, load
+from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +60,6 @@ def audit_of(
             settings = dataclasses.replace(
                 load(folder / "fencepost.toml"),
                 lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
-                spark={**DEFAULT_SPARK, "spark.sql.shuffle.partitions": "2"},
             )
             session = spark_session(settings)
             lake.ensure(session)

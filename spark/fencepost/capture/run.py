@@ -77,19 +77,20 @@ def capture(
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
     plan = Plan()
-    # one file may match several patterns
-    found: dict[tuple[str, int, str], Source] = {}
-    for cluster in settings.clusters:
-        for broker in cluster.brokers:
-            for find in (find_segments, find_request_logs):
+    # Request logs first: whatever a line read here speaks of, the segments read afterwards hold already.
+    for find in (find_request_logs, find_segments):
+        # one file may match several patterns
+        found: dict[tuple[str, int, str], Source] = {}
+        for cluster in settings.clusters:
+            for broker in cluster.brokers:
                 sources, faults = find(cluster.name, broker)
                 found |= {(cluster.name, broker.id, source.file): source for source in sources}
                 plan.faults += faults
-    for source in with_known_topic_ids(list(found.values())):
-        try:
-            progress.resume(source, plan)
-        except OSError as error:
-            plan.faults.append(unreadable(source, error))
+        for source in with_known_topic_ids(list(found.values())):
+            try:
+                progress.resume(source, plan)
+            except OSError as error:
+                plan.faults.append(unreadable(source, error))
     return plan
 
 

@@ -17,9 +17,11 @@ def member_steps(events: DataFrame) -> DataFrame:
 
     Records of type 8, and the tombstones of types 8 and 5. Within SPAN and ``member_id``, beside the columns
     of the record: ``member_life`` (one more with each tombstone), ``start_known`` (the member is seen from
-    its beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and no longer owned,
-    with this record), ``previous_epoch`` (of the record before), ``row`` (number within MEMBER_LIFE),
-    ``to_no`` (state_no of the next step), ``last_in_batch``, and the interval at batch boundaries
+    its beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and given up, with
+    this record: what was pending revocation and is assigned again was given up in between, as KAFKA-19449
+    lets the member have it back in one step), ``previous_epoch`` (of the record before), ``row`` (number
+    within MEMBER_LIFE), ``to_no`` (state_no of the next step), ``last_in_batch``, and the interval at batch
+    boundaries
     ``from_position``, ``to_position``, ``from_ms``, ``to_ms`` (to be used on rows that are
     ``last_in_batch``).
 
@@ -56,7 +58,11 @@ def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
         rows.withColumn("keys", F.when(~F.col("tombstone"), keys))
         .withColumn("row", F.row_number().over(life))
         .withColumn("previous_epoch", F.lag("member_epoch").over(life))
+        .withColumn("pending", F.coalesce(_partition_keys(pending=True), nothing))
+        .withColumn("again", F.coalesce(_partition_keys(pending=False), nothing))
+        .withColumn("again", F.array_intersect(F.coalesce(F.lag("pending").over(life), nothing), "again"))
         .withColumn("left", F.array_except(F.coalesce(F.lag("keys").over(life), nothing), F.col("keys")))
+        .withColumn("left", F.array_union("left", "again"))
         .withColumn("rises", F.coalesce(F.col("member_epoch") > F.col("previous_epoch"), F.lit(False)))
     )
     rises = count_if(F.col("rises")).over(so_far(life))
@@ -67,8 +73,14 @@ def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
     rows = rows.withColumn("revokes", F.col("rises") & any_left)
     newest = F.last(F.when(F.col("revokes"), F.col("previous_epoch")), True).over(so_far(life))
     return rows.withColumn("revocation_epoch", F.coalesce(newest, F.when(F.col("start_known"), 0))).drop(
-        "rises", "due"
+        "rises", "due", "pending", "again"
     )
+
+
+def _partition_keys(*, pending: bool) -> Column:
+    """The keys of the owned partitions that are pending revocation, or of those that are assigned."""
+    some = F.filter("owned", lambda p: p["pending_revocation"] == F.lit(pending))
+    return F.transform(some, lambda p: p["partition_key"])
 
 
 def group_members(steps: DataFrame, epochs: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import MEMBER_LIFE, over
+from fencepost.rebuild.frames import MEMBER_LIFE, count_if, over, so_far
 from fencepost.rebuild.groups import with_times
 from fencepost.rebuild.members import intersect
 
@@ -23,13 +23,15 @@ def ownership(steps: DataFrame) -> DataFrame:
         .withColumn("part", F.explode("owned"))
         .select(*[name for name in steps.columns if name != "owned"], "part.*")
     )
-    island = F.col("row") - F.row_number().over(over(*MEMBER_LIFE, "partition_key", by="row"))
-    rows = rows.withColumn("island", island)
-    whole = Window.partitionBy(*MEMBER_LIFE, "partition_key", "island")
+    each = over(*MEMBER_LIFE, "partition_key", by="row")
+    rows = rows.withColumn("island", F.col("row") - F.row_number().over(each))
+    given_up = F.array_contains("left", F.col("partition_key"))
+    rows = rows.withColumn("times", count_if(given_up).over(so_far(each)))
+    whole = Window.partitionBy(*MEMBER_LIFE, "partition_key", "island", "times")
     return (
         rows.withColumn("owned_from_no", F.min("state_no").over(whole))
         .withColumn("owned_since", F.min("last_offset").over(whole))
-        .drop("island")
+        .drop("island", "times")
     )
 
 
