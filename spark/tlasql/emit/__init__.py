@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tlasql.compiler import CompiledModule
-from tlasql.emit.dbt_tests import dbt_tests
 from tlasql.emit.expectations import suite
 from tlasql.emit.pages import pages
+from tlasql.emit.singular_tests import dbt_tests
 from tlasql.emit.sql_files import sql_files
 
 Files = Mapping[str, str]

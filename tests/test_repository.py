@@ -1,0 +1,62 @@
+"""What must stay true of the repository and its environment, whatever is added."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+# Written so that this file does not find itself.
+REGISTRIES = re.compile(
+    rb"py[p]i\.org|pythonh[o]sted\.org|repo1?\.m[a]ven|cr[a]tes\.io|npmj[s]\.org|deb\.deb[i]an\.org"
+)
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+
+
+@pytest.mark.parametrize("folder", ["spec", "dbt", "expectations"])
+def test_folders_that_hold_no_python(folder: str) -> None:
+    assert list((ROOT / folder).rglob("*.py")) == []
+
+
+def test_the_import_root_is_no_package() -> None:
+    """`spark` or `dbt` as packages of ours would shadow, or be shadowed by, the libraries of these names."""
+    assert list((ROOT / "spark").glob("*.py")) == []
+    assert [path for path in tracked() if path.name.startswith("dbt_") and path.suffix == ".py"] == []
+
+
+@pytest.mark.parametrize("package", ["pyspark-client", "airflow-provider-great-expectations"])
+def test_packages_that_break_the_environment_are_absent(package: str) -> None:
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        importlib.metadata.version(package)
+
+
+def test_no_file_names_a_package_registry() -> None:
+    assert [path for path in tracked() if path.is_file() and REGISTRIES.search(path.read_bytes())] == []
+
+
+def test_every_requirement_is_pinned_with_a_hash() -> None:
+    text = (ROOT / "requirements" / "python.txt").read_text()
+    pins = re.findall(
+        r"^[a-z][^\s]*==\S+ \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.MULTILINE
+    )
+    names = re.findall(r"^[a-z]", text, re.MULTILINE)
+    assert len(pins) == len(names) > 100
+    for line in (ROOT / "requirements" / "jars.lock").read_text().splitlines():
+        assert line.startswith("#") or re.fullmatch(r"(\S+ ){4}[0-9a-f]{64}", line), line
+
+
+def test_the_readme_names_real_make_targets() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in ("README.md", "CONTRIBUTING.md"):
+        named = set(re.findall(r"\bmake ([a-z]+)", (ROOT / document).read_text()))
+        assert named <= targets, (document, named - targets)
