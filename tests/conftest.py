@@ -70,3 +70,8 @@ def new_lake(
         return session, settings
 
     return make
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole audits come last: what is quick fails first, and their lake is the last one of the process."""
+    items.sort(key=lambda item: "/tests/e2e/" in item.path.as_posix())

@@ -299,7 +299,8 @@ COMMIT_STATES = Table(
         "member_epoch": "int",
         "revocation_epoch": "int",
         "partition_revocation_epoch": "int",  # 0 when never revoked from this member
-        "assignment_epoch": "int",  # -1 when the member does not own the partition
+        # -1 when the member does not own the partition; derived where a strict broker recorded none
+        "assignment_epoch": "int",
         "owned_at_client_epoch": "boolean",
         "uninterrupted": "boolean",  # owned without a break from the client epoch until now
         "reassigned_since": "boolean",  # another member owned it since

@@ -1,11 +1,11 @@
-"""Whole audits of the stored captures, each run once a session of tests."""
+"""One audit of every stored capture, each a cluster of its own, and of one with evidence taken away."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,17 @@ from pyspark.sql import SparkSession
 from fencepost import lake, pipeline
 from fencepost.gate import GateResult
 from fencepost.session import spark_session
-from fencepost.settings import Lake, Settings, load
+from fencepost.settings import Cluster, Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = ("healthy-4.3.1", "healthy-4.2.1", "troubled-4.3.1", "troubled-4.2.1")
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
-class Audited:
-    """One audited capture: its folder, the lake's settings and session, the gate's result."""
+class Audit:
+    """The audited lake: its settings and session, and the gate's result."""
 
-    folder: Path
     settings: Settings
     spark: SparkSession
     gate: GateResult
@@ -33,45 +34,56 @@ class Audited:
     def rows(self, query: str) -> list[dict[str, Any]]:
         return [row.asDict(recursive=True) for row in self.spark.sql(query).collect()]
 
-    @property
-    def commits(self) -> list[dict[str, Any]]:
-        return self.rows("SELECT * FROM marts.fct_offset_commits")
+    def commits(self, cluster: str) -> list[dict[str, Any]]:
+        return self.rows(f"SELECT * FROM marts.fct_offset_commits WHERE cluster = '{cluster}'")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One stored capture within the audit."""
+
+    name: str
+    audit: Audit
+    ground_truth: list[dict[str, Any]]
 
     @property
-    def ground_truth(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "ground_truth.jsonl").read_text().splitlines()]
+    def commits(self) -> list[dict[str, Any]]:
+        return self.audit.commits(self.name)
 
     @property
     def implemented(self) -> str:
         """The policy that this broker version implements for consumer groups."""
-        return "strict" if "4.2" in self.folder.name else "assignment_epoch"
+        return "strict" if "4.2" in self.name else "assignment_epoch"
+
+
+def _damaged(captures: Path, folder: Path) -> Cluster:
+    """The troubled capture without its second segment and without one of its request logs."""
+    shutil.copytree(captures / "troubled-4.3.1", folder)
+    segments = sorted((folder / "broker-1" / "log_dir").glob("__consumer_offsets-0/*.log"))
+    logs = sorted((folder / "broker-1").glob("kafka-request.log*"))
+    assert len(segments) > 2
+    assert len(logs) > 2
+    segments[1].unlink()
+    logs[2].unlink()
+    return dataclasses.replace(load(folder / "fencepost.toml").clusters[0], name=DAMAGED)
 
 
 @pytest.fixture(scope="session")
-def audit_of(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Path], Audited]]:
-    """Call it with a capture's folder: audited in a lake of its own, once."""
-    done: dict[Path, Audited] = {}
-
-    def audit(folder: Path) -> Audited:
-        if folder not in done:
-            home = tmp_path_factory.mktemp(folder.name)
-            settings = dataclasses.replace(
-                load(folder / "fencepost.toml"),
-                lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
-            )
-            session = spark_session(settings)
-            lake.ensure(session)
-            done[folder] = Audited(folder, settings, session, pipeline.audit(session, settings))
-        return done[folder]
-
+def audit(spark: SparkSession, captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audit:
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
-    yield audit
+    home = tmp_path_factory.mktemp("audit")
+    clusters = [load(captures / name / "fencepost.toml").clusters[0] for name in CAPTURES]
+    settings = dataclasses.replace(
+        load(captures / CAPTURES[0] / "fencepost.toml"),
+        lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
+        clusters=(*clusters, _damaged(captures, home / DAMAGED)),
+    )
+    session = spark_session(settings)
+    lake.ensure(session)
+    return Audit(settings, session, pipeline.audit(session, settings))
 
 
-@pytest.fixture(
-    scope="session", params=["healthy-4.3.1", "healthy-4.2.1", "troubled-4.3.1", "troubled-4.2.1"]
-)
-def audited(request: pytest.FixtureRequest, captures: Path, audit_of: Callable[[Path], Audited]) -> Audited:
-    return audit_of(captures / request.param)
+@pytest.fixture(scope="session", params=CAPTURES)
+def audited(request: pytest.FixtureRequest, captures: Path, audit: Audit) -> Audited:
+    lines = (captures / request.param / "ground_truth.jsonl").read_text().splitlines()
+    return Audited(request.param, audit, [json.loads(line) for line in lines])

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
+from fencepost import pipeline
 
 KEY = (
     "group_id",
@@ -74,77 +71,71 @@ def test_no_broker_broke_its_rule_and_little_is_unknown(audited: Any) -> None:
 
 
 def test_the_gate(audited: Any) -> None:
-    critical = {outcome.invariant for outcome in audited.gate.critical}
-    if "healthy" in audited.folder.name:
-        assert critical == set()
-        assert audited.gate.passed
-        assert audited.rows("SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'") == []
-    else:
-        assert not audited.gate.passed
-        assert critical == CRITICAL
+    critical = {
+        outcome.invariant for outcome in audited.audit.gate.critical if outcome.cluster == audited.name
+    }
+    assert critical == (set() if "healthy" in audited.name else CRITICAL)
+    assert not audited.audit.gate.passed
 
 
-def test_what_was_not_exercised_is_not_green(audited: Any) -> None:
-    rows = audited.rows("SELECT * FROM marts.fct_invariant_coverage")
-    assert len(rows) == 14
+def test_nothing_is_violated_in_a_healthy_cluster(audit: Any) -> None:
+    query = (
+        "SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated' AND cluster LIKE 'healthy%'"
+    )
+    assert audit.rows(query) == []
+
+
+def test_what_was_not_exercised_is_not_green(audit: Any) -> None:
+    rows = audit.rows("SELECT * FROM marts.fct_invariant_coverage")
+    assert len(rows) == 14 * 5
     for row in rows:
         assert (row["status"] == "holds") <= (row["exercised"] > 0 and row["unknown"] == 0), row
         if row["exercised"] == 0 and row["violated"] == 0 and row["unknown"] == 0:
             assert row["status"] == "not_exercised", row
+    assert {row["status"] for row in rows} == {"holds", "violated", "unknown", "not_exercised"}
 
 
-def test_every_violation_points_at_its_evidence(audited: Any) -> None:
-    for row in audited.rows("SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'"):
+def test_every_violation_points_at_its_evidence(audit: Any) -> None:
+    rows = audit.rows("SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'")
+    assert rows
+    for row in rows:
         assert row["failed_conjunct"], row
         assert json.loads(row["values"]), row
         assert json.loads(row["evidence"]), row
 
 
-@pytest.fixture(scope="session")
-def damaged(captures: Path, audit_of: Callable[[Path], Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The troubled capture without its second segment and without one of its request logs."""
-    folder = tmp_path_factory.mktemp("damaged") / "troubled-4.3.1"
-    shutil.copytree(captures / "troubled-4.3.1", folder)
-    segments = sorted((folder / "broker-1" / "log_dir").glob("__consumer_offsets-0/*.log"))
-    logs = sorted((folder / "broker-1").glob("kafka-request.log*"))
-    assert len(segments) > 2 and len(logs) > 2
-    segments[1].unlink()
-    logs[2].unlink()
-    return audit_of(folder)
-
-
-def test_missing_evidence_turns_verdicts_into_unknown_and_flips_none(
-    damaged: Any, captures: Path, audit_of: Callable[[Path], Any]
-) -> None:
-    whole = {row["commit_id"]: row for row in audit_of(captures / "troubled-4.3.1").commits}
-    left = damaged.commits
+def test_missing_evidence_turns_verdicts_into_unknown_and_flips_none(audit: Any) -> None:
+    whole = {(*key(row), row["requested_at"]): row for row in audit.commits("troubled-4.3.1")}
+    left = audit.commits("damaged")
     assert 0 < len(left) < len(whole)
     columns = ("truth", "broker_agrees", *(f"decision_{policy}" for policy in POLICIES))
     lost = 0
     for row in left:
         for column in columns:
-            before, now = whole[row["commit_id"]][column], row[column]
+            before, now = whole[(*key(row), row["requested_at"])][column], row[column]
             if now in ("unknown", None):
                 lost += before not in ("unknown", None)
             else:
                 assert now == before, (column, row)
     assert lost > 0
 
-    query = "SELECT invariant, scope, witness FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'"
-    before = {tuple(row.values()) for row in audit_of(captures / "troubled-4.3.1").rows(query)}
-    assert {tuple(row.values()) for row in damaged.rows(query)} <= before
-    green = "SELECT invariant FROM marts.fct_invariant_coverage WHERE status = 'holds'"
-    assert damaged.rows(green) == []
+    violated = """
+        SELECT invariant, scope, from_time, from_position FROM marts.fct_invariant_verdicts
+        WHERE verdict = 'violated' AND cluster = '{}'
+    """
+    before, now = (
+        {tuple(row.values()) for row in audit.rows(violated.format(cluster))}
+        for cluster in ("troubled-4.3.1", "damaged")
+    )
+    assert now < before
+    green = "SELECT * FROM marts.fct_invariant_coverage WHERE status = 'holds' AND cluster = 'damaged'"
+    assert audit.rows(green) == []
 
 
-def test_a_second_audit_takes_nothing_new_and_says_the_same(audited: Any) -> None:
-    from fencepost import pipeline
-
-    if audited.folder.name != "healthy-4.3.1":
-        pytest.skip("one capture is enough")
+def test_a_second_audit_takes_nothing_new_and_says_the_same(audit: Any) -> None:
     query = "SELECT * FROM marts.fct_invariant_verdicts ORDER BY verdict_id"
     counts = "SELECT (SELECT count(*) FROM bronze.records) r, (SELECT count(*) FROM bronze.requests) q"
-    verdicts, counted = audited.rows(query), audited.rows(counts)
-    pipeline.audit(audited.spark, audited.settings)
-    assert audited.rows(counts) == counted
-    assert audited.rows(query) == verdicts
+    verdicts, counted = audit.rows(query), audit.rows(counts)
+    pipeline.audit(audit.spark, audit.settings)
+    assert audit.rows(counts) == counted
+    assert audit.rows(query) == verdicts

@@ -39,7 +39,7 @@ GROUP_RECORD = {
     "previous_member_epoch": "int",
     "state": "int",
     "owned": "array<struct<partition_key:string,topic_id:string,partition:int,"
-    "pending_revocation:boolean,assignment_epoch:int>>",
+    "pending_revocation:boolean,assignment_epoch:int,recorded:boolean>>",
 }
 """One record of ``__consumer_offsets`` that says something about a group, decoded."""
 

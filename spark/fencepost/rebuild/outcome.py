@@ -32,6 +32,13 @@ def commit_states(
         | (F.col("client_epoch") < 0)
     )
     rows = _with_rule(rows, rules)
+    # Brokers that do not know assignment epochs write none. What a later one would have done there is told by
+    # the epoch it would have written, not by its reading of such records (the member epoch).
+    derived = (F.col("rule") == "strict") & ~F.col("recorded")
+    rows = rows.withColumn(
+        "assignment_epoch",
+        F.when(derived, F.col("entered_epoch")).otherwise(F.col("assignment_epoch")),
+    )
     # a transactional commit without member and epoch is let through whatever the group holds
     outside = F.col("is_transactional") & (F.col("member_id") == "") & ~F.col("has_instance")
     unfenced = F.when(F.col("client_epoch") >= 0, False).when(outside, True).otherwise(F.col("empty"))

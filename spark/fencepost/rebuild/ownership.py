@@ -14,9 +14,10 @@ from fencepost.rebuild.members import intersect
 def ownership(steps: DataFrame) -> DataFrame:
     """One row per member record and partition it owns (assigned or pending revocation).
 
-    Beside the columns of the step: partition_key, topic_id, partition, pending_revocation, assignment_epoch;
-    ``owned_from_no`` and ``owned_since`` (state_no and position of the first record of this uninterrupted
-    ownership).
+    Beside the columns of the step: partition_key, topic_id, partition, pending_revocation, assignment_epoch,
+    recorded (whether the record has that epoch); ``owned_from_no``, ``owned_since`` and ``entered_epoch``
+    (state_no, position and member epoch of the first record of this uninterrupted ownership; the epoch is
+    null when the ownership may have begun before it).
     """
     rows = (
         steps.where("not tombstone")
@@ -31,7 +32,10 @@ def ownership(steps: DataFrame) -> DataFrame:
     return (
         rows.withColumn("owned_from_no", F.min("state_no").over(whole))
         .withColumn("owned_since", F.min("last_offset").over(whole))
-        .drop("island", "times")
+        .withColumn("seen_to_begin", F.col("start_known") | (F.min("row").over(whole) > 1))
+        .withColumn("entered_epoch", F.min_by("member_epoch", "state_no").over(whole))
+        .withColumn("entered_epoch", F.when(F.col("seen_to_begin"), F.col("entered_epoch")))
+        .drop("island", "times", "seen_to_begin")
     )
 
 

@@ -172,6 +172,7 @@ def _partitions(column: str, *, pending: bool) -> Column:
                 partition.alias("partition"),
                 F.lit(pending).alias("pending_revocation"),
                 F.when(complete, F.get(epochs, at)).otherwise(member_epoch).alias("assignment_epoch"),
+                complete.alias("recorded"),
             ),
         )
 

@@ -27,6 +27,9 @@ def answers(
     """Each question with ``life``, ``group_type``, ``known``, ``empty``, ``state_position`` and the state's
     columns.
 
+    Beside them ``recorded`` (the member's record carries the partition's assignment epoch) and
+    ``entered_epoch`` (the member epoch at which the partition entered its assignment).
+
     A column is null when the evidence does not settle it. Inside a stretch that does not know the whole life,
     what records of the stretch show is still true: a member's own epochs and partitions, an ownership that
     was seen. That something was not there is only said when nothing is missing.
@@ -52,6 +55,8 @@ def answers(
         _unless(absent, "revocation_epoch"),
         _unless(absent, "partition_revocation_epoch"),
         _unless(absent, "assignment_epoch"),
+        F.col("entry.recorded").alias("recorded"),
+        "entered_epoch",
         settled(ever).alias("owned_at_client_epoch"),
         F.when(ever, F.coalesce(F.col("own_since") <= F.col("own_last"), F.lit(False)))
         .when(known, False)
@@ -165,6 +170,7 @@ def _with_partition(rows: DataFrame, owned: DataFrame) -> DataFrame:
         F.col("state_no").alias("own_no"),
         "to_no",
         "owned_from_no",
+        "entered_epoch",
     )
     found = rows.select(*QUESTION, "life").join(history, on=[*SPAN, "partition_key"], how="inner")
     found = found.where(F.col("own_no") <= F.col("state_no"))
@@ -176,6 +182,7 @@ def _with_partition(rows: DataFrame, owned: DataFrame) -> DataFrame:
             "own_last"
         ),
         F.max(F.when(self & now, F.col("owned_from_no"))).alias("own_since"),
+        F.max(F.when(self & now, F.col("entered_epoch"))).alias("entered_epoch"),
         F.max(F.when(~self, until)).alias("other_last"),
         F.min(F.when(~self & now, F.col("owner"))).alias("owner_member_id"),
     )
