@@ -1,4 +1,4 @@
-"""One audit of every stored capture, each a cluster of its own, and of one with evidence taken away."""
+"""One audit of six clusters: the stored captures, one recorded now, and one with evidence taken away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from fencepost.settings import Cluster, Lake, Settings, load
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ("healthy-4.3.1", "healthy-4.2.1", "troubled-4.3.1", "troubled-4.2.1")
 DAMAGED = "damaged"
+LIVE = "live-4.3.1"
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,21 @@ def _damaged(captures: Path, folder: Path) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def audit(spark: SparkSession, captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audit:
+def folders(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folder of each capture; the live one is recorded now, from a broker started for it."""
+    out = tmp_path_factory.mktemp("live")
+    command = [sys.executable, str(ROOT / "tests" / "lab" / "record.py"), "live", "--version", "4.3.1"]
+    subprocess.run([*command, "--out", str(out)], check=True, timeout=300)
+    return {**{name: captures / name for name in CAPTURES}, LIVE: out / LIVE}
+
+
+@pytest.fixture(scope="session")
+def audit(
+    spark: SparkSession, captures: Path, folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Audit:
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
-    clusters = [load(captures / name / "fencepost.toml").clusters[0] for name in CAPTURES]
+    clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
     settings = dataclasses.replace(
         load(captures / CAPTURES[0] / "fencepost.toml"),
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
@@ -83,7 +97,7 @@ def audit(spark: SparkSession, captures: Path, tmp_path_factory: pytest.TempPath
     return Audit(settings, session, pipeline.audit(session, settings))
 
 
-@pytest.fixture(scope="session", params=CAPTURES)
-def audited(request: pytest.FixtureRequest, captures: Path, audit: Audit) -> Audited:
-    lines = (captures / request.param / "ground_truth.jsonl").read_text().splitlines()
+@pytest.fixture(scope="session", params=[*CAPTURES, pytest.param(LIVE, marks=pytest.mark.live)])
+def audited(request: pytest.FixtureRequest, folders: dict[str, Path], audit: Audit) -> Audited:
+    lines = (folders[request.param] / "ground_truth.jsonl").read_text().splitlines()
     return Audited(request.param, audit, [json.loads(line) for line in lines])
