@@ -32,16 +32,18 @@ class Literal(Expr):
 
 @dataclass(frozen=True)
 class Variable(Expr):
-    """A state variable."""
+    """A state variable; ``uid`` is SANY's number of its declaration (an INSTANCE substitutes by it)."""
 
     name: str
+    uid: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
 class Constant(Expr):
-    """A declared CONSTANT."""
+    """A declared CONSTANT; gone once the mapping's ``[constants]`` are in place."""
 
     name: str
+    uid: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Field(Expr):
 
 @dataclass(frozen=True)
 class Index(Expr):
-    """``f[key]``"""
+    """``f[key]`` of a function, sequence (from 1) or tuple; ``f[a, b]`` is ``f[<<a, b>>]``."""
 
     function: Expr
     key: Expr
@@ -77,15 +79,52 @@ class Index(Expr):
 
 @dataclass(frozen=True)
 class Op(Expr):
-    r"""A built-in operator: ``/\ \/ ~ => <=> = < <= > >= + - * -. \in \cap DOMAIN IF {}``."""
+    r"""A built-in operator by its TLA+ spelling.
+
+    Logic ``/\ \/ ~ => <=> IF CASE`` (CASE: test, value, ..., and OTHER's value when the count is odd);
+    ``= < <= > >=``; integers ``+ - * -. \div % ..``; sets ``{} \in \subseteq \cup \cap \ UNION SUBSET \X
+    Cardinality Min Max Sum``; functions ``DOMAIN -> :> @@``, ``SumOf`` (of a function's values); ``<<>>`` (a
+    tuple or sequence), ``Seq Len Head Tail Last SubSeq Append \o``; the sets ``BOOLEAN Nat Int STRING``.
+    """
 
     symbol: str
     arguments: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
+class RecordOf(Expr):
+    """``[a |-> x, b |-> y]``"""
+
+    names: tuple[str, ...]
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class RecordSet(Expr):
+    """``[a : S, b : T]``"""
+
+    names: tuple[str, ...]
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Except(Expr):
+    """``[f EXCEPT ![key] = value]``; of a record when ``key`` is a string literal and ``f`` a record.
+
+    A longer path is nested: ``[f EXCEPT ![a].b = v]`` has ``[f[a] EXCEPT !.b = v]`` as its value, and ``@``
+    is written out.
+    """
+
+    function: Expr
+    key: Expr
+    value: Expr
+
+
+@dataclass(frozen=True)
 class Quantified(Expr):
-    r"""``\A x \in S : P``, ``\E x \in S : P``, or the set ``{x \in S : P}`` (kind ``filter``)."""
+    r"""A bound variable over a set, by ``kind``: ``\A`` and ``\E``; ``filter`` ``{x \in S : P}``; ``map``
+    ``{e : x \in S}``; ``function`` ``[x \in S |-> e]``; ``choose`` ``CHOOSE x \in S : P``.
+    """
 
     kind: str
     variable: Bound
@@ -102,10 +141,45 @@ class Call(Expr):
     arguments: tuple[Expr, ...]
 
 
+@dataclass(frozen=True)
+class Lambda(Expr):
+    """``LAMBDA x, y : e``, or an operator passed by its name; an argument of a Call, gone once inlined."""
+
+    parameters: tuple[Bound, ...]
+    body: Expr
+
+
+@dataclass(frozen=True)
+class Apply(Expr):
+    """A parameter that is an operator, applied; gone once inlined."""
+
+    operator: Bound
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Substituted(Expr):
+    """What ``INSTANCE M WITH d <- e`` makes of an expression of M: ``declarations`` (SANY's numbers of M's
+    constants and variables) replaced by ``arguments`` in ``body`` and in all it calls; gone once inlined.
+    """
+
+    declarations: tuple[int, ...]
+    arguments: tuple[Expr, ...]
+    body: Expr
+
+
 _INFIX = {
-    "/\\": 3, "\\/": 3, "=>": 1, "<=>": 2, "=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5,
-    "\\in": 5, "\\cap": 8, "+": 10, "-": 11, "*": 13,
+    "/\\": 3, "\\/": 3, "=>": 1, "<=>": 2, "=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5, "\\in": 5, "\\subseteq": 5,
+    "\\cap": 8, "\\cup": 8, "\\": 8, "..": 9, "\\X": 10, "+": 10, "-": 11, "%": 11, "*": 13, "\\div": 13,
+    "\\o": 13, ":>": 7, "@@": 6,
 }  # fmt: skip
+_PREFIX = {
+    "~": ("~", 4),
+    "-.": ("-", 12),
+    "DOMAIN": ("DOMAIN ", 9),
+    "SUBSET": ("SUBSET ", 8),
+    "UNION": ("UNION ", 8),
+}
 _ATOM = 20
 
 
@@ -138,32 +212,65 @@ def _printed(expr: Expr) -> tuple[str, int]:  # noqa: C901, PLR0911 (one branch 
         case Call(name=name, arguments=arguments):
             inside = ", ".join(_print(each, 0) for each in arguments)
             return (f"{name}({inside})" if arguments else name), _ATOM
-        case Quantified(kind="filter", variable=variable, domain=domain, body=body):
-            return f"{{{variable.name} \\in {_print(domain, 5)} : {_print(body, 0)}}}", _ATOM
-        case Quantified(kind=kind, variable=variable, domain=domain, body=body):
-            return f"{kind} {variable.name} \\in {_print(domain, 5)} : {_print(body, 0)}", 0
+        case Quantified():
+            return _binder(expr)
+        case RecordOf(names=names, arguments=arguments):
+            inside = ", ".join(f"{n} |-> {_print(a, 0)}" for n, a in zip(names, arguments, strict=True))
+            return f"[{inside}]", _ATOM
+        case RecordSet(names=names, arguments=arguments):
+            inside = ", ".join(f"{n} : {_print(a, 0)}" for n, a in zip(names, arguments, strict=True))
+            return f"[{inside}]", _ATOM
+        case Except(function=function, key=key, value=value):
+            return f"[{_print(function, 0)} EXCEPT ![{_print(key, 0)}] = {_print(value, 0)}]", _ATOM
+        case Lambda(parameters=parameters, body=body):
+            return f"LAMBDA {', '.join(each.name for each in parameters)} : {_print(body, 0)}", 0
+        case Apply(operator=operator, arguments=arguments):
+            return f"{operator.name}({', '.join(_print(each, 0) for each in arguments)})", _ATOM
+        case Substituted(body=body):
+            return _printed(body)
         case Op():
             return _operator(expr)
     raise AssertionError(expr)
 
 
+def _binder(expr: Quantified) -> tuple[str, int]:
+    name, domain, body = expr.variable.name, _print(expr.domain, 5), _print(expr.body, 0)
+    match expr.kind:
+        case "filter":
+            return f"{{{name} \\in {domain} : {body}}}", _ATOM
+        case "map":
+            return f"{{{body} : {name} \\in {domain}}}", _ATOM
+        case "function":
+            return f"[{name} \\in {domain} |-> {body}]", _ATOM
+        case "choose":
+            return f"CHOOSE {name} \\in {domain} : {body}", 0
+        case kind:
+            return f"{kind} {name} \\in {domain} : {body}", 0
+
+
 def _operator(expr: Op) -> tuple[str, int]:
-    arguments = expr.arguments
-    match expr.symbol:
-        case "~":
-            return f"~{_print(arguments[0], 4)}", 4
-        case "-.":
-            return f"-{_print(arguments[0], 12)}", 12
-        case "DOMAIN":
-            return f"DOMAIN {_print(arguments[0], 9)}", 9
+    arguments, symbol = expr.arguments, expr.symbol
+    if symbol in _PREFIX and len(arguments) == 1:
+        sign, strength = _PREFIX[symbol]
+        return sign + _print(arguments[0], strength), strength
+    if symbol in _INFIX:
+        strength = _INFIX[symbol]
+        return f" {symbol} ".join(_print(each, strength) for each in arguments), strength
+    inside = [_print(each, 0) for each in arguments]
+    match symbol:
         case "IF":
-            test, then, other = (_print(each, 0) for each in arguments)
-            return f"IF {test} THEN {then} ELSE {other}", 0
+            return "IF {} THEN {} ELSE {}".format(*inside), 0
+        case "CASE":
+            arms = [f"{test} -> {value}" for test, value in zip(inside[::2], inside[1::2], strict=False)]
+            return "CASE " + " [] ".join(arms + [f"OTHER -> {e}" for e in inside[len(arms) * 2 :]]), 0
         case "{}":
-            return "{" + ", ".join(_print(each, 0) for each in arguments) + "}", _ATOM
-        case symbol:
-            strength = _INFIX[symbol]
-            return f" {symbol} ".join(_print(each, strength) for each in arguments), strength
+            return "{" + ", ".join(inside) + "}", _ATOM
+        case "<<>>":
+            return "<<" + ", ".join(inside) + ">>", _ATOM
+        case "->":
+            return "[{} -> {}]".format(*inside), _ATOM
+        case _:
+            return (f"{symbol}({', '.join(inside)})" if arguments else symbol), _ATOM
 
 
 def children(expr: Expr) -> Iterator[Expr]:
@@ -171,6 +278,8 @@ def children(expr: Expr) -> Iterator[Expr]:
     match expr:
         case Quantified(domain=domain, body=body):
             yield from (domain, body)
+        case Lambda(body=body):
+            yield body
         case _:
             for each in fields(expr):
                 value = getattr(expr, each.name)
@@ -195,7 +304,7 @@ def rebuild(expr: E_, change: Callable[[Expr], Expr]) -> E_:
     changed: dict[str, object] = {}
     for each in fields(expr):
         value = getattr(expr, each.name)
-        if isinstance(expr, Quantified) and each.name == "variable":
+        if each.name in ("variable", "parameters"):
             continue
         if isinstance(value, Expr):
             changed[each.name] = change(value)
@@ -211,5 +320,7 @@ def free(expr: Expr) -> frozenset[int]:
             return frozenset({uid})
         case Quantified(variable=variable, domain=domain, body=body):
             return free(domain) | (free(body) - {variable.uid})
+        case Lambda(parameters=parameters, body=body):
+            return free(body) - {each.uid for each in parameters}
         case _:
             return frozenset().union(*(free(part) for part in children(expr)))

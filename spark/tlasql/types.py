@@ -1,5 +1,5 @@
-"""Types as Apalache writes them: ``Int``, ``Bool``, ``Str``, ``SORT``, ``Set(T)``, ``A -> B``, records,
-tuples.
+"""Types as Apalache writes them: ``Int``, ``Bool``, ``Str``, ``SORT``, ``Set(T)``, ``Seq(T)``, ``A -> B``,
+records, tuples.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ class SetOf(Type):
 
     def __str__(self) -> str:
         return f"Set({self.element})"
+
+
+@dataclass(frozen=True)
+class SeqOf(Type):
+    """``Seq(element)``"""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"Seq({self.element})"
 
 
 @dataclass(frozen=True)
@@ -135,18 +145,20 @@ class _Reader:
         return self._named(self._name())
 
     def _named(self, name: str) -> Type:
-        if name == "Set":
+        if name in ("Set", "Seq"):
             self.expect("(")
             element = self.function()
             self.expect(")")
-            return SetOf(element)
+            return SetOf(element) if name == "Set" else SeqOf(element)
         if name.startswith("$"):
             if name[1:] not in self._aliases:
                 raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
             return self._aliases[name[1:]]
         if name in ("Int", "Bool", "Str") or name.isupper():
             return Scalar(name)
-        raise TypeSyntaxError(f"unknown type {name}: Int, Bool, Str, Set(T), A -> B, a record, or a SORT")
+        raise TypeSyntaxError(
+            f"unknown type {name}: Int, Bool, Str, Set(T), Seq(T), A -> B, a record, or a SORT"
+        )
 
     def _name(self) -> str:
         token = self._tokens[0]
