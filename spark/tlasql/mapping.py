@@ -5,6 +5,9 @@ A function or scalar variable has *homes*: tables of history rows that hold it, 
 to_position)`` of one scope. The first home is complete: a key has a row there exactly while it is in the
 DOMAIN. Further homes hold the same value beside others, so that a rule over both is one scan.
 
+Where a table already holds one row per state, ``[states] table = "..."`` names it: each variable is a column
+with its whole value.
+
 A variable that is a set of records has one table with a row per element, and a *universe*: the table that
 knows every element, also those whose fields could not be found. Where an element may have been in one of
 several states, ``alternatives`` numbers them; exactly one of them is what happened.
@@ -12,6 +15,7 @@ several states, ``alternatives`` numbers them; exactly one of them is what happe
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
@@ -19,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
-from tlasql.types import BOOL, INT, Function, Record, SetOf, Type
+from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 Schemas = Dict[str, Dict[str, str]]
 """Table name -> column name -> Spark type."""
 
 INTERVAL = ("from_position", "to_position", "from_time", "to_time")
-_INTEGERS = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
+_INTEGER_WORD = re.compile(r"\b(tinyint|smallint|int|integer|long|short|byte)\b(?!:)")
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,18 @@ class History:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A variable whose value is one column: an array for a set or sequence, a map for a function, a struct for a
+    record.
+    """
+
+    name: str
+    type: Type
+    table: str
+    column: str
+
+
+@dataclass(frozen=True)
 class Universe:
     """Every element of a record set, whether or not its fields are known."""
 
@@ -90,6 +106,16 @@ class Records:
 
 
 @dataclass(frozen=True)
+class Sidecar:
+    """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant ->
+    its value as TOML.
+    """
+
+    types: Dict[str, str]
+    constants: Dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Mapping:
     """The whole sidecar file. ``scope`` columns cut the logs into independent behaviours; the first is
     ``cluster``.
@@ -101,7 +127,7 @@ class Mapping:
     coverage: str
     covered: str
     evidence: Dict[str, tuple[str, ...]]
-    variables: Dict[str, History | Records]
+    variables: Dict[str, History | Records | Whole]
     decisions: str | None
     outputs: Dict[str, str]
 
@@ -115,13 +141,7 @@ class _Loader:
     def __init__(self, path: Path, types: Dict[str, Type], schemas: Schemas) -> None:
         self._path, self._types, self._schemas = path, types, schemas
         self._problems: list[Diagnostic] = []
-        try:
-            self._text = path.read_text(encoding="utf-8")
-            self._toml = tomllib.loads(self._text)
-        except OSError as error:
-            raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}") from error
-        except tomllib.TOMLDecodeError as error:
-            raise fail(Location(str(path), 1, 1), f"no TOML: {error}") from error
+        self._text, self._toml = _read(path)
 
     def load(self) -> Mapping:
         scope = self._toml.get("scope", {})
@@ -129,11 +149,12 @@ class _Loader:
         columns = self._names(scope.get("columns"), "[scope]", "columns")
         self._columns(coverage, (*columns, *INTERVAL), "[scope]")
         self._column(coverage, str(scope.get("covered", "covered")), BOOL, "[scope]")
-        variables: dict[str, History | Records] = {}
+        variables: dict[str, History | Records | Whole] = {}
         for name, entry in self._toml.get("variables", {}).items():
             mapped = self._variable(name, entry, columns)
             if mapped is not None:
                 variables[name] = mapped
+        variables |= self._whole(variables)
         decisions = self._toml.get("decisions")
         if decisions is not None and not isinstance(variables.get(decisions), Records):
             self._wrong("decisions", f"decisions = {decisions!r} names no mapped set of records")
@@ -167,6 +188,22 @@ class _Loader:
         else:
             mapped = self._history(name, kind, entry, scope, header)
         return mapped if len(self._problems) == before else None
+
+    def _whole(self, others: Dict[str, object]) -> dict[str, Whole]:
+        """A column of the states table for each variable that is mapped nowhere else."""
+        if "states" not in self._toml:
+            return {}
+        table = str(self._toml["states"].get("table", ""))
+        columns = self._names(self._toml.get("scope", {}).get("columns"), "[scope]", "columns")
+        self._columns(table, (*columns, *INTERVAL), "[states]")
+        renamed = self._toml["states"].get("columns", {})
+        found = {}
+        for name, kind in self._types.items():
+            if name not in others:
+                column = str(renamed.get(name, name))
+                self._column(table, column, kind, "[states]")
+                found[name] = Whole(name, kind, table, column)
+        return found
 
     def _history(
         self, name: str, kind: Type, entry: dict[str, Any], scope: tuple[str, ...], header: str
@@ -299,8 +336,41 @@ def _curried(kind: Type) -> tuple[list[Type], Type]:
 
 
 def _fits(kind: Type, physical: str) -> bool:
-    if kind == INT:
-        return physical in _INTEGERS
-    if kind == BOOL:
-        return physical == "boolean"
-    return physical == "string"
+    return spark_type(kind) == _INTEGER_WORD.sub("bigint", physical.replace(" ", ""))
+
+
+def spark_type(kind: Type) -> str:
+    """The Spark type of a column that holds values of ``kind``.
+
+    >>> from tlasql.types import parse_type
+    >>> spark_type(parse_type("MEMBER -> Set({epoch: Int})"))
+    'map<string,array<struct<epoch:bigint>>>'
+    """
+    match kind:
+        case SetOf(element=element) | SeqOf(element=element):
+            return f"array<{spark_type(element)}>"
+        case Function(argument=argument, result=result):
+            return f"map<{spark_type(argument)},{spark_type(result)}>"
+        case Record(fields=fields):
+            return "struct<" + ",".join(f"{name.lower()}:{spark_type(part)}" for name, part in fields) + ">"
+        case Tuple(parts=parts):
+            return "struct<" + ",".join(f"_{n}:{spark_type(part)}" for n, part in enumerate(parts, 1)) + ">"
+        case _:
+            return "bigint" if kind == INT else "boolean" if kind == BOOL else "string"
+
+
+def sidecar(path: Path) -> Sidecar:
+    """The parts of a mapping that are needed before types are known. Raises TlaSqlError."""
+    _, found = _read(path)
+    types = {str(name): str(text) for name, text in found.get("types", {}).items()}
+    return Sidecar(types, dict(found.get("constants", {})))
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as error:
+        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise fail(Location(str(path), 1, 1), f"no TOML: {error}") from error

@@ -1,7 +1,7 @@
 """The relational plan of a definition: frames of rows, and the predicates computed on each row.
 
-A frame joins the tables its ranges run over and names one column for every state expression of its
-predicates. No frame looks back into another row: what a predicate needs beyond its row is an ``Aggregate``,
+A history or record frame joins the tables its ranges run over and names one column for every state expression
+of its predicates; a state frame holds whole values, for predicates that do not fit the others. No frame looks back into another row: what a predicate needs beyond its row is an ``Aggregate``,
 grouped by the equality that relates the two and joined back.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tlasql.ir import Expr
-from tlasql.mapping import Records
+from tlasql.mapping import History, Records, Whole
+from tlasql.normalise import Clause
 
 
 @dataclass(frozen=True)
@@ -100,4 +101,17 @@ class RecordFrame:
     predicates: Predicates
 
 
-Frame = HistoryFrame | RecordFrame
+@dataclass(frozen=True)
+class StateFrame:
+    """One row for each state of a scope, with the whole value of every variable; for any predicate.
+
+    ``variables``: where each variable of the clause is found. ``clause.ranges`` become one row for each
+    element, so that a verdict has its witness. ``stepped``: each state beside the next one.
+    """
+
+    variables: tuple[History | Whole, ...]
+    clause: Clause
+    stepped: bool
+
+
+Frame = HistoryFrame | RecordFrame | StateFrame
