@@ -1,5 +1,5 @@
-"""The command ``tlasql``: ``check`` a marked module, ``compile`` it, or verify that what was compiled is
-fresh.
+"""The command ``tlasql``: ``check`` a marked module, ``compile`` it, ``explain`` what it finds in data, and
+``diff`` its verdicts with TLC's.
 """
 
 from __future__ import annotations
@@ -7,35 +7,53 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tlasql.commands import differences, explain_violations
 from tlasql.compiler import CompiledModule, compile_module
+from tlasql.dialect import DIALECTS
 from tlasql.emit import EMITTERS, emit
 from tlasql.errors import Location, TlaSqlError, fail
 from tlasql.mapping import Schemas
+from tlasql.tlc import TlcError
 
 OK, STALE, BAD_INPUT = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. 0 done, 1 generated files are stale (``--check``), 2 the input cannot be compiled."""
+    """Run the command.
+
+    0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated (``explain``)
+    or TLC disagrees (``diff``). 2: the input cannot be compiled or read.
+    """
     options = _parser().parse_args(arguments)
     try:
-        compiled = compile_module(
-            _relative(options.module),
-            _relative(options.mapping),
-            _schemas(options.schemas),
-            libraries=options.library,
-        )
-        _check_outputs(compiled)
-    except TlaSqlError as error:
+        return _run(options)
+    except (TlaSqlError, TlcError) as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    if options.command == "check":
-        for each in compiled.definitions:
-            print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
-        return OK
+
+
+def _run(options: argparse.Namespace) -> int:
+    compiled = compile_module(
+        _relative(options.module),
+        _relative(options.mapping),
+        _schemas(options.schemas),
+        libraries=options.library,
+        dialect=options.dialect,
+    )
+    _check_outputs(compiled)
+    return int(options.run(compiled, options))
+
+
+def _check(compiled: CompiledModule, _: argparse.Namespace) -> int:
+    for each in compiled.definitions:
+        print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
+    return OK
+
+
+def _compile(compiled: CompiledModule, options: argparse.Namespace) -> int:
     files = emit(compiled)
     if options.check:
         return _verify(files, compiled, options.out)
@@ -43,25 +61,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tlasql", description="Marked TLA+ definitions to Spark SQL.")
+    parser = argparse.ArgumentParser(prog="tlasql", description="Marked TLA+ definitions to SQL.")
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="report what cannot be compiled, write nothing")
-    compile_ = commands.add_parser("compile", help="write what the mapping's [outputs] name")
-    for each in (check, compile_):
-        each.add_argument("module", type=Path, metavar="MODULE.tla")
-        each.add_argument("--mapping", type=Path, required=True, help="where the variables live (TOML)")
-        each.add_argument(
+
+    def command(name: str, run: Callable[..., int], dialect: str, words: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=words, description=words)
+        added.add_argument("module", type=Path, metavar="MODULE.tla")
+        added.add_argument("--mapping", type=Path, required=True, help="where the variables live (TOML)")
+        added.add_argument(
             "--schemas",
             required=True,
             help="tables as JSON {table: {column: Spark type}}; - reads standard input",
         )
-        each.add_argument(
+        added.add_argument(
             "--library", type=Path, action="append", default=[], help="folder of extended modules"
         )
+        added.set_defaults(run=run, dialect=dialect)
+        return added
+
+    command("check", _check, "spark", "report what cannot be compiled, write nothing")
+    compile_ = command("compile", _compile, "spark", "write what the mapping's [outputs] name")
+    compile_.add_argument("--dialect", choices=sorted(DIALECTS), help="engine of the SQL (default: spark)")
     compile_.add_argument(
         "--out", type=Path, default=Path(), help="folder the outputs are relative to (default: .)"
     )
     compile_.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
+    explain = command(
+        "explain", explain_violations, "duckdb", "judge data and tell what is violated, and how"
+    )
+    explain.add_argument("--only", metavar="ID", help="judge this definition alone")
+    explain.add_argument("--limit", type=int, default=3, help="violations told per definition (default: 3)")
+    explain.add_argument("--confirm", action="store_true", help="have TLC judge each violation told")
+    diff = command(
+        "diff", differences, "duckdb", "judge data twice, by SQL and by TLC, and list disagreements"
+    )
+    diff.add_argument(
+        "--states", type=int, default=20_000, help="judge at most so many states (default: 20000)"
+    )
+    for each in (explain, diff):
+        each.add_argument(
+            "--data",
+            type=Path,
+            required=True,
+            help="DuckDB database, or folder of <schema>.<table>.parquet, csv or json",
+        )
     return parser
 
 

@@ -8,18 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlasql.check import Checker, declared_types
-from tlasql.errors import Diagnostic, Location, TlaSqlError
+from tlasql.dialect import DIALECTS, Dialect
+from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
 from tlasql.ir import Expr
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping
 from tlasql.marks import Annotations, Mark, duplicates, read_annotations, unattached
-from tlasql.normalise import Inliner, clauses, push_primes
+from tlasql.normalise import Clause, Inliner, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
 from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
+from tlasql.states import plan_state
 from tlasql.types import BOOL, Type
 
 _LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
@@ -47,8 +49,11 @@ class CompiledModule:
 
     name: str
     file: Path
+    libraries: tuple[Path, ...]
     mapping: Mapping
+    schemas: Schemas
     types: dict[str, Type]
+    declarations: tuple[Declaration, ...]
     definitions: tuple[Compiled, ...]
 
     @property
@@ -59,7 +64,12 @@ class CompiledModule:
 
 
 def compile_module(
-    module: Path, mapping: Path, schemas: Schemas, *, libraries: Sequence[Path] = ()
+    module: Path,
+    mapping: Path,
+    schemas: Schemas,
+    *,
+    libraries: Sequence[Path] = (),
+    dialect: str = "spark",
 ) -> CompiledModule:
     """Compile every marked definition of ``module``.
 
@@ -88,8 +98,11 @@ def compile_module(
         where = Location(str(mapping), 1, 1)
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
-    stages = _Stages(parsed, mapped, types, declarations, schemas)
-    return CompiledModule(parsed.name, module, mapped, types, tuple(stages.compile_all(marked)))
+    stages = _Stages(parsed, mapped, types, declarations, schemas, DIALECTS[dialect])
+    compiled = tuple(stages.compile_all(marked))
+    return CompiledModule(
+        parsed.name, module, tuple(libraries), mapped, schemas, types, tuple(declarations), compiled
+    )
 
 
 def _annotations(parsed: Module) -> list[Annotations]:
@@ -149,8 +162,9 @@ class _Stages:
         types: dict[str, Type],
         declarations: list[Declaration],
         schemas: Schemas,
+        dialect: Dialect,
     ) -> None:
-        self._mapping, self._schemas = mapping, schemas
+        self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
         self._inliner = Inliner(parsed)
         self._checker = Checker(types, declarations)
 
@@ -171,19 +185,33 @@ class _Stages:
             return self._decision(mark, definition)
         body = self._typed(definition, {})
         parts = clauses(body)
-        if mark.kind == "step" and len(parts) > 1:
-            message = "a step whose conjuncts range over different sets"
-            where = parts[1].conjuncts[0].location
-            raise TlaSqlError([Diagnostic(where, message, "mark each of them as a step of its own")])
-        frames: list[Frame] = []
-        for part in parts:
-            records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
-            if records is not None:
-                frames.append(plan_records(part, records, self._mapping))
-            else:
-                frames.append(plan_history(part, self._mapping, mark.kind == "step", mark.transitive))
-        sql = verdict_sql(frames, self._mapping, self._schemas)
+        step = mark.kind == "step"
+        try:
+            if step and len(parts) > 1:
+                where = parts[1].conjuncts[0].location
+                raise fail(where, "a step whose conjuncts range over different sets")
+            frames = [self._narrow(part, mark) for part in parts]
+            sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
+        except TlaSqlError:
+            if mark.transitive:
+                raise
+            frames = [self._wide(part, step) for part in parts]
+            sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         return Compiled(mark, definition, body, tuple(frames), sql)
+
+    def _narrow(self, part: Clause, mark: Mark) -> Frame:
+        """A frame of joined rows: fast, for what fits it."""
+        records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
+        if records is not None:
+            return plan_records(part, records, self._mapping)
+        return plan_history(part, self._mapping, mark.kind == "step", mark.transitive)
+
+    def _wide(self, part: Clause, step: bool) -> Frame:
+        """A frame of whole states: for everything else."""
+        records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
+        if records is not None:
+            return plan_records(part, records, self._mapping)
+        return plan_state(part, self._mapping, step)
 
     def _typed(self, definition: Definition, bound: dict[int, Type]) -> Expr:
         body = self._checker.check(self._inliner.body(definition), bound)
@@ -202,4 +230,6 @@ class _Stages:
         label = f"{definition.name}({element.name})"
         body = replace(self._typed(definition, {element.uid: records.type}), label=label)
         frame: RecordFrame = plan_record(element, Predicates((), (body,)), records, self._mapping)
-        return Compiled(mark, definition, body, (frame,), decision_sql(frame, self._mapping, self._schemas))
+        return Compiled(
+            mark, definition, body, (frame,), decision_sql(frame, self._mapping, self._schemas, self._dialect)
+        )

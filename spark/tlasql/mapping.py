@@ -130,6 +130,7 @@ class Mapping:
     variables: Dict[str, History | Records | Whole]
     decisions: str | None
     outputs: Dict[str, str]
+    constants: Dict[str, Any]
 
 
 def load_mapping(path: Path, types: Dict[str, Type], schemas: Schemas) -> Mapping:
@@ -168,6 +169,7 @@ class _Loader:
             variables,
             decisions,
             {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
+            dict(self._toml.get("constants", {})),
         )
         if self._problems:
             raise TlaSqlError(self._problems)

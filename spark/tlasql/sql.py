@@ -12,32 +12,38 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.dialect import SPARK, Dialect
 from tlasql.mapping import INTERVAL, Mapping, Schemas
-from tlasql.plan import Frame, HistoryFrame, RecordFrame
+from tlasql.plan import Frame, HistoryFrame, RecordFrame, StateFrame
 from tlasql.sql_histories import history_query
 from tlasql.sql_records import decision_query, records_query
 from tlasql.sql_rows import Query, verdict_row
+from tlasql.sql_states import state_query
 
 
-def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas) -> str:
+def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dialect: Dialect = SPARK) -> str:
     """The SELECT of an invariant or step: the rows of its frames, and null rows where nothing is covered."""
     queries: list[Query] = []
     for number, frame in enumerate(frames, start=1):
         suffix = f"_{number}" if len(frames) > 1 else ""
         if isinstance(frame, HistoryFrame):
-            queries.append(history_query(frame, mapping, suffix))
+            queries.append(history_query(frame, mapping, dialect, suffix))
+        elif isinstance(frame, StateFrame):
+            queries.append(state_query(frame, mapping, dialect, suffix))
         else:
-            queries.append(records_query(frame, mapping, schemas, suffix))
+            queries.append(records_query(frame, mapping, schemas, dialect, suffix))
     selects = [query.select for query in queries]
-    if any(isinstance(frame, HistoryFrame) for frame in frames):
-        stepped = any(isinstance(frame, HistoryFrame) and frame.stepped for frame in frames)
+    histories = [each for each in frames if not isinstance(each, RecordFrame)]
+    if histories:
+        stepped = any(each.stepped for each in histories)
         selects.append(_uncovered(mapping, stepped))
-    return _print(Query(tuple(cte for query in queries for cte in query.ctes), _union(selects)))
+    ctes = tuple(cte for query in queries for cte in query.ctes)
+    return _print(Query(ctes, _union(selects)), dialect)
 
 
-def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas) -> str:
+def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect = SPARK) -> str:
     """The SELECT of a decision: its outcome for every element of the record set."""
-    return _print(decision_query(frame, mapping, schemas))
+    return _print(decision_query(frame, mapping, schemas, dialect), dialect)
 
 
 def _uncovered(mapping: Mapping, stepped: bool) -> exp.Select:
@@ -62,8 +68,8 @@ def _union(selects: Sequence[exp.Query]) -> exp.Query:
     return found
 
 
-def _print(query: Query) -> str:
+def _print(query: Query, dialect: Dialect) -> str:
     found = query.select
     for cte_name, select in query.ctes:
         found = found.with_(cte_name, as_=select, copy=False)
-    return found.sql(dialect=tree.DIALECT, pretty=True, max_text_width=100)
+    return dialect.printed(found)

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.dialect import Dialect
 from tlasql.mapping import INTERVAL, Mapping
 from tlasql.plan import Column, HistoryFrame, Leaf
 from tlasql.sql_rows import Names, Query, judge, verdict_row
+from tlasql.values import value
 
 _ADDED = ("left_at", "gap", "unchanged", "antecedent", "evidence")
 
 
-def history_query(frame: HistoryFrame, mapping: Mapping, suffix: str) -> Query:
+def history_query(frame: HistoryFrame, mapping: Mapping, dialect: Dialect, suffix: str) -> Query:
     """The query of one frame; ``suffix`` keeps its CTEs apart from those of other frames."""
     names = Names((*mapping.scope, *INTERVAL, *_ADDED, *(f"c{n}" for n in range(1, 100))))
     for witness in frame.witnesses:
@@ -22,15 +24,18 @@ def history_query(frame: HistoryFrame, mapping: Mapping, suffix: str) -> Query:
     for leaf in frame.leaves:
         names.add(leaf.text)
     build = _Steps if frame.stepped else _States
-    return build(frame, mapping, suffix, names).query()
+    return build(frame, mapping, dialect, suffix, names).query()
 
 
 class _States:
     """Rows of a frame as they are: the verdict of a row is true or false all through its interval."""
 
-    def __init__(self, frame: HistoryFrame, mapping: Mapping, suffix: str, names: Names) -> None:
+    def __init__(
+        self, frame: HistoryFrame, mapping: Mapping, dialect: Dialect, suffix: str, names: Names
+    ) -> None:
         self._frame, self._mapping, self._suffix, self._names = frame, mapping, suffix, names
-        self._judged = judge(frame.predicates, names.columns)
+        columns: dict[str, exp.Expr] = {label: tree.col(each) for label, each in names.columns.items()}
+        self._judged = judge(frame.predicates, lambda each: value(each, columns, dialect))
 
     def query(self) -> Query:
         rows, judged = f"frame{self._suffix}", f"judged{self._suffix}"

@@ -7,28 +7,35 @@ from collections.abc import Mapping as Dict
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.dialect import Dialect
+from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Aggregate, RecordFrame
-from tlasql.predicates import translate
 from tlasql.sql_rows import Judged, Names, Query, judge, verdict_row
+from tlasql.values import value
 
 Ctes = list[tuple[str, exp.Select]]
 
 
-def records_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas, suffix: str) -> Query:
+def records_query(
+    frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect, suffix: str
+) -> Query:
     """One row per element: holds or violated where all its alternatives are, unknown otherwise."""
-    build = _Records(frame, mapping, schemas, suffix)
+    build = _Records(frame, mapping, schemas, dialect, suffix)
     return Query(tuple(build.ctes()), build.verdicts())
 
 
-def decision_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas) -> Query:
+def decision_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect) -> Query:
     """One row per element: the outcome all its alternatives agree on."""
-    build = _Records(frame, mapping, schemas, "")
+    build = _Records(frame, mapping, schemas, dialect, "")
     return Query(tuple(build.decided()), build.outcomes())
 
 
 class _Records:
-    def __init__(self, frame: RecordFrame, mapping: Mapping, schemas: Schemas, suffix: str) -> None:
+    def __init__(
+        self, frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect, suffix: str
+    ) -> None:
+        self._dialect = dialect
         self._frame, self._mapping, self._schemas, self._suffix = frame, mapping, schemas, suffix
         self._records = frame.records
         taken = (*mapping.scope, *INTERVAL, *self._records.identity, *self._state_columns())
@@ -47,7 +54,11 @@ class _Records:
             self._names.add(leaf.text)
         for aggregate in frame.aggregates:
             self._names.add(aggregate.text, aggregate.label)
-        self._judged: Judged = judge(frame.predicates, self._names.columns)
+        self._judged: Judged = judge(frame.predicates, lambda each: self._value(each, self._names))
+
+    def _value(self, expr: Expr, names: Names) -> exp.Expr:
+        columns: dict[str, exp.Expr] = {label: tree.col(each) for label, each in names.columns.items()}
+        return value(expr, columns, self._dialect)
 
     def ctes(self) -> Ctes:
         """Aggregates, frame, judged rows and their alternatives, in order."""
@@ -167,7 +178,7 @@ class _Records:
             *(tree.col(each) for each in group),
             *(tree.alias(tree.col(leaf.column.name), column) for column, leaf in leaves),
         ).from_(tree.table(self._records.table))
-        predicate = tree.alias(translate(aggregate.predicate, names.columns), "predicate")
+        predicate = tree.alias(self._value(aggregate.predicate, names), "predicate")
         add = exp.select(*(tree.col(each) for each in group), predicate).from_(tree.table(rows))
         return [
             (rows, scan),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Mapping as Dict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,8 +10,8 @@ from sqlglot import exp
 from tlasql import tree
 from tlasql.ir import Expr, text
 from tlasql.mapping import INTERVAL, Mapping
+from tlasql.normalise import Clause
 from tlasql.plan import Predicates
-from tlasql.predicates import translate
 from tlasql.source import excerpt
 
 INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
@@ -86,16 +85,16 @@ def verdict_row(
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
 
 
-def judge(predicates: Predicates, columns: Dict[str, str]) -> Judged:
+def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]) -> Judged:
     """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these."""
     found: list[exp.Expr] = []
     antecedent = None
     if predicates.antecedents:
-        parts = [translate(each, columns) for each in predicates.antecedents]
+        parts = [translate(each) for each in predicates.antecedents]
         found.append(tree.alias(tree.all_of(parts), "antecedent"))
         antecedent = tree.col("antecedent")
     numbered = [(f"c{n}", each) for n, each in enumerate(predicates.conjuncts, start=1)]
-    found += [tree.alias(translate(each, columns), column) for column, each in numbered]
+    found += [tree.alias(translate(each), column) for column, each in numbered]
     together = tree.all_of(tree.col(column) for column, _ in numbered)
     verdict = together
     if antecedent is not None:

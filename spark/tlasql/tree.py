@@ -77,6 +77,12 @@ def negation(tree: exp.Expr) -> exp.Expr:
     return exp.not_(tree, copy=False)
 
 
+def grouped(tree: exp.Expr) -> exp.Expr:
+    """``tree`` in parentheses where it binds weaker than a comparison."""
+    loose = isinstance(tree, exp.Binary | exp.Not) and not isinstance(tree, exp.Dot)
+    return exp.Paren(this=tree) if loose else tree
+
+
 def all_of(trees: Iterable[exp.Expr]) -> exp.Expr:
     """Kleene conjunction; TRUE for none."""
     found = list(trees)

@@ -1,4 +1,4 @@
-"""What is written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages.
+"""What is written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages, TLC's files.
 
 Every emitter is a function from a compiled module to files (path -> text) and puts its own origin on top.
 """
@@ -12,6 +12,7 @@ from tlasql.emit.expectations import suite
 from tlasql.emit.pages import pages
 from tlasql.emit.singular_tests import dbt_tests
 from tlasql.emit.sql_files import sql_files
+from tlasql.emit.tlc_files import tlc_files
 
 Files = Mapping[str, str]
 EMITTERS: Mapping[str, Callable[[CompiledModule, str], Files]] = {
@@ -19,6 +20,7 @@ EMITTERS: Mapping[str, Callable[[CompiledModule, str], Files]] = {
     "suite": suite,
     "dbt_tests": dbt_tests,
     "pages": pages,
+    "tlc": tlc_files,
 }
 """The key of ``[outputs]`` in the mapping -> what writes there."""
 

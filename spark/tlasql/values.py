@@ -1,0 +1,350 @@
+r"""Any expression of the fragment as one SQL expression over columns, in Kleene's three values.
+
+TRUE and FALSE are said only where they are so for every completion of what is not known. What TLC would refuse to
+evaluate (``f[x]`` outside the DOMAIN, ``Head(<<>>)``, ``x \div 0``) is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.dialect import Dialect
+from tlasql.equality import certain, equal
+from tlasql.errors import Location, fail
+from tlasql.ir import (
+    Bound,
+    Except,
+    Expr,
+    Field,
+    Index,
+    Literal,
+    Op,
+    Quantified,
+    RecordOf,
+    rebuild,
+    text,
+)
+from tlasql.membership import Membership
+from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+
+_COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
+_COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+Columns = Mapping[str, exp.Expr]
+
+
+def value(expr: Expr, columns: Columns, dialect: Dialect) -> exp.Expr:
+    """``expr`` as SQL; ``columns`` has the column of every state expression by its TLA+ text.
+
+    Raises TlaSqlError at what has no finite value.
+    """
+    return Values(columns, dialect).of(expr)
+
+
+class Values:
+    """Translates the parts of one expression; quantified variables become parameters of lambdas."""
+
+    def __init__(self, columns: Columns, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._columns = columns
+        self._bound: dict[int, exp.Expr] = {}
+        self._numbers = count(1)
+        self._uids = count(-(10**9), -1)
+        self._sets = Membership(self)
+
+    def of(self, expr: Expr) -> exp.Expr:
+        """The value of ``expr``."""
+        if isinstance(expr, Bound) and expr.uid in self._bound:
+            return self._bound[expr.uid].copy()
+        column = self._columns.get(text(expr))
+        if column is not None:
+            return column.copy()
+        match expr:
+            case Literal(value=bool() as found):
+                return exp.true() if found else exp.false()
+            case Literal(value=int() as found):
+                return exp.Literal.number(found)
+            case Literal(value=str() as found):
+                return tree.string(found)
+            case Field(record=record, name=name):
+                return self._field(record, name)
+            case Index(function=function, key=key):
+                return self._index(function, key)
+            case RecordOf(names=names, arguments=arguments):
+                return self._record(expr, dict(zip(names, arguments, strict=True)))
+            case Except():
+                return self._except(expr)
+            case Quantified():
+                return self._quantified(expr)
+            case Op():
+                return self._operator(expr)
+        raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
+
+    def sized(self, expr: Expr) -> exp.Expr:
+        """The value, integers as BIGINT: what is put into sets, records and functions."""
+        return tree_big(self.of(expr)) if expr.type == INT else self.of(expr)
+
+    def fresh(self, name: str) -> str:
+        """A name for a parameter that nothing else has."""
+        return f"{name}_{next(self._numbers)}"
+
+    def variable(self, location: Location, name: str, kind: Type) -> Bound:
+        """A quantified variable that the specification does not have."""
+        return Bound(location, name, next(self._uids), type=kind)
+
+    def bound_to(self, variable: Bound) -> exp.Expr:
+        """What a quantified variable stands for here."""
+        return self._bound[variable.uid].copy()
+
+    def inside(self, variable: Bound, element: exp.Expr, body: Callable[[], exp.Expr]) -> exp.Expr:
+        """``body`` with a quantified variable bound to ``element``."""
+        self._bound[variable.uid] = element
+        try:
+            return body()
+        finally:
+            del self._bound[variable.uid]
+
+    def same(self, left: exp.Expr, right: exp.Expr, kind: Type) -> exp.Expr:
+        """Kleene's equality of two values of one type."""
+        return equal(left, right, kind, self.dialect, self.fresh)
+
+    def known(self, found: exp.Expr, kind: Type) -> exp.Expr:
+        """TRUE where nothing inside the value is unknown."""
+        return certain(found, kind, self.dialect, self.fresh)
+
+    def _field(self, record: Expr, name: str) -> exp.Expr:
+        match record:
+            case RecordOf(names=names, arguments=arguments):
+                return self.of(dict(zip(names, arguments, strict=True))[name])
+            case Except(function=inner, key=Literal(value=changed), value=new):
+                return self.of(new) if changed == name else self._field(inner, name)
+            case Op(symbol="IF", arguments=(test, then, other)):
+                return self._if(test, self._field(then, name), self._field(other, name), None)
+        return self.dialect.field(self.of(record), name)
+
+    def _index(self, function: Expr, key: Expr) -> exp.Expr:
+        kind = function.type
+        if isinstance(kind, Tuple):
+            if not isinstance(key, Literal):
+                raise fail(key.location, "a tuple is indexed by a number", "write the number itself")
+            if isinstance(function, Op) and function.symbol == "<<>>":
+                return self.of(function.arguments[int(key.value) - 1])
+            return self.dialect.field(self.of(function), f"_{key.value}")
+        if isinstance(kind, SeqOf):
+            return self.dialect.at_index(self.of(function), self.of(key))
+        match function:
+            case Quantified(kind="function", variable=variable, domain=domain, body=body):
+                inside = self.of(Op(key.location, "\\in", (key, domain), type=BOOL))
+                return tree.case([(inside, self.of(substitute(body, variable, key)))])
+            case Except(function=inner, key=changed, value=new):
+                here = self.same(self.of(key), self.of(changed), _type(key))
+                present = self.of(Op(key.location, "\\in", (key, domain_of(inner)), type=BOOL))
+                then = tree.case([(present, self.of(new))])
+                return tree.case(
+                    [(here, then), (tree.negation(tree.grouped(here.copy())), self._index(inner, key))]
+                )
+            case Op(symbol="IF", arguments=(test, then, other)):
+                return self._if(test, self._index(then, key), self._index(other, key), None)
+        return self.dialect.at_key(self.of(function), self.sized(key))
+
+    def _record(self, expr: Expr, given: Mapping[str, Expr]) -> exp.Expr:
+        assert isinstance(expr.type, Record)
+        return self.dialect.struct([(name, self.sized(given[name])) for name, _ in expr.type.fields])
+
+    def _except(self, expr: Except) -> exp.Expr:
+        kind, dialect = expr.type, self.dialect
+        if isinstance(kind, Record):
+            assert isinstance(expr.key, Literal)
+            old = self.of(expr.function)
+            fields = [
+                (name, self.sized(expr.value) if name == expr.key.value else dialect.field(old.copy(), name))
+                for name, _ in kind.fields
+            ]
+            return tree.case([(tree.is_known(old), dialect.struct(fields))])
+        function, key, new = self.of(expr.function), self.of(expr.key), self.sized(expr.value)
+        name = self.fresh("at")
+        if isinstance(kind, SeqOf):
+            return dialect.with_index(
+                function, name, lambda old, n: choice(eq(n, key.copy()), new.copy(), old)
+            )
+        assert isinstance(kind, Function)
+
+        def changed(at: exp.Expr) -> exp.Expr:
+            here = self.same(at.copy(), key.copy(), _type(expr.key))
+            return choice(here, new.copy(), dialect.at_key(function.copy(), at))
+
+        keys = dialect.keys(function)
+        return dialect.map_of(keys, dialect.transformed(keys.copy(), name, changed))
+
+    def _quantified(self, expr: Quantified) -> exp.Expr:
+        match expr.kind:
+            case "\\A" | "\\E":
+                return self._sets.quantified(expr)
+            case "filter":
+                return self._sets.filtered(expr)
+            case "map":
+                return self._sets.mapped(expr)
+            case "function":
+                return self._sets.function(expr)
+            case _:
+                return self._sets.chosen(expr)
+
+    def _operator(self, expr: Op) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
+        arguments = expr.arguments
+        match expr.symbol:
+            case "/\\":
+                return tree.all_of(self.of(each) for each in arguments)
+            case "\\/":
+                return tree.any_of(self.of(each) for each in arguments)
+            case "~":
+                return tree.negation(self.of(arguments[0]))
+            case "=>":
+                return tree.any_of([tree.negation(self.of(arguments[0])), self.of(arguments[1])])
+            case "<=>":
+                return eq(tree.grouped(self.of(arguments[0])), tree.grouped(self.of(arguments[1])))
+            case "=":
+                return self._sets.equality(arguments[0], arguments[1])
+            case "IF":
+                return self._if(arguments[0], self.of(arguments[1]), self.of(arguments[2]), expr.type)
+            case "CASE":
+                return self._case(arguments, _type(expr))
+            case "-.":
+                return exp.Neg(this=tree_big(tree.grouped(self.of(arguments[0]))))
+            case "\\div":
+                return self._quotient(*(self.of(each) for each in arguments))
+            case "%":
+                return self._remainder(*(self.of(each) for each in arguments))
+            case symbol if symbol in _COMPARED:
+                left, right = (tree.grouped(self.of(each)) for each in arguments)
+                return _COMPARED[symbol](this=left, expression=right)
+            case symbol if symbol in _COMPUTED:
+                left, right = (tree.grouped(self.of(each)) for each in arguments)
+                return _COMPUTED[symbol](this=tree_big(left), expression=right)
+            case "<<>>":
+                return self._tuple(expr)
+            case "Len" | "Head" | "Last" | "Tail" | "SubSeq" | "Append" | "\\o":
+                return self._sequence(expr)
+            case _:
+                return self._sets.operator(expr)
+
+    def _if(self, test: Expr, then: exp.Expr, other: exp.Expr, kind: Type | None) -> exp.Expr:
+        """An unknown test decides nothing unless both branches agree."""
+        decided = self.of(test)
+        branches = [(decided, then), (tree.negation(tree.grouped(decided.copy())), other)]
+        if kind is not None and not isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
+            agree = eq(tree.grouped(then.copy()), tree.grouped(other.copy()))
+            branches.append((agree, then.copy()))
+        return tree.case(branches)
+
+    def _case(self, arguments: tuple[Expr, ...], kind: Type) -> exp.Expr:
+        """The first arm that is true, as TLC reads it; unknown when none is."""
+        pairs = list(zip(arguments[::2], arguments[1::2], strict=False))
+        found = self.of(arguments[-1]) if len(arguments) % 2 else self.dialect.null(kind)
+        for test, arm in reversed(pairs):
+            found = self._if(test, self.of(arm), found, kind)
+        return found
+
+    def _quotient(self, a: exp.Expr, b: exp.Expr) -> exp.Expr:
+        """Rounded down, where SQL cuts off."""
+        a, b = tree_big(tree.grouped(a)), tree_big(tree.grouped(b))
+        divided = exp.IntDiv(this=a, expression=b)
+        zero, one = exp.Literal.number(0), exp.Literal.number(1)
+        exact = eq(exp.Mod(this=a.copy(), expression=b.copy()), zero)
+        alike = eq(
+            tree.grouped(exp.LT(this=a.copy(), expression=zero.copy())),
+            tree.grouped(exp.LT(this=b.copy(), expression=zero.copy())),
+        )
+        down = exp.Sub(this=divided.copy(), expression=one)
+        rounded = exp.Case(ifs=[exp.If(this=tree.any_of([exact, alike]), true=divided)], default=down)
+        return tree.case([(exp.NEQ(this=b.copy(), expression=zero.copy()), rounded)])
+
+    def _remainder(self, a: exp.Expr, b: exp.Expr) -> exp.Expr:
+        """Never negative; only of a positive divisor."""
+        a, b = tree_big(tree.grouped(a)), tree_big(tree.grouped(b))
+        inner = exp.Paren(this=exp.Mod(this=a, expression=b))
+        # a remainder plus a divisor near 2^63 would overflow: add only to what is negative
+        negative = exp.LT(this=inner, expression=exp.Literal.number(0))
+        lifted = exp.Add(this=inner.copy(), expression=b.copy())
+        found = exp.Case(ifs=[exp.If(this=negative, true=lifted)], default=inner.copy())
+        return tree.case([(exp.GT(this=b.copy(), expression=exp.Literal.number(0)), found)])
+
+    def _tuple(self, expr: Op) -> exp.Expr:
+        if isinstance(expr.type, SeqOf):
+            return self.dialect.array([self.sized(each) for each in expr.arguments], expr.type)
+        return self.dialect.struct(
+            [(f"_{n}", self.sized(each)) for n, each in enumerate(expr.arguments, start=1)]
+        )
+
+    def _sequence(self, expr: Op) -> exp.Expr:
+        dialect, arguments = self.dialect, expr.arguments
+        first = self.of(arguments[0])
+        one = exp.Literal.number(1)
+        length = dialect.size(first.copy())
+        match expr.symbol:
+            case "Len":
+                return length
+            case "Head":
+                return dialect.at_index(first, one)
+            case "Last":
+                return dialect.at_index(first, length)
+            case "Tail":
+                rest = dialect.slice(first, exp.Literal.number(2), exp.Sub(this=length, expression=one))
+                some = exp.GT(this=length.copy(), expression=exp.Literal.number(0))
+                return tree.case([(some, rest)])
+            case "Append":
+                assert isinstance(expr.type, SeqOf)
+                return dialect.concatenated(first, dialect.array([self.sized(arguments[1])], expr.type))
+            case "\\o":
+                return dialect.concatenated(first, self.of(arguments[1]))
+        low, high = (
+            tree_big(tree.grouped(self.of(arguments[1]))),
+            tree_big(tree.grouped(self.of(arguments[2]))),
+        )
+        assert isinstance(expr.type, SeqOf)
+        inside = tree.all_of([exp.GTE(this=low, expression=one), exp.LTE(this=high, expression=length)])
+        wide = exp.Add(this=exp.Sub(this=high.copy(), expression=low.copy()), expression=one.copy())
+        empty = exp.GT(this=low.copy(), expression=high.copy())
+        none = tree.case([(tree.is_known(first.copy()), dialect.empty(expr.type))])
+        return tree.case([(empty, none), (inside, dialect.slice(first.copy(), low.copy(), wide))])
+
+
+def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
+    """``expr`` with ``by`` for the quantified variable."""
+    if isinstance(expr, Bound) and expr.uid == variable.uid:
+        return by
+    return rebuild(expr, lambda part: substitute(part, variable, by))
+
+
+def domain_of(function: Expr) -> Expr:
+    """DOMAIN of a function, without building the function where it is built by its text."""
+    match function:
+        case Quantified(kind="function", domain=domain):
+            return domain
+        case Except(function=inner):
+            return domain_of(inner)
+    kind = _type(function)
+    assert isinstance(kind, Function)
+    return Op(function.location, "DOMAIN", (function,), type=SetOf(kind.argument))
+
+
+def tree_big(part: exp.Expr) -> exp.Expr:
+    """64-bit arithmetic: an overflow is an error on both engines, never a wrap."""
+    return exp.cast(part, "bigint")
+
+
+def eq(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Equality of scalars."""
+    return exp.EQ(this=left, expression=right)
+
+
+def choice(test: exp.Expr, then: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """One of two values, unknown when the test is."""
+    return tree.case([(test, then), (tree.negation(tree.grouped(test.copy())), other)])
+
+
+def _type(expr: Expr) -> Type:
+    assert expr.type is not None
+    return expr.type

@@ -1,0 +1,117 @@
+"""The states around a verdict, as whole values: what a person is shown and TLC judges again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.compiler import Compiled, CompiledModule
+from tlasql.dialect import Dialect
+from tlasql.ir import Variable, walk
+from tlasql.mapping import INTERVAL, History, Records, Whole
+from tlasql.normalise import Clause
+from tlasql.plan import StateFrame
+from tlasql.sql_values import whole_values
+
+LONGEST = 50
+"""States a window has at most."""
+
+Rows = Callable[[str], list[Mapping[str, Any]]]
+"""Runs a SELECT and gives its rows, values as :mod:`tlasql.trace` has them."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """``states``: successive states, the last one that of the verdict; ``positions``: where each begins."""
+
+    states: list[Mapping[str, Any]]
+    positions: list[int | None]
+
+
+def window(
+    compiled: CompiledModule, definition: Compiled, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
+) -> Window:
+    """The states up to the one a verdict row (cluster, scope, witness, from_position) is about."""
+    variables = [compiled.mapping.variables[name] for name in variables_of(definition)]
+    records = [each for each in variables if isinstance(each, Records)]
+    if records:
+        return _record_window(compiled, records[0], verdict, run, dialect)
+    held = tuple(each for each in variables if isinstance(each, History | Whole))
+    found = run(states_sql(compiled, held, dialect, verdict))
+    found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
+    names = [each.name for each in held]
+    return Window([{n: row[n] for n in names} for row in found], [row["from_position"] for row in found])
+
+
+def variables_of(definition: Compiled) -> list[str]:
+    """The variables a definition speaks of."""
+    return sorted({each.name for each in walk(definition.body) if isinstance(each, Variable)})
+
+
+def states_sql(
+    compiled: CompiledModule,
+    variables: tuple[History | Whole, ...],
+    dialect: Dialect,
+    verdict: Mapping[str, Any] | None = None,
+) -> str:
+    """Whole states of every scope, or at most LONGEST of one scope up to the position of a verdict."""
+    mapping = compiled.mapping
+    ctes = whole_values(StateFrame(variables, Clause((), (), ()), stepped=False), mapping, dialect, "")
+    columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
+    columns += [tree.alias(tree.col(each.name), each.name) for each in variables]
+    found = exp.select(*columns).from_(tree.table(ctes[-1][0]))
+    if verdict is not None:
+        found = found.where(tree.all_of(_in_scope(mapping.scope, verdict)))
+        order = exp.Ordered(this=tree.col("from_position"), desc=True, nulls_first=False)
+        found = found.order_by(order).limit(LONGEST)
+    for name, select in ctes:
+        found = found.with_(name, as_=select, copy=False)
+    return dialect.printed(found)
+
+
+def _in_scope(columns: tuple[str, ...], verdict: Mapping[str, Any]) -> list[exp.Expr]:
+    scope = {columns[0]: verdict["cluster"], **json.loads(verdict["scope"])}
+    found: list[exp.Expr] = [_equals(column, value) for column, value in scope.items()]
+    if verdict["from_position"] is not None:
+        begin = tree.col("from_position")
+        at = exp.Literal.number(int(verdict["from_position"]))
+        found.append(tree.any_of([tree.is_null(begin), exp.LTE(this=begin.copy(), expression=at)]))
+    return found
+
+
+def _equals(column: str, value: Any) -> exp.Expr:
+    shown = exp.Literal.number(value) if isinstance(value, int) else tree.string(str(value))
+    return exp.EQ(this=tree.col(column), expression=shown)
+
+
+def _record_window(
+    compiled: CompiledModule, records: Records, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
+) -> Window:
+    """One state: the records that met it, of the first of the states the element may have met."""
+    cluster = compiled.mapping.scope[0]
+    subject = next(iter(json.loads(verdict["witness"]).values()))
+    identity = subject if isinstance(subject, dict) else {records.identity[0]: subject}
+    shared = [cluster, *(records.fields[each] for each in records.within)]
+    shared += [records.alternatives] if records.alternatives else []
+    if not records.within:
+        shared += records.identity
+    on = tree.all_of(exp.EQ(this=tree.col(c, "met"), expression=tree.col(c, "own")) for c in shared)
+    columns = [tree.alias(tree.col(column, "met"), name) for name, column in records.fields.items()]
+    wanted = [exp.EQ(this=tree.col(cluster, "own"), expression=tree.string(verdict["cluster"]))]
+    for column, value in identity.items():
+        wanted.append(exp.EQ(this=tree.col(column, "own"), expression=tree.string(str(value))))
+    if records.alternatives:
+        columns.append(tree.alias(tree.col(records.alternatives, "met"), "alternative_"))
+    found = exp.select(*columns).from_(tree.table(records.table, "own"))
+    found = found.join(tree.table(records.table, "met"), on=on).where(tree.all_of(wanted))
+    rows = run(dialect.printed(found))
+    first = min((row.get("alternative_", 0) for row in rows), default=0)
+    elements = [
+        {name: row[name] for name in records.fields} for row in rows if row.get("alternative_", 0) == first
+    ]
+    return Window([{records.name: elements}], [verdict["from_position"]])
