@@ -11,8 +11,8 @@ from tlasql.check import Checker, declared_types
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
-from tlasql.ir import Expr
-from tlasql.mapping import Mapping, Records, Schemas, load_mapping
+from tlasql.ir import Expr, Literal, Op
+from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.marks import Annotations, Mark, duplicates, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
@@ -22,7 +22,7 @@ from tlasql.sany import export_xml
 from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.states import plan_state
-from tlasql.types import BOOL, Type
+from tlasql.types import BOOL, Type, TypeSyntaxError, parse_type
 
 _LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
 
@@ -80,6 +80,14 @@ def compile_module(
     notes = _annotations(parsed)
     declarations = parsed.declarations()
     types, problems = declared_types([note for each in notes for note in each.types], declarations)
+    for name, written in sidecar(mapping).types.items():
+        try:
+            types.setdefault(name, parse_type(written))
+        except TypeSyntaxError as error:
+            where = Location(str(mapping), 1, 1)
+            problems.append(
+                Diagnostic(where, f"[types] {name}: {error}", "write it as Apalache writes types")
+            )
     problems += [problem for each in notes for problem in each.problems]
     marks = [mark for each in notes for mark in each.marks]
     problems += duplicates(marks)
@@ -165,7 +173,7 @@ class _Stages:
         dialect: Dialect,
     ) -> None:
         self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
-        self._inliner = Inliner(parsed)
+        self._inliner = Inliner(parsed, {name: _constant(v) for name, v in mapping.constants.items()})
         self._checker = Checker(types, declarations)
 
     def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
@@ -233,3 +241,18 @@ class _Stages:
         return Compiled(
             mark, definition, body, (frame,), decision_sql(frame, self._mapping, self._schemas, self._dialect)
         )
+
+
+def _constant(value: object) -> Expr:
+    """A value of the mapping's ``[constants]``."""
+    nowhere = Location("", 1, 1)
+    match value:
+        case {"model": name}:
+            return Literal(nowhere, str(name))
+        case list():
+            return Op(nowhere, "{}", tuple(_constant(each) for each in value))
+        case bool() | int() | str():
+            return Literal(nowhere, value)
+    raise fail(
+        nowhere, f"{value!r} is no constant", "write a number, text, TRUE or FALSE, a list, or a model value"
+    )

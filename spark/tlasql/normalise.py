@@ -7,9 +7,25 @@ definition holds where all its clauses do.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tlasql.ir import Bound, Call, Expr, Op, Prime, Quantified, Variable, rebuild, text
+from tlasql.errors import fail
+from tlasql.ir import (
+    Apply,
+    Bound,
+    Call,
+    Constant,
+    Expr,
+    Lambda,
+    Op,
+    Prime,
+    Quantified,
+    Substituted,
+    Variable,
+    rebuild,
+    text,
+)
 from tlasql.reader import Definition, Module
 
 
@@ -36,36 +52,85 @@ class Inliner:
     A variable whose name is taken further out is renamed, so that equal text means the same expression.
     """
 
-    def __init__(self, module: Module) -> None:
-        self._module = module
-        self._uids = itertools.count(-1, -1)
+    def __init__(self, module: Module, constants: Mapping[str, Expr]) -> None:
+        self._module, self._constants = module, constants
+        self._uids = itertools.count(-(10**6), -1)
+        self._active: list[int] = []
 
     def body(self, definition: Definition) -> Expr:
         """The body of a definition without calls; its parameters stay free."""
         taken = frozenset(each.name for each in definition.parameters)
-        return self._inline(self._module.body(definition.uid), {}, taken)
+        return self._inline(self._module.body(definition.uid), _Scope({}, {}), taken)
 
-    def _inline(self, expr: Expr, bindings: dict[int, Expr], taken: frozenset[str]) -> Expr:
+    def _inline(self, expr: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:  # noqa: PLR0911 (one each)
         match expr:
-            case Bound(uid=uid) if uid in bindings:
-                return bindings[uid]
+            case Bound(uid=uid) if uid in scope.bound:
+                return scope.bound[uid]
+            case Variable(uid=uid) | Constant(uid=uid) if uid in scope.declared:
+                return scope.declared[uid]
+            case Constant(name=name) if name in self._constants:
+                return replace(self._constants[name], location=expr.location)
             case Quantified(variable=variable, domain=domain, body=body):
                 name = _free_name(variable.name, taken)
                 fresh = replace(variable, name=name, uid=next(self._uids))
                 return replace(
                     expr,
                     variable=fresh,
-                    domain=self._inline(domain, bindings, taken),
-                    body=self._inline(body, {**bindings, variable.uid: fresh}, taken | {name}),
+                    domain=self._inline(domain, scope, taken),
+                    body=self._inline(body, scope.binding({variable.uid: fresh}), taken | {name}),
                 )
-            case Call(uid=uid, arguments=arguments):
-                passed = tuple(self._inline(each, bindings, taken) for each in arguments)
-                parameters = self._module.definition(uid).parameters
-                values = {p.uid: value for p, value in zip(parameters, passed, strict=True)}
-                inlined = self._inline(self._module.body(uid), values, taken)
-                return replace(inlined, label=text(replace(expr, arguments=passed)))
+            case Lambda():
+                return _Closure(expr.location, expr, scope)
+            case Apply(operator=operator, arguments=arguments):
+                passed = [self._inline(each, scope, taken) for each in arguments]
+                return self._applied(scope.bound[operator.uid], passed, taken)
+            case Substituted(declarations=declarations, arguments=arguments, body=body):
+                given = {
+                    d: self._inline(a, scope, taken) for d, a in zip(declarations, arguments, strict=True)
+                }
+                return self._inline(body, replace(scope, declared={**scope.declared, **given}), taken)
+            case Call():
+                return self._called(expr, scope, taken)
             case _:
-                return rebuild(expr, lambda part: self._inline(part, bindings, taken))
+                return rebuild(expr, lambda part: self._inline(part, scope, taken))
+
+    def _called(self, expr: Call, scope: _Scope, taken: frozenset[str]) -> Expr:
+        if expr.uid in self._active:
+            remedy = "write it with a quantifier, or as a minimum or maximum chosen from a set"
+            raise fail(expr.location, f"{expr.name} is recursive: no finite formula says the same", remedy)
+        passed = tuple(self._inline(each, scope, taken) for each in expr.arguments)
+        parameters = self._module.definition(expr.uid).parameters
+        values = {p.uid: value for p, value in zip(parameters, passed, strict=True)}
+        self._active.append(expr.uid)
+        # what a LET defines may speak of the parameters around it: outer bindings stay
+        inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
+        self._active.pop()
+        shown = tuple(each for each in passed if not isinstance(each, _Closure))
+        return replace(inlined, label=text(replace(expr, arguments=shown)))
+
+    def _applied(self, operator: Expr, passed: list[Expr], taken: frozenset[str]) -> Expr:
+        assert isinstance(operator, _Closure)
+        names = {p.uid: each for p, each in zip(operator.operator.parameters, passed, strict=True)}
+        return self._inline(operator.operator.body, operator.scope.binding(names), taken)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What names stand for: parameters and quantified variables, and declarations of instantiated modules."""
+
+    bound: Mapping[int, Expr]
+    declared: Mapping[int, Expr]
+
+    def binding(self, more: Mapping[int, Expr]) -> _Scope:
+        return replace(self, bound={**self.bound, **more})
+
+
+@dataclass(frozen=True)
+class _Closure(Expr):
+    """An operator passed as an argument, with what its free names stand for."""
+
+    operator: Lambda
+    scope: _Scope
 
 
 def _free_name(name: str, taken: frozenset[str]) -> str:
