@@ -171,7 +171,7 @@ class Bodies:
         arms: list[Expr] = []
         for pair in _child(node, "operands"):
             test, value = _child(pair, "operands")
-            other = test.tag == "StringNode" and _text(test, "StringValue") == "$Other"
+            other = test.tag == "StringNode" and (test.text or "").strip() == "$Other"
             arms += [] if other else [self.expression(test)]
             arms.append(self.expression(value))
         return Op(location, "CASE", tuple(arms))

@@ -104,7 +104,7 @@ class Checker:
     def _check(self, expr: Expr, bound: Mapping[int, Type], want: Type | None) -> Expr:  # noqa: C901, PLR0911, PLR0912
         match expr:
             case Literal(value=value):
-                return replace(expr, type=_literal(value, want))
+                return replace(expr, type=expr.type or _literal(value, want))
             case Variable(name=name) | Constant(name=name):
                 return replace(expr, type=self._declared_type(expr, name))
             case Bound(uid=uid):
@@ -281,9 +281,9 @@ class Checker:
             return self._function_set(expr, bound, want)
         if symbol == "\\X":
             wanted = want.element.parts if isinstance(want, SetOf) and isinstance(want.element, Tuple) else ()
-            hints = (
-                [SetOf(each) for each in wanted] if len(wanted) == len(arguments) else [None] * len(arguments)
-            )
+            hints: list[Type | None] = [None] * len(arguments)
+            if len(wanted) == len(arguments):
+                hints = [SetOf(each) for each in wanted]
             parts = [self._set(self.check(a, bound, h)) for a, h in zip(arguments, hints, strict=True)]
             return self._typed(expr, parts, SetOf(Tuple(tuple(_element(part) for part in parts))))
         if symbol == "Seq":
@@ -307,14 +307,13 @@ class Checker:
         if symbol == "SumOf":
             return self._typed(expr, [part], INT)
         if symbol == "DOMAIN":
-            kinds = {
-                Function: lambda kind: SetOf(kind.argument),
-                SeqOf: lambda _: SetOf(INT),
-                Record: lambda _: SetOf(STR),
-            }
-            made = kinds.get(type(part.type))  # type: ignore[call-overload]
-            if made is not None:
-                return self._typed(expr, [part], made(part.type))
+            match part.type:
+                case Function(argument=argument):
+                    return self._typed(expr, [part], SetOf(argument))
+                case SeqOf():
+                    return self._typed(expr, [part], SetOf(INT))
+                case Record():
+                    return self._typed(expr, [part], SetOf(STR))
         shown = f"{text(part)} of type {part.type}"
         raise fail(expr.location, f"{symbol} does not fit {shown}")
 
@@ -471,7 +470,7 @@ def _weak(expr: Expr) -> bool:
     """Whether an expression needs a type from around it."""
     match expr:
         case Literal(value=str()):
-            return True
+            return expr.type is None
         case Op(symbol="{}" | "<<>>" | ":>" | "@@" | "\\cup" | "Append" | "\\o", arguments=arguments):
             return not arguments or any(_weak(each) for each in arguments)
         case Op(symbol="STRING"):

@@ -101,7 +101,8 @@ def compile_module(
         )
     if problems:
         raise TlaSqlError(problems)
-    mapped = load_mapping(mapping, types, schemas)
+    variables = {each.name for each in declarations if each.is_variable}
+    mapped = load_mapping(mapping, {n: kind for n, kind in types.items() if n in variables}, schemas)
     if mapped.module != parsed.name:
         where = Location(str(mapping), 1, 1)
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
@@ -173,8 +174,12 @@ class _Stages:
         dialect: Dialect,
     ) -> None:
         self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
-        self._inliner = Inliner(parsed, {name: _constant(v) for name, v in mapping.constants.items()})
         self._checker = Checker(types, declarations)
+        constants = {
+            name: self._checker.check(_constant(value), {}, types.get(name))
+            for name, value in mapping.constants.items()
+        }
+        self._inliner = Inliner(parsed, constants)
 
     def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
         compiled: list[Compiled] = []
