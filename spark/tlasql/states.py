@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tlasql.errors import fail
-from tlasql.ir import Expr, Prime, Variable, walk
+from tlasql.ir import Expr, Op, Prime, Variable, walk
 from tlasql.mapping import History, Mapping, Whole
-from tlasql.normalise import Clause
+from tlasql.normalise import Clause, Range
 from tlasql.plan import StateFrame
+from tlasql.types import BOOL
 
 
 def plan_state(clause: Clause, mapping: Mapping, step: bool) -> StateFrame:
     """The frame of any clause whose variables are mapped. Raises TlaSqlError."""
+    clause = _once_each(clause)
     parts = [*(each.domain for each in clause.ranges), *clause.antecedents, *clause.conjuncts]
     found: dict[str, History | Whole] = {}
     for part in parts:
@@ -22,6 +26,17 @@ def plan_state(clause: Clause, mapping: Mapping, step: bool) -> StateFrame:
     if not found:
         raise fail(_where(clause).location, "this definition reads no variable", "state it as an ASSUME")
     return StateFrame(tuple(found[name] for name in sorted(found)), clause, step)
+
+
+def _once_each(clause: Clause) -> Clause:
+    """One range for each variable; the other parts of an intersection become antecedents."""
+    ranges: dict[int, Range] = {}
+    inside: list[Expr] = []
+    for each in clause.ranges:
+        if each.variable.uid in ranges:
+            inside.append(Op(each.domain.location, "\\in", (each.variable, each.domain), type=BOOL))
+        ranges.setdefault(each.variable.uid, each)
+    return replace(clause, ranges=tuple(ranges.values()), antecedents=(*inside, *clause.antecedents))
 
 
 def _place(variable: Variable, mapping: Mapping) -> History | Whole:

@@ -1,0 +1,256 @@
+"""Random behaviours by type, as rows of one states table, and what the engines say of them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from pyspark.sql import SparkSession
+
+from tlasql import CompiledModule, compile_module
+from tlasql.data import duckdb_type
+from tlasql.mapping import spark_type
+from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type, parse_type
+
+FOLDER = Path(__file__).resolve().parents[1] / "corpus"
+KEYS = ("a", "b", "c")
+INTEGERS = (0, 1, 2)
+STATES, COVERAGE = "corpus.states", "corpus.coverage"
+_SCOPE = {"cluster": "string", "trace": "string"}
+_INTERVAL = {"from_position": "bigint", "to_position": "bigint", "from_time": "timestamp", "to_time": "timestamp"}
+
+State = dict[str, Any]
+Verdicts = dict[tuple[str, str, int], bool | None]
+"""(definition, trace, position) -> verdict"""
+
+
+def types() -> dict[str, Type]:
+    """The types of the corpus' variables, as its annotations give them."""
+    found, lines = {}, (FOLDER / "Corpus.tla").read_text(encoding="utf-8").splitlines()
+    for note, declaration in zip(lines, lines[1:], strict=False):
+        if note.startswith("\\* @type: ") and declaration.startswith("VARIABLE "):
+            found[declaration.removeprefix("VARIABLE ")] = parse_type(note.removeprefix("\\* @type: ").rstrip(";"))
+    return found
+
+
+def schemas() -> dict[str, dict[str, str]]:
+    """The tables the corpus is mapped to."""
+    values = {name: spark_type(kind) for name, kind in types().items()}
+    return {STATES: {**_SCOPE, **_INTERVAL, **values}, COVERAGE: {**_SCOPE, **_INTERVAL, "covered": "boolean"}}
+
+
+def compiled(dialect: str) -> CompiledModule:
+    """The corpus for one engine."""
+    return compile_module(FOLDER / "Corpus.tla", FOLDER / "mapping.toml", schemas(), dialect=dialect)
+
+
+def behaviour(chance: random.Random, length: int) -> list[State]:
+    """Successive states; in some behaviours everything changes in a step, in others one variable at most."""
+    kinds = types()
+    sparse = chance.random() < 0.5
+    states = [{name: value(kind, chance) for name, kind in kinds.items()}]
+    while len(states) < length:
+        changed = [chance.choice(sorted(kinds))] if sparse else sorted(kinds)
+        states.append({**states[-1], **{name: value(kinds[name], chance) for name in changed}})
+    return states
+
+
+def value(kind: Type, chance: random.Random) -> Any:
+    """A value from a domain so small that values meet."""
+    match kind:
+        case SetOf(element=element):
+            return _distinct(value(element, chance) for _ in range(chance.choice((0, 1, 1, 2, 2, 3))))
+        case SeqOf(element=element):
+            return [value(element, chance) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
+        case Function(argument=argument, result=result):
+            keys = _distinct(value(argument, chance) for _ in range(chance.choice((0, 1, 1, 2, 3))))
+            return {key: value(result, chance) for key in keys}
+        case Record(fields=fields):
+            return {name: value(part, chance) for name, part in fields}
+        case Tuple(parts=parts):
+            return {f"_{n}": value(part, chance) for n, part in enumerate(parts, start=1)}
+    if kind == BOOL:
+        return chance.random() < 0.5
+    return chance.choice(INTEGERS if kind == INT else KEYS)
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for each in values:
+        if each not in found:
+            found.append(each)
+    return found
+
+
+def with_holes(state: State, chance: random.Random, count: int) -> tuple[State, list[State]]:
+    """The state with ``count`` scalars unknown, and all its completions."""
+    kinds = types()
+    paths = [path for name in sorted(kinds) for path in _scalars(state[name], kinds[name], (name,))]
+    chosen = [each for each in chance.sample(paths, min(count, len(paths)))]
+    domains = [(False, True) if k == BOOL else INTEGERS if k == INT else KEYS for _, k in chosen]
+    holed = state
+    for path, _ in chosen:
+        holed = _put(holed, path, None)
+    completions = []
+    for filling in product(*domains):
+        whole = state
+        for (path, _), each in zip(chosen, filling, strict=True):
+            whole = _put(whole, path, each)
+        completions.append(_merged(whole, kinds))
+    return holed, completions
+
+
+def _scalars(found: Any, kind: Type, path: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Type]]:
+    match kind:
+        case SetOf(element=element) | SeqOf(element=element):
+            return [each for n, inner in enumerate(found) for each in _scalars(inner, element, (*path, n))]
+        case Function(result=result):
+            return [each for key in found for each in _scalars(found[key], result, (*path, key))]
+        case Record(fields=fields):
+            return [each for name, part in fields for each in _scalars(found[name], part, (*path, name))]
+        case Tuple(parts=parts):
+            return [each for n, p in enumerate(parts, 1) for each in _scalars(found[f"_{n}"], p, (*path, f"_{n}"))]
+    return [(path, kind)]
+
+
+def _put(whole: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    copy = dict(whole) if isinstance(whole, dict) else list(whole)
+    copy[path[0]] = _put(copy[path[0]], path[1:], new)
+    return copy
+
+
+def _merged(found: Any, kinds: Mapping[str, Type]) -> State:
+    """Sets again without duplicates: two elements may have been completed alike."""
+    return {name: _set_like(found[name], kind) for name, kind in kinds.items()}
+
+
+def _set_like(found: Any, kind: Type) -> Any:
+    match kind:
+        case SetOf(element=element):
+            return _distinct(_set_like(each, element) for each in found)
+        case SeqOf(element=element):
+            return [_set_like(each, element) for each in found]
+        case Function(result=result):
+            return {key: _set_like(each, result) for key, each in found.items()}
+    return found
+
+
+def rows(traces: Mapping[str, list[State]]) -> list[tuple[Any, ...]]:
+    """The states table: position n for the n-th state of each trace."""
+    kinds = types()
+    found = []
+    for trace, states in traces.items():
+        for n, state in enumerate(states):
+            moments = (datetime.fromtimestamp(n, UTC), datetime.fromtimestamp(n + 1, UTC))
+            values = (_plain(state[name], kind) for name, kind in kinds.items())
+            found.append(("test", trace, n, n + 1, *moments, *values))
+    return found
+
+
+def _plain(found: Any, kind: Type) -> Any:
+    """As the engines take it: a tuple for a record where Spark wants one."""
+    match kind:
+        case _ if found is None:
+            return None
+        case SetOf(element=element) | SeqOf(element=element):
+            return [_plain(each, element) for each in found]
+        case Function(result=result):
+            return {key: _plain(each, result) for key, each in found.items()}
+        case Record(fields=fields):
+            return {name: _plain(found[name], part) for name, part in fields}
+    return found
+
+
+def on_duckdb(module: CompiledModule, traces: Mapping[str, list[State]]) -> Verdicts:
+    """The verdict of every definition in every state (or step into it)."""
+    from pyarrow import Table
+
+    connection = duckdb.connect()
+    connection.execute("CREATE SCHEMA corpus")
+    table = schemas()[STATES]
+    columns = list(zip(*rows(traces), strict=True))
+    texts = {name: _texts(column, name) for name, column in zip(table, columns, strict=True)}
+    connection.register("given", Table.from_pydict(texts))
+    shown = ", ".join(_parsed(name, kind) for name, kind in table.items())
+    connection.execute(f"CREATE TABLE {STATES} AS SELECT {shown} FROM given")
+    empty = ", ".join(f'CAST(NULL AS {duckdb_type(kind)}) AS "{name}"' for name, kind in schemas()[COVERAGE].items())
+    connection.execute(f"CREATE TABLE {COVERAGE} AS SELECT {empty} WHERE FALSE")
+    found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
+    for each in module.definitions:
+        cursor = connection.execute(f"SELECT scope, from_position, verdict FROM ({each.sql})")
+        for scope, position, verdict in cursor.fetchall():
+            found[each.mark.id, json.loads(scope)["trace"], position].append(verdict)
+    return _kleene(module, traces, found)
+
+
+def _texts(column: Iterable[Any], name: str) -> list[Any]:
+    if name in (*_SCOPE, *_INTERVAL):
+        return list(column)
+    kind = types()[name]
+    if spark_type(kind) == "string":
+        return list(column)
+    return [json.dumps(_pairs(each, kind)) for each in column]
+
+
+def _pairs(found: Any, kind: Type) -> Any:
+    """JSON as DuckDB casts it: a map as a list of its entries."""
+    match kind:
+        case Function(result=result) if found is not None:
+            return [{"key": key, "value": _pairs(each, result)} for key, each in found.items()]
+        case SetOf(element=element) | SeqOf(element=element) if found is not None:
+            return [_pairs(each, element) for each in found]
+    return found
+
+
+def _parsed(name: str, kind: str) -> str:
+    if name in (*_SCOPE, *_INTERVAL) or kind == "string":
+        return f'CAST("{name}" AS {duckdb_type(kind)}) AS "{name}"'
+    if kind.startswith("map<string,"):
+        entry = duckdb_type(f"array<struct<key:string,value:{kind[len('map<string,'):-1]}>>")
+        return f'map_from_entries(CAST(CAST("{name}" AS JSON) AS {entry})) AS "{name}"'
+    return f'CAST(CAST("{name}" AS JSON) AS {duckdb_type(kind)}) AS "{name}"'
+
+
+def on_spark(spark: SparkSession, module: CompiledModule, traces: Mapping[str, list[State]]) -> Verdicts:
+    """The same on Spark, in one job."""
+    for table, content in ((STATES, rows(traces)), (COVERAGE, [])):
+        ddl = ", ".join(f"`{name}` {kind}" for name, kind in schemas()[table].items())
+        spark.createDataFrame(content, ddl).createOrReplaceTempView(table.replace(".", "_"))
+    found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
+    definitions = list(module.definitions)
+    for begin in range(0, len(definitions), 26):
+        frames = []
+        for each in definitions[begin : begin + 26]:
+            sql = each.sql.replace(STATES, "corpus_states").replace(COVERAGE, "corpus_coverage")
+            frame = spark.sql(sql).selectExpr(f"'{each.mark.id}' AS id", "scope", "from_position", "verdict")
+            frames.append(frame)
+        whole = frames[0]
+        for frame in frames[1:]:
+            whole = whole.unionByName(frame)
+        for row in whole.collect():
+            found[row["id"], json.loads(row["scope"])["trace"], row["from_position"]].append(row["verdict"])
+    return _kleene(module, traces, found)
+
+
+def _kleene(
+    module: CompiledModule,
+    traces: Mapping[str, list[State]],
+    found: Mapping[tuple[str, str, int], list[bool | None]],
+) -> Verdicts:
+    """False where any row is, else unknown where any is, else true: also where there is no row at all."""
+    verdicts: Verdicts = {}
+    for each in module.definitions:
+        for trace, states in traces.items():
+            for position in range(1 if each.mark.kind == "step" else 0, len(states)):
+                said = found.get((each.mark.id, trace, position), [])
+                verdicts[each.mark.id, trace, position] = False if False in said else None if None in said else True
+    return verdicts
