@@ -1,14 +1,14 @@
 r"""Types that are not known yet, and what makes them known: unification.
 
-An ``Unknown`` may carry a *shape*, what has been seen of it so far: ``Text`` (a string literal: Str, or a model
-value of any sort), ``Row`` (a record with at least, or exactly, these fields), ``Listing`` (``<<a, b>>``: a tuple
-or a sequence), ``Numbered`` (a function whose domain is ``1..n``: a function of Int or a sequence).
+An ``Unknown`` may carry a *shape*, what has been seen of it so far: ``Text`` (a string literal: Str, or a
+model value), ``Row`` (a record with at least, or exactly, these fields), ``Listing`` (``<<a, b>>``:
+a tuple or a sequence), ``Numbered`` (a function whose domain is ``1..n``: a function of Int or a sequence).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tlasql.types import BOOL, INT, STR, Function, Record, Scalar, SeqOf, SetOf, Tuple, Type
@@ -54,7 +54,7 @@ class Numbered:
 Shape = Text | Row | Listing | Numbered
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """Two types that cannot be one."""
 
 
@@ -66,6 +66,7 @@ class Unifier:
         self._bound: dict[int, Type] = {}
         self._shapes: dict[int, Shape] = {}
         self._orders: dict[frozenset[str], tuple[str, ...]] = {}
+        self._trail: list[tuple[int, Shape | None]] = []
 
     def unknown(self, shape: Shape | None = None) -> Unknown:
         """A new Unknown."""
@@ -76,10 +77,15 @@ class Unifier:
 
     def saved(self) -> Callable[[], None]:
         """What takes everything learned from here on back."""
-        bound, shapes = dict(self._bound), dict(self._shapes)
+        mark = len(self._trail)
 
         def restore() -> None:
-            self._bound, self._shapes = bound, shapes
+            while len(self._trail) > mark:
+                number, shape = self._trail.pop()
+                self._bound.pop(number, None)
+                self._shapes.pop(number, None)
+                if shape is not None:
+                    self._shapes[number] = shape
 
         return restore
 
@@ -95,7 +101,7 @@ class Unifier:
         return self._shapes.get(kind.number) if isinstance(kind, Unknown) else None
 
     def resolve(self, kind: Type) -> Type:
-        """The type with everything put in that is known; fields of records in the order of their first use."""
+        """The type with all that is known put in; a record's fields in the order of their first use."""
         match self.head(kind):
             case SetOf(element=element):
                 return SetOf(self.resolve(element))
@@ -113,7 +119,7 @@ class Unifier:
                 return head
 
     def unify(self, one: Type, other: Type) -> None:
-        """Make the two types one. Raises Mismatch."""
+        """Make the two types one. Raises MismatchError."""
         one, other = self.head(one), self.head(other)
         if one == other:
             return
@@ -132,33 +138,37 @@ class Unifier:
             case Record(fields=left_fields), Record(fields=right_fields):
                 self._fields(left_fields, right_fields)
             case _:
-                raise Mismatch
+                raise MismatchError
 
     def settle(self, kind: Type) -> bool:
         """Give what is still unknown the simplest type of its shape; False when there is none."""
+        kind = self.head(kind)
+        if isinstance(kind, Unknown):
+            simplest = _simplest(self._shapes.get(kind.number))
+            if simplest is None:
+                return False
+            self._put(kind, simplest)
+        return all(self.settle(part) for part in self._parts(kind))
+
+    def is_open(self, kind: Type) -> bool:
+        """Whether any part of the type is still unknown."""
+        kind = self.head(kind)
+        return isinstance(kind, Unknown) or any(self.is_open(part) for part in self._parts(kind))
+
+    def _parts(self, kind: Type) -> Sequence[Type]:
+        """What a type, or the shape of an unknown, is made of."""
         match self.head(kind):
-            case Unknown() as open_kind:
-                match self._shapes.pop(open_kind.number, None):
-                    case Text():
-                        self._bound[open_kind.number] = STR
-                    case Listing(parts=parts) if parts:
-                        self._bound[open_kind.number] = Tuple(parts)
-                    case Numbered(result=result):
-                        self._bound[open_kind.number] = Function(INT, result)
-                    case Row(fields=fields, closed=True):
-                        self._bound[open_kind.number] = Record(fields)
-                    case _:
-                        return False
-                return self.settle(open_kind)
             case SetOf(element=element) | SeqOf(element=element):
-                return self.settle(element)
+                return (element,)
             case Function(argument=argument, result=result):
-                return self.settle(argument) and self.settle(result)
+                return (argument, result)
             case Tuple(parts=parts):
-                return all([self.settle(part) for part in parts])
+                return parts
             case Record(fields=fields):
-                return all([self.settle(part) for _, part in fields])
-        return True
+                return [part for _, part in fields]
+            case Unknown(number=number):
+                return _seen(self._shapes.get(number))
+        return ()
 
     def _all(self, pairs: Iterable[tuple[Type, Type]]) -> None:
         for one, other in pairs:
@@ -167,24 +177,34 @@ class Unifier:
     def _fields(self, left: tuple[tuple[str, Type], ...], right: tuple[tuple[str, Type], ...]) -> None:
         a, b = dict(left), dict(right)
         if a.keys() != b.keys():
-            raise Mismatch
+            raise MismatchError
         self._all((a[name], b[name]) for name in a)
 
     def _bind(self, open_kind: Unknown, kind: Type) -> None:
         if self._occurs(open_kind, kind):
-            raise Mismatch
-        shape = self._shapes.pop(open_kind.number, None)
-        self._bound[open_kind.number] = kind
+            raise MismatchError
+        shape = self._put(open_kind, kind)
         if shape is None:
             return
         if isinstance(kind, Unknown):
             met = self._shapes.get(kind.number)
             if met is None:
-                self._shapes[kind.number] = shape
+                self._see(kind, shape)
             else:
                 self._merge(kind, met, shape)
         else:
             self._fit(shape, kind)
+
+    def _put(self, open_kind: Unknown, kind: Type) -> Shape | None:
+        """What the unknown is, from now on; its shape until now."""
+        shape = self._shapes.pop(open_kind.number, None)
+        self._trail.append((open_kind.number, shape))
+        self._bound[open_kind.number] = kind
+        return shape
+
+    def _see(self, open_kind: Unknown, shape: Shape) -> None:
+        self._trail.append((open_kind.number, self._shapes.get(open_kind.number)))
+        self._shapes[open_kind.number] = shape
 
     def _fit(self, shape: Shape, kind: Type) -> None:
         match shape, kind:
@@ -193,7 +213,7 @@ class Unifier:
             case Row(fields=fields, closed=closed), Record(fields=whole):
                 have = dict(whole)
                 if any(name not in have for name, _ in fields) or (closed and len(fields) != len(have)):
-                    raise Mismatch
+                    raise MismatchError
                 self._all((part, have[name]) for name, part in fields)
             case Row(fields=fields, closed=False), Function(argument=argument, result=result):
                 self.unify(argument, STR)  # f.a is f["a"]
@@ -208,7 +228,7 @@ class Unifier:
                 self.unify(argument, INT)
                 self.unify(result, other)
             case _:
-                raise Mismatch
+                raise MismatchError
 
     def _merge(self, kind: Unknown, one: Shape, other: Shape) -> None:
         """Two shapes of one unknown become one."""
@@ -218,43 +238,47 @@ class Unifier:
             case Row(), Row():
                 a, b = dict(one.fields), dict(other.fields)
                 if (one.closed and b.keys() - a.keys()) or (other.closed and a.keys() - b.keys()):
-                    raise Mismatch
+                    raise MismatchError
                 first = one if one.closed else other
                 merged = {**dict(first.fields), **a, **b}
-                self._shapes[kind.number] = Row(tuple(merged.items()), one.closed or other.closed)
+                self._see(kind, Row(tuple(merged.items()), one.closed or other.closed))
                 self._all((a[name], b[name]) for name in a.keys() & b.keys())
             case Listing(parts=left), Listing(parts=right) if len(left) == len(right):
                 self._all(zip(left, right, strict=True))
             case (Listing(), Listing()) | (Listing(), Numbered()) | (Numbered(), Listing()):
                 element = self.unknown()
-                del self._shapes[kind.number]
-                self._bound[kind.number] = SeqOf(element)
+                self._put(kind, SeqOf(element))
                 self._fit(one, SeqOf(element))
                 self._fit(other, SeqOf(element))
             case Numbered(result=first_result), Numbered(result=second_result):
                 self.unify(first_result, second_result)
             case _:
-                raise Mismatch
+                raise MismatchError
 
     def _occurs(self, open_kind: Unknown, kind: Type) -> bool:
-        match self.head(kind):
-            case Unknown() as other:
-                if other == open_kind:
-                    return True
-                match self._shapes.get(other.number):
-                    case Row(fields=fields):
-                        return any(self._occurs(open_kind, part) for _, part in fields)
-                    case Listing(parts=parts):
-                        return any(self._occurs(open_kind, part) for part in parts)
-                    case Numbered(result=result):
-                        return self._occurs(open_kind, result)
-                return False
-            case SetOf(element=element) | SeqOf(element=element):
-                return self._occurs(open_kind, element)
-            case Function(argument=argument, result=result):
-                return self._occurs(open_kind, argument) or self._occurs(open_kind, result)
-            case Tuple(parts=parts):
-                return any(self._occurs(open_kind, part) for part in parts)
-            case Record(fields=fields):
-                return any(self._occurs(open_kind, part) for _, part in fields)
-        return False
+        kind = self.head(kind)
+        return kind == open_kind or any(self._occurs(open_kind, part) for part in self._parts(kind))
+
+
+def _simplest(shape: Shape | None) -> Type | None:
+    match shape:
+        case Text():
+            return STR
+        case Listing(parts=parts) if parts:
+            return Tuple(parts)
+        case Numbered(result=result):
+            return Function(INT, result)
+        case Row(fields=fields, closed=True):
+            return Record(fields)
+    return None
+
+
+def _seen(shape: Shape | None) -> Sequence[Type]:
+    match shape:
+        case Row(fields=fields):
+            return [part for _, part in fields]
+        case Listing(parts=parts):
+            return parts
+        case Numbered(result=result):
+            return (result,)
+    return ()
