@@ -44,7 +44,8 @@ _NEGATED = {"/=": "=", "\\notin": "\\in"}
 _LIBRARY = {
     "+": "+", "-": "-", "*": "*", "-.": "-.", "<": "<", ">": ">", "\\leq": "<=", "\\geq": ">=", "..": "..",
     "\\div": "\\div", "%": "%", "Cardinality": "Cardinality", "Len": "Len", "Head": "Head", "Tail": "Tail",
-    "SubSeq": "SubSeq", "Append": "Append", "\\o": "\\o", "\\circ": "\\o", "Seq": "Seq", ":>": ":>", "@@": "@@",
+    "SubSeq": "SubSeq", "Append": "Append", "\\o": "\\o", "\\circ": "\\o", "Seq": "Seq", ":>": ":>",
+    "@@": "@@",
 }  # fmt: skip
 _BINDERS = {
     "$BoundedForall": "\\A", "$BoundedExists": "\\E", "$SubsetOf": "filter", "$SetOfAll": "map",
@@ -57,7 +58,6 @@ _INSTEAD = {
     "ENABLED": "say what must be true of the state",
     "$RecursiveFcnSpec": "write it with a quantifier, or as a sum, minimum or maximum of a set",
 }
-_EXTREMES = {("<=", True): "Min", (">=", True): "Max", ("<=", False): "Max", (">=", False): "Min"}
 
 
 class Bodies:
@@ -107,7 +107,7 @@ class Bodies:
             return Op(location, _LIBRARY[name], self._operands(node))
         return Call(location, name, uid, self._operands(node))
 
-    def _builtin(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: C901, PLR0911 (one each)
+    def _builtin(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
         if name in _BINDERS:
             return self._bound(node, _BINDERS[name], location)
         if name in ("TRUE", "FALSE"):
@@ -217,60 +217,6 @@ class Bodies:
             else:
                 bounds += [(each, domain) for each in names]
         return _binder(location, kind, bounds, body)
-
-
-def _binder(location: Location, kind: str, bounds: list[tuple[Bound, Expr]], body: Expr) -> Expr:
-    if kind in ("\\A", "\\E"):
-        for variable, domain in reversed(bounds):
-            body = Quantified(location, kind, variable, domain, body)
-        return body
-    if kind == "map":
-        (variable, domain), *outer = reversed(bounds)
-        found: Expr = Quantified(location, "map", variable, domain, body)
-        for variable, domain in outer:
-            found = Op(location, "UNION", (Quantified(location, "map", variable, domain, found),))
-        return found
-    if kind == "function" and len(bounds) > 1:
-        whole = Bound(location, "_".join(v.name for v, _ in bounds), -bounds[0][0].uid)
-        parts = [Index(location, whole, Literal(location, n)) for n in range(1, len(bounds) + 1)]
-        body = _replaced(body, [v for v, _ in bounds], parts)
-        product = Op(location, "\\X", tuple(domain for _, domain in bounds))
-        return Quantified(location, "function", whole, product, body)
-    (variable, domain), *more = bounds
-    if more:
-        raise _outside(location, "several names here", "write one name and its set")
-    if kind == "choose" and (symbol := _extreme(variable, domain, body)) is not None:
-        return Op(location, symbol, (domain,))
-    return Quantified(location, kind, variable, domain, body)
-
-
-def _extreme(variable: Bound, domain: Expr, body: Expr) -> str | None:
-    r"""``CHOOSE x \in S : \A y \in S : x <= y`` is Min(S), and so on."""
-    match body:
-        case Quantified(
-            kind="\\A",
-            variable=other,
-            domain=inner,
-            body=Op(symbol="<=" | ">=" as symbol, arguments=(Bound(uid=a), Bound(uid=b))),
-        ) if inner == domain:
-            if (a, b) == (variable.uid, other.uid):
-                return _EXTREMES[symbol, True]
-            if (a, b) == (other.uid, variable.uid):
-                return _EXTREMES[symbol, False]
-    return None
-
-
-def _replaced(expr: Expr, names: Sequence[Bound], parts: Sequence[Expr]) -> Expr:
-    from tlasql.ir import rebuild
-
-    by_uid = {name.uid: part for name, part in zip(names, parts, strict=True)}
-
-    def change(part: Expr) -> Expr:
-        if isinstance(part, Bound) and part.uid in by_uid:
-            return by_uid[part.uid]
-        return rebuild(part, change)
-
-    return change(expr)
 
 
 def _unchanged(location: Location, expr: Expr) -> Expr:

@@ -24,8 +24,8 @@ OK, STALE, BAD_INPUT = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
-    0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated (``explain``)
-    or TLC disagrees (``diff``). 2: the input cannot be compiled or read.
+    0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated
+    (``explain``) or TLC disagrees (``diff``). 2: the input cannot be compiled or read.
     """
     options = _parser().parse_args(arguments)
     try:

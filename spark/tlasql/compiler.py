@@ -107,7 +107,7 @@ def compile_module(
         where = Location(str(mapping), 1, 1)
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
-    stages = _Stages(parsed, mapped, types, declarations, schemas, DIALECTS[dialect])
+    stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
     compiled = tuple(stages.compile_all(marked))
     return CompiledModule(
         parsed.name, module, tuple(libraries), mapped, schemas, types, tuple(declarations), compiled
@@ -169,12 +169,11 @@ class _Stages:
         parsed: Module,
         mapping: Mapping,
         types: dict[str, Type],
-        declarations: list[Declaration],
         schemas: Schemas,
         dialect: Dialect,
     ) -> None:
         self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
-        self._checker = Checker(types, declarations)
+        self._checker = Checker(types, parsed.declarations())
         constants = {
             name: self._checker.check(_constant(value), {}, types.get(name))
             for name, value in mapping.constants.items()

@@ -1,7 +1,7 @@
 """The two engines that run compiled definitions: how each says what SQL has no common word for.
 
-Values of TLA+ are columns: integers BIGINT, sets and sequences arrays, functions maps, records and tuples structs.
-NULL is what is not known. Among the elements of a set it stands for one that may be there.
+Values of TLA+ are columns: integers BIGINT, sets and sequences arrays, functions maps, records and tuples
+structs. NULL is what is not known. Among the elements of a set it stands for one that may be there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kleene's equality of values of any type: SQL's own takes two unknown parts of a record or array for equal."""
+"""Kleene's equality of values of any type: SQL's own takes two unknown parts of a record for equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One violated verdict as a story: the line that broke, the two states, what changed, where the evidence is."""
+"""One violated verdict as a story: the line that broke, the states, what changed, where the evidence is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def explanation(
     witness = json.loads(verdict["witness"] or "{}")
     lines = [
         f"{definition.mark.id} is violated",
-        f"  {', '.join(f'{name} {value}' for name, value in scope.items())}, position {verdict['from_position']}"
+        "  "
+        + ", ".join(f"{name} {value}" for name, value in scope.items())
+        + f", position {verdict['from_position']}"
         + (f", {verdict['from_time']}" if verdict.get("from_time") else ""),
         "",
         f"{definition.definition.location}",

@@ -66,8 +66,8 @@ class History:
 
 @dataclass(frozen=True)
 class Whole:
-    """A variable whose value is one column: an array for a set or sequence, a map for a function, a struct for a
-    record.
+    """A variable whose value is one column: an array for a set or sequence, a map for a function, a struct
+    for a record.
     """
 
     name: str
@@ -107,8 +107,8 @@ class Records:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant ->
-    its value as TOML.
+    """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant
+    -> its value as TOML.
     """
 
     types: Dict[str, str]

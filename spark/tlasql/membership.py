@@ -1,5 +1,5 @@
-r"""Sets and what ranges over them: infinite and large sets are never built, ``\in`` and quantifiers follow the set's
-own text.
+r"""Sets and what ranges over them: infinite and large sets are never built, ``\in`` and quantifiers follow
+the set's own text.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Membership:
             return self._values.of(inner)
         return self._dialect.keys(self._values.of(function))
 
-    def _over(
+    def _over(  # noqa: C901, PLR0911 (one each)
         self, domain: Expr, variable: Bound | None, test: Callable[[], exp.Expr], body: Expr, every: bool
     ) -> exp.Expr:
         """A quantifier over ``domain``; ``test`` gives the predicate once ``variable`` is bound."""

@@ -1,7 +1,8 @@
 """The relational plan of a definition: frames of rows, and the predicates computed on each row.
 
 A history or record frame joins the tables its ranges run over and names one column for every state expression
-of its predicates; a state frame holds whole values, for predicates that do not fit the others. No frame looks back into another row: what a predicate needs beyond its row is an ``Aggregate``,
+of its predicates; a state frame holds whole values, for predicates that do not fit the others. No
+frame looks back into another row: what a predicate needs beyond its row is an ``Aggregate``,
 grouped by the equality that relates the two and joined back.
 """
 

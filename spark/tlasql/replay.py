@@ -23,7 +23,7 @@ _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What TLC said of one violation: ``module`` and ``config`` are the files it read, ``output`` its words."""
+    """What TLC said of one violation: ``module`` and ``config`` are what it read, ``output`` its words."""
 
     confirmed: bool
     module: str
@@ -92,10 +92,8 @@ def _fitting(
 ) -> list[trace.State]:
     """The states with large integers moved, where no definition computes with them."""
     computes = any(
-        isinstance(part, Op)
-        and part.symbol in _ARITHMETIC
-        or isinstance(part, Quantified)
-        and part.kind == "map"
+        (isinstance(part, Op) and part.symbol in _ARITHMETIC)
+        or (isinstance(part, Quantified) and part.kind == "map")
         for each in definitions
         for part in walk(each.body)
     )

@@ -1,7 +1,7 @@
 """Whole values, state by state: the rows of every home that are true in a stretch, gathered into one value.
 
-A stretch lies between two positions at which any of the rows begins or ends. Only covered stretches are built:
-there, no row for a key means that the key is not in the DOMAIN.
+A stretch lies between two positions at which any of the rows begins or ends. Only covered stretches are
+built: there, no row for a key means that the key is not in the DOMAIN.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _place(variable: Variable, mapping: Mapping) -> History | Whole:
         return mapped
     raise fail(
         variable.location,
-        f"{variable.name} is a set of records: each is judged in the states it may have met, never beside others",
+        f"{variable.name} is a set of records: each is judged in the states it may have met",
         f"quantify over it first: \\A c \\in {variable.name} : ...",
     )
 

@@ -1,7 +1,7 @@
 """States of a log as TLA+: what TLC needs to judge them again.
 
-A state is a mapping from variable to value: integers, booleans and strings; lists for sets and sequences; dicts
-for functions (or lists of pairs) and records; None for what is not known.
+A state is a mapping from variable to value: integers, booleans and strings; lists for sets and sequences;
+dicts for functions (or lists of pairs) and records; None for what is not known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class TooLargeError(ValueError):
     """The states hold integers beyond 32 bits that cannot be moved without changing what is judged."""
 
 
-def literal(value: Any, kind: Type) -> str:
+def literal(value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
     """A value of ``kind`` as a TLA+ expression; what is unknown is completed, since a sound verdict holds for
     every completion.
     """
@@ -34,7 +34,8 @@ def literal(value: Any, kind: Type) -> str:
         case Function(argument=argument, result=result):
             pairs = entries(value)
             if not pairs:
-                return f"[none \\in {{}} |-> {literal(None, result)}]"
+                # of nested functions the inner type is the shorter, and no name may be bound twice
+                return f"[trace_none_{len(str(kind))} \\in {{}} |-> {literal(None, result)}]"
             return (
                 "(" + " @@ ".join(f"{literal(k, argument)} :> {literal(v, result)}" for k, v in pairs) + ")"
             )

@@ -82,6 +82,8 @@ def test_the_unknown_is_never_guessed(spark: SparkSession) -> None:
     assert on_spark(spark, compiled("spark"), holed) == said
 
 
-def _differences(said: Verdicts, oracle: Verdicts) -> dict[tuple[str, str, int], tuple[bool | None, bool | None]]:
+def _differences(
+    said: Verdicts, oracle: Verdicts
+) -> dict[tuple[str, str, int], tuple[bool | None, bool | None]]:
     assert said.keys() == oracle.keys()
     return {key: (said[key], oracle[key]) for key in oracle if said[key] is not oracle[key]}

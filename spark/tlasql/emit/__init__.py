@@ -1,4 +1,5 @@
-"""What is written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages, TLC's files.
+"""What is written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages, files
+for TLC.
 
 Every emitter is a function from a compiled module to files (path -> text) and puts its own origin on top.
 """

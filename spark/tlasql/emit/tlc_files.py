@@ -11,8 +11,8 @@ from tlasql.ir import Variable, walk
 def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """``<Module>Marked.tla``, which extends the module, and ``<Module>Marked.cfg``, in the folder ``target``.
 
-    A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``. The configuration lists every invariant
-    and property; a model adds its SPECIFICATION and CONSTANTS.
+    A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``. The configuration lists every
+    invariant and property; a model adds its SPECIFICATION and CONSTANTS.
     """
     name = f"{compiled.name}Marked"
     folder = PurePosixPath(target)

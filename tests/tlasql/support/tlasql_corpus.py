@@ -7,7 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,12 @@ KEYS = ("a", "b", "c")
 INTEGERS = (0, 1, 2)
 STATES, COVERAGE = "corpus.states", "corpus.coverage"
 _SCOPE = {"cluster": "string", "trace": "string"}
-_INTERVAL = {"from_position": "bigint", "to_position": "bigint", "from_time": "timestamp", "to_time": "timestamp"}
+_INTERVAL = {
+    "from_position": "bigint",
+    "to_position": "bigint",
+    "from_time": "timestamp",
+    "to_time": "timestamp",
+}
 
 State = dict[str, Any]
 Verdicts = dict[tuple[str, str, int], bool | None]
@@ -34,16 +39,21 @@ Verdicts = dict[tuple[str, str, int], bool | None]
 def types() -> dict[str, Type]:
     """The types of the corpus' variables, as its annotations give them."""
     found, lines = {}, (FOLDER / "Corpus.tla").read_text(encoding="utf-8").splitlines()
-    for note, declaration in zip(lines, lines[1:], strict=False):
+    for note, declaration in pairwise(lines):
         if note.startswith("\\* @type: ") and declaration.startswith("VARIABLE "):
-            found[declaration.removeprefix("VARIABLE ")] = parse_type(note.removeprefix("\\* @type: ").rstrip(";"))
+            found[declaration.removeprefix("VARIABLE ")] = parse_type(
+                note.removeprefix("\\* @type: ").rstrip(";")
+            )
     return found
 
 
 def schemas() -> dict[str, dict[str, str]]:
     """The tables the corpus is mapped to."""
     values = {name: spark_type(kind) for name, kind in types().items()}
-    return {STATES: {**_SCOPE, **_INTERVAL, **values}, COVERAGE: {**_SCOPE, **_INTERVAL, "covered": "boolean"}}
+    return {
+        STATES: {**_SCOPE, **_INTERVAL, **values},
+        COVERAGE: {**_SCOPE, **_INTERVAL, "covered": "boolean"},
+    }
 
 
 def compiled(dialect: str) -> CompiledModule:
@@ -62,7 +72,7 @@ def behaviour(chance: random.Random, length: int) -> list[State]:
     return states
 
 
-def value(kind: Type, chance: random.Random) -> Any:
+def value(kind: Type, chance: random.Random) -> Any:  # noqa: PLR0911 (one for each kind)
     """A value from a domain so small that values meet."""
     match kind:
         case SetOf(element=element):
@@ -93,7 +103,7 @@ def with_holes(state: State, chance: random.Random, count: int) -> tuple[State, 
     """The state with ``count`` scalars unknown, and all its completions."""
     kinds = types()
     paths = [path for name in sorted(kinds) for path in _scalars(state[name], kinds[name], (name,))]
-    chosen = [each for each in chance.sample(paths, min(count, len(paths)))]
+    chosen = chance.sample(paths, min(count, len(paths)))
     domains = [(False, True) if k == BOOL else INTEGERS if k == INT else KEYS for _, k in chosen]
     holed = state
     for path, _ in chosen:
@@ -116,7 +126,9 @@ def _scalars(found: Any, kind: Type, path: tuple[Any, ...]) -> list[tuple[tuple[
         case Record(fields=fields):
             return [each for name, part in fields for each in _scalars(found[name], part, (*path, name))]
         case Tuple(parts=parts):
-            return [each for n, p in enumerate(parts, 1) for each in _scalars(found[f"_{n}"], p, (*path, f"_{n}"))]
+            return [
+                each for n, p in enumerate(parts, 1) for each in _scalars(found[f"_{n}"], p, (*path, f"_{n}"))
+            ]
     return [(path, kind)]
 
 
@@ -182,7 +194,9 @@ def on_duckdb(module: CompiledModule, traces: Mapping[str, list[State]]) -> Verd
     connection.register("given", Table.from_pydict(texts))
     shown = ", ".join(_parsed(name, kind) for name, kind in table.items())
     connection.execute(f"CREATE TABLE {STATES} AS SELECT {shown} FROM given")
-    empty = ", ".join(f'CAST(NULL AS {duckdb_type(kind)}) AS "{name}"' for name, kind in schemas()[COVERAGE].items())
+    empty = ", ".join(
+        f'CAST(NULL AS {duckdb_type(kind)}) AS "{name}"' for name, kind in schemas()[COVERAGE].items()
+    )
     connection.execute(f"CREATE TABLE {COVERAGE} AS SELECT {empty} WHERE FALSE")
     found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
     for each in module.definitions:
@@ -215,7 +229,7 @@ def _parsed(name: str, kind: str) -> str:
     if name in (*_SCOPE, *_INTERVAL) or kind == "string":
         return f'CAST("{name}" AS {duckdb_type(kind)}) AS "{name}"'
     if kind.startswith("map<string,"):
-        entry = duckdb_type(f"array<struct<key:string,value:{kind[len('map<string,'):-1]}>>")
+        entry = duckdb_type(f"array<struct<key:string,value:{kind[len('map<string,') : -1]}>>")
         return f'map_from_entries(CAST(CAST("{name}" AS JSON) AS {entry})) AS "{name}"'
     return f'CAST(CAST("{name}" AS JSON) AS {duckdb_type(kind)}) AS "{name}"'
 
@@ -252,5 +266,7 @@ def _kleene(
         for trace, states in traces.items():
             for position in range(1 if each.mark.kind == "step" else 0, len(states)):
                 said = found.get((each.mark.id, trace, position), [])
-                verdicts[each.mark.id, trace, position] = False if False in said else None if None in said else True
+                verdicts[each.mark.id, trace, position] = (
+                    False if False in said else None if None in said else True
+                )
     return verdicts

@@ -1,0 +1,110 @@
+"""``tlasql explain`` and ``tlasql diff`` over data on this machine: TLC confirms what is told."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import duckdb
+import pytest
+from tlasql_traces import Tables, stored_traces
+
+from tlasql import CompiledModule, compile_module
+from tlasql.cli import main
+from tlasql.data import Data
+from tlasql.dialect import DUCKDB
+from tlasql.replay import confirm
+from tlasql.window import window
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ROOT / "spec" / "offset_commit"
+MODULE, MAPPING = SPEC / "OffsetCommitProps.tla", SPEC / "mapping.toml"
+Schemas = dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def module(schemas: Schemas) -> CompiledModule:
+    """Offset-commit fencing for DuckDB."""
+    return compile_module(MODULE, MAPPING, schemas, dialect="duckdb")
+
+
+@pytest.fixture(scope="module")
+def data(module: CompiledModule, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every stored trace of every definition, as Parquet files."""
+    from tlasql.data import duckdb_type
+
+    tables = Tables(module.mapping, schemas)
+    for name, states in stored_traces(SPEC / "traces").items():
+        tables.fill(name, states)
+    folder = tmp_path_factory.mktemp("data")
+    connection = duckdb.connect()
+    for table in tables.rows:
+        columns = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in schemas[table].items())
+        connection.execute(f"CREATE OR REPLACE TABLE given ({columns})")
+        rows = tables.tuples(table)
+        if rows:
+            connection.executemany(f"INSERT INTO given VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        connection.execute(f"COPY given TO '{folder / table}.parquet' (FORMAT parquet)")
+    return folder
+
+
+@pytest.fixture
+def arguments(schemas: Schemas, data: Path, tmp_path: Path) -> list[str]:
+    """What both commands are given."""
+    path = tmp_path / "schemas.json"
+    path.write_text(json.dumps(schemas), encoding="utf-8")
+    return [str(MODULE), "--mapping", str(MAPPING), "--schemas", str(path), "--data", str(data)]
+
+
+def test_tlc_confirms_what_is_violated(module: CompiledModule, data: Path, schemas: Schemas) -> None:
+    """One violation of each definition, as the states around it, violates it in TLC; others do not."""
+    source = Data(data, schemas)
+    chance = random.Random(5)
+    told = [each for each in module.definitions if each.mark.kind != "decision"]
+    for each in told:
+        violated = [row for row in source.rows(each.sql) if row["verdict"] is False]
+        assert violated, each.mark.id
+        row = chance.choice(violated)
+        around = window(module, each, row, source.rows, DUCKDB)
+        assert len(around.states) <= 50
+        said = confirm(module, each, around.states)
+        assert said.confirmed, (each.mark.id, row, said.module, said.output)
+
+
+def test_tlc_confirms_nothing_that_holds(module: CompiledModule, data: Path, schemas: Schemas) -> None:
+    """A state in which the definition holds is no counterexample."""
+    source = Data(data, schemas)
+    each = next(each for each in module.definitions if each.mark.id == "epoch_order")
+    held = [row for row in source.rows(each.sql) if row["verdict"] and "epoch_order/holds" in row["scope"]]
+    around = window(module, each, held[0], source.rows, DUCKDB)
+    assert not confirm(module, each, around.states).confirmed
+
+
+def test_explain_tells_and_confirms(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The line that broke, the two states, what changed; exit 1."""
+    only = ["--only", "member_epoch_never_falls", "--limit", "1", "--confirm"]
+    assert main(["explain", *arguments, *only]) == 1
+    said = capsys.readouterr().out
+    for words in (
+        "member_epoch_never_falls: violated",
+        "memberEpoch'[m] >= memberEpoch[m]",
+        "The state before",
+    ):
+        assert words in said, said
+    for words in ("The next state", "What changed:", "memberEpoch[", "Evidence:", "TLC confirms it."):
+        assert words in said, said
+
+
+def test_diff_finds_no_difference(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """SQL and TLC say the same of every state in the data."""
+    assert main(["diff", *arguments]) == 0
+    assert " 0 differ" in capsys.readouterr().out
+
+
+def test_what_is_missing_is_named(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong id and a wrong path are bad input."""
+    assert main(["explain", *arguments, "--only", "nope"]) == 2
+    assert "no invariant or step nope" in capsys.readouterr().err
+    assert main(["diff", *arguments[:-1], "nowhere"]) == 2
+    assert "nowhere:1:1: error: no such data" in capsys.readouterr().err
