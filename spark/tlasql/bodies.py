@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from tlasql.binders import bind, taken_apart
 from tlasql.errors import Location, TlaSqlError, fail
 from tlasql.ir import (
     Apply,
@@ -49,15 +50,26 @@ _LIBRARY = {
 }  # fmt: skip
 _BINDERS = {
     "$BoundedForall": "\\A", "$BoundedExists": "\\E", "$SubsetOf": "filter", "$SetOfAll": "map",
-    "$FcnConstructor": "function", "$BoundedChoose": "choose",
+    "$FcnConstructor": "function", "$NonRecursiveFcnSpec": "function", "$BoundedChoose": "choose",
 }  # fmt: skip
 _INSTEAD = {
-    "$UnboundedChoose": "choose from a set: CHOOSE x \\in S : ...",
+    "$UnboundedChoose": "choose from a set, or give the definition a value in the mapping: [constants]",
     "$UnboundedForall": "quantify over a DOMAIN or a set: \\A x \\in S : ...",
     "$UnboundedExists": "quantify over a DOMAIN or a set: \\E x \\in S : ...",
     "ENABLED": "say what must be true of the state",
-    "$RecursiveFcnSpec": "write it with a quantifier, or as a sum, minimum or maximum of a set",
+    "SelectSeq": "quantify over the positions: \\A i \\in DOMAIN s : ...",
+    "\\cdot": "say what one step does",
 }
+_TEMPORAL = {"[]", "<>", "~>", "$WF", "$SF", "-+->", "$TemporalForall", "$TemporalExists"}
+_NO_TIME = "only [] around a whole definition is understood: state what is true of one state or one step"
+
+
+@dataclass(frozen=True)
+class Recursive(Expr):
+    """A function that applies itself: in ``function``, ``own`` names it; gone once inlined."""
+
+    own: Bound
+    function: Quantified
 
 
 class Bodies:
@@ -75,7 +87,7 @@ class Bodies:
                 return Literal(location, int(_text(node, "IntValue")))
             case "StringNode":
                 return Literal(location, _text(node, "StringValue"))
-            case "LetInNode":  # its definitions are inlined like all others
+            case "LetInNode" | "LabelNode":  # what LET defines is inlined like all else
                 return self.expression(_child(node, "body")[0])
             case "AtNode":
                 return self._at(location)
@@ -83,12 +95,15 @@ class Bodies:
                 return self._substituted(node, location)
             case "OpApplNode":
                 return self._application(node, location)
-        raise _outside(location, f"this expression ({node.tag})")
+        raise outside(location, f"this expression ({node.tag})")
 
-    def _application(self, node: Xml, location: Location) -> Expr:  # noqa: PLR0911 (one each)
+    def _application(self, node: Xml, location: Location) -> Expr:
         uid, name, target = self._module.target(_child(node, "operator")[0])
         match target.tag:
             case "OpDeclNode":
+                operands = self._operands(node)
+                if operands:
+                    return Apply(location, Bound(location, name, uid), operands)
                 kind = Variable if _text(target, "kind") == "3" else Constant
                 return kind(location, name, uid)
             case "FormalParamNode":
@@ -98,22 +113,45 @@ class Bodies:
             case "BuiltInKind":
                 return self._builtin(node, name, location)
         if self._module.is_standard(target):
-            if name in _SETS:
-                return Op(location, name, ())
-            if name == "IsFiniteSet":
-                return Literal(location, True)
-            if name not in _LIBRARY:
-                raise _outside(location, name, _INSTEAD.get(name, ""))
-            return Op(location, _LIBRARY[name], self._operands(node))
+            return self._library(node, name.rpartition("!")[2] or name, location)
         return Call(location, name, uid, self._operands(node))
 
-    def _builtin(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
+    def _library(self, node: Xml, name: str, location: Location) -> Expr:
+        """An operator of a standard module."""
+        if name in _SETS:
+            return Op(location, name, ())
+        operands = self._operands(node)
+        match name:
+            case "IsFiniteSet" | "PrintT":
+                return Literal(location, True)
+            case "Assert":  # TLC stops where it is false
+                return Op(location, "CASE", (operands[0], Literal(location, True)))
+            case "TLCEval" | "Print":
+                return operands[-1]
+            case "^" if isinstance(operands[1], Literal) and int(operands[1].value) in range(1, 64):
+                return Op(location, "*", (operands[0],) * int(operands[1].value))
+            case _ if name in _LIBRARY:
+                return Op(location, _LIBRARY[name], operands)
+        raise outside(location, name, _INSTEAD.get(name, ""))
+
+    def _builtin(self, node: Xml, name: str, location: Location) -> Expr:
         if name in _BINDERS:
             return self._bound(node, _BINDERS[name], location)
         if name in ("TRUE", "FALSE"):
             return Literal(location, name == "TRUE")
         if name in _SETS:
             return Op(location, name, ())
+        if name in _TEMPORAL:
+            raise outside(location, f"the temporal operator {name.removeprefix('$')}", _NO_TIME)
+        if name in _INSTEAD:
+            raise outside(location, name.removeprefix("$"), _INSTEAD[name])
+        if name in _NEGATED:
+            return Op(location, "~", (Op(location, _NEGATED[name], self._operands(node)),))
+        if name in _OPERATORS:
+            return Op(location, _OPERATORS[name], self._operands(node))
+        return self._special(node, name, location)
+
+    def _special(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: C901, PLR0911 (one each)
         match name:
             case "'":
                 return Prime(location, self._operands(node)[0])
@@ -140,12 +178,22 @@ class Bodies:
                 return self._except(node, location)
             case "$Case":
                 return self._case(node, location)
-            case _ if name in _NEGATED:
-                positive = Op(location, _NEGATED[name], self._operands(node))
-                return Op(location, "~", (positive,))
-            case _ if name in _OPERATORS:
-                return Op(location, _OPERATORS[name], self._operands(node))
-        raise _outside(location, name.removeprefix("$"), _INSTEAD.get(name, ""))
+            case "$RecursiveFcnSpec":
+                return self._recursive(node, location)
+        raise outside(location, name.removeprefix("$"))
+
+    def always(self, node: Xml) -> Expr:
+        """What ``[]P``, ``[][A]_v`` and conjunctions of such claim of one state or step."""
+        location = self._module.location(node)
+        if node.tag == "OpApplNode":
+            uid, name, target = self._module.target(_child(node, "operator")[0])
+            if name == "[]":
+                return self.expression(_child(node, "operands")[0])
+            if name in ("\\land", "$ConjList"):
+                return Op(location, "/\\", tuple(self.always(each) for each in _child(node, "operands")))
+            if target.tag == "UserDefinedOpKind" and not _child(node, "operands"):
+                return Call(location, name, uid, ())
+        raise outside(location, "this temporal formula", _NO_TIME)
 
     def _operands(self, node: Xml) -> tuple[Expr, ...]:
         return tuple(self._operand(each) for each in _child(node, "operands"))
@@ -155,12 +203,18 @@ class Bodies:
             return self.expression(node)
         location = self._module.location(node)
         uid, name, target = self._module.target(_child(node, "argument")[0])
-        if target.tag == "FormalParamNode":
+        if target.tag in ("FormalParamNode", "OpDeclNode"):
             return Bound(location, name, uid)
-        if target.tag != "UserDefinedOpKind" or self._module.is_standard(target):
-            raise _outside(location, f"{name} as an argument", f"write LAMBDA a, b : a {name} b")
-        parameters = self._module.definition(uid).parameters
-        return Lambda(location, parameters, self._module.body(uid))
+        names = self._module.parameters(uid)
+        if target.tag == "UserDefinedOpKind" and not self._module.is_standard(target):
+            return Lambda(location, names, Call(location, name, uid, names))
+        symbol = _OPERATORS.get(name) or _LIBRARY.get(name.rpartition("!")[2] or name)
+        if symbol is None:
+            raise outside(location, f"{name} as an argument", f"write LAMBDA a, b : a {name} b")
+        if not names:  # of a built-in operator SANY names no parameters
+            arity = int(_text(target, "arity"))
+            names = tuple(Bound(location, f"p{n}", -(10**7) - n) for n in range(1, arity + 1))
+        return Lambda(location, names, Op(location, symbol, names))
 
     def _record(self, node: Xml, location: Location, kind: type[RecordOf | RecordSet]) -> Expr:
         pairs = [_child(pair, "operands") for pair in _child(node, "operands")]
@@ -189,9 +243,11 @@ class Bodies:
         return found
 
     def _at(self, location: Location) -> Expr:
+        if not self._paths:
+            raise outside(location, "@ in a definition of its own", "write the old value out")
         found, keys = self._paths[-1]
         for key in keys:
-            found = _step(location, found, key)
+            found = Index(location, found, key)
         return found
 
     def _substituted(self, node: Xml, location: Location) -> Expr:
@@ -206,17 +262,22 @@ class Bodies:
     def _bound(self, node: Xml, kind: str, location: Location) -> Expr:
         body = self.expression(_child(node, "operands")[0])
         bounds: list[tuple[Bound, Expr]] = []
-        for bound in _child(node, "boundSymbols"):
+        for bound in node.iterfind("boundSymbols/bound"):
             domain = self.expression(bound[-1])
             names = [self._module.parameter(each) for each in bound.findall("FormalParamNodeRef")]
             if bound.find("tuple") is not None:
-                whole = Bound(location, "_".join(each.name for each in names), -names[0].uid)
-                parts = [Index(location, whole, Literal(location, n)) for n in range(1, len(names) + 1)]
-                body = _replaced(body, names, parts)
+                whole, body = taken_apart(location, names, body)
                 bounds.append((whole, domain))
             else:
                 bounds += [(each, domain) for each in names]
-        return _binder(location, kind, bounds, body)
+        return bind(location, kind, bounds, body)
+
+    def _recursive(self, node: Xml, location: Location) -> Expr:
+        """``f[x \\in S] == e`` where ``e`` applies ``f``."""
+        own = self._module.parameter(_child(_child(node, "boundSymbols"), "unbound")[0])
+        function = self._bound(node, "function", location)
+        assert isinstance(function, Quantified)
+        return Recursive(location, own, function)
 
 
 def _unchanged(location: Location, expr: Expr) -> Expr:
@@ -225,15 +286,12 @@ def _unchanged(location: Location, expr: Expr) -> Expr:
 
 def _changed(location: Location, base: Expr, keys: list[Expr], value: Expr) -> Expr:
     key, *rest = keys
-    inner = _changed(location, _step(location, base, key), rest, value) if rest else value
+    inner = _changed(location, Index(location, base, key), rest, value) if rest else value
     return Except(location, base, key, inner)
 
 
-def _step(location: Location, base: Expr, key: Expr) -> Expr:
-    return Index(location, base, key)
-
-
-def _outside(location: Location, what: str, remedy: str = "") -> TlaSqlError:
+def outside(location: Location, what: str, remedy: str = "") -> TlaSqlError:
+    """The error of a construct that has no meaning over logs."""
     return fail(location, f"{what} is outside the fragment that can be judged over logs", remedy)
 
 

@@ -7,22 +7,26 @@ definition holds where all its clauses do.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tlasql.errors import fail
+from tlasql.bodies import Recursive
+from tlasql.errors import Location, TlaSqlError, fail
+from tlasql.folds import closed_form
 from tlasql.ir import (
     Apply,
     Bound,
     Call,
     Constant,
     Expr,
+    Index,
     Lambda,
     Op,
     Prime,
     Quantified,
     Substituted,
     Variable,
+    free,
     rebuild,
     text,
 )
@@ -50,6 +54,7 @@ class Inliner:
     """Replaces calls by bodies; every copy of a quantifier gets a variable of its own.
 
     A variable whose name is taken further out is renamed, so that equal text means the same expression.
+    ``constants`` are the values of CONSTANTs, or of definitions without parameters, by name.
     """
 
     def __init__(self, module: Module, constants: Mapping[str, Expr]) -> None:
@@ -60,16 +65,14 @@ class Inliner:
     def body(self, definition: Definition) -> Expr:
         """The body of a definition without calls; its parameters stay free."""
         taken = frozenset(each.name for each in definition.parameters)
-        return self._inline(self._module.body(definition.uid), _Scope({}, {}), taken)
+        return self._inline(self._module.body(definition.uid), _Scope({}), taken)
 
     def _inline(self, expr: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:  # noqa: PLR0911 (one each)
         match expr:
-            case Bound(uid=uid) if uid in scope.bound:
-                return scope.bound[uid]
-            case Variable(uid=uid) | Constant(uid=uid) if uid in scope.declared:
-                return scope.declared[uid]
+            case Bound(uid=uid) | Variable(uid=uid) | Constant(uid=uid) if uid in scope.names:
+                return scope.names[uid]
             case Constant(name=name) if name in self._constants:
-                return replace(self._constants[name], location=expr.location)
+                return self._constant(name, expr.location, taken)
             case Quantified(variable=variable, domain=domain, body=body):
                 name = _free_name(variable.name, taken)
                 fresh = replace(variable, name=name, uid=next(self._uids))
@@ -83,46 +86,92 @@ class Inliner:
                 return _Closure(expr.location, expr, scope)
             case Apply(operator=operator, arguments=arguments):
                 passed = [self._inline(each, scope, taken) for each in arguments]
-                return self._applied(scope.bound[operator.uid], passed, taken)
+                return self._applied(operator, scope.names.get(operator.uid), passed, taken)
             case Substituted(declarations=declarations, arguments=arguments, body=body):
-                given = {
-                    d: self._inline(a, scope, taken) for d, a in zip(declarations, arguments, strict=True)
-                }
-                return self._inline(body, replace(scope, declared={**scope.declared, **given}), taken)
+                given = [self._inline(each, scope, taken) for each in arguments]
+                return self._inline(body, scope.binding(dict(zip(declarations, given, strict=True))), taken)
+            case Recursive():
+                return self._function(expr, scope, taken)
             case Call():
                 return self._called(expr, scope, taken)
             case _:
                 return rebuild(expr, lambda part: self._inline(part, scope, taken))
 
+    def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
+        return replace(self._inline(self._constants[name], _Scope({}), taken), location=location)
+
     def _called(self, expr: Call, scope: _Scope, taken: frozenset[str]) -> Expr:
-        if expr.uid in self._active:
-            remedy = "write it with a quantifier, or as a minimum or maximum chosen from a set"
-            raise fail(expr.location, f"{expr.name} is recursive: no finite formula says the same", remedy)
         passed = tuple(self._inline(each, scope, taken) for each in expr.arguments)
-        parameters = self._module.definition(expr.uid).parameters
-        values = {p.uid: value for p, value in zip(parameters, passed, strict=True)}
-        self._active.append(expr.uid)
+        if expr.uid in self._active:  # inside its own body
+            return replace(expr, arguments=passed)
+        if not passed and expr.name in self._constants:
+            return self._constant(expr.name, expr.location, taken)
+        definition = self._module.definition(expr.uid)
+        values = {p.uid: value for p, value in zip(definition.parameters, passed, strict=True)}
         # what a LET defines may speak of the parameters around it: outer bindings stay
-        inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
-        self._active.pop()
+        if definition.recursive:
+            inlined = self._unrolled(expr, values, scope, taken)
+        else:
+            inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
         shown = tuple(each for each in passed if not isinstance(each, _Closure))
         return replace(inlined, label=text(replace(expr, arguments=shown)))
 
-    def _applied(self, operator: Expr, passed: list[Expr], taken: frozenset[str]) -> Expr:
-        assert isinstance(operator, _Closure)
+    def _unrolled(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
+        """A recursive operator applied: the fold that it is."""
+        operators = {uid: each for uid, each in values.items() if isinstance(each, _Closure)}
+        parameters = self._module.definition(expr.uid).parameters
+        plain = scope.without(values).binding(operators)
+        body = self._own_body(expr.uid, self._module.body(expr.uid), plain, taken)
+        given = [operators.get(each.uid, each) for each in parameters]
+        form = closed_form(body, expr.uid, given, lambda: next(self._uids))
+        if form is None:
+            raise _endless(expr.location, expr.name)
+        return self._inline(form, _Scope(values), taken)
+
+    def _function(self, expr: Recursive, scope: _Scope, taken: frozenset[str]) -> Expr:
+        """A function that applies itself, as one that does not."""
+        own, function = expr.own, expr.function
+
+        def calls(part: Expr) -> Expr:
+            match part:
+                case Index(function=Bound(uid=uid), key=key) if uid == own.uid:
+                    return Call(part.location, own.name, uid, (calls(key),))
+            return rebuild(part, calls)
+
+        body = self._own_body(own.uid, calls(function.body), scope.without([function.variable.uid]), taken)
+        form = closed_form(body, own.uid, [function.variable], lambda: next(self._uids))
+        if form is None or own.uid in free(form):
+            raise _endless(expr.location, own.name)
+        domain = self._inline(function.domain, scope, taken)
+        return self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
+
+    def _own_body(self, uid: int, body: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:
+        self._active.append(uid)
+        try:
+            return self._inline(body, scope, taken)
+        finally:
+            self._active.pop()
+
+    def _applied(self, name: Bound, operator: Expr | None, passed: list[Expr], taken: frozenset[str]) -> Expr:
+        if not isinstance(operator, _Closure):
+            remedy = "pass an operator, or a LAMBDA, where it is used"
+            raise fail(name.location, f"the operator {name.name} has no definition in a log", remedy)
         names = {p.uid: each for p, each in zip(operator.operator.parameters, passed, strict=True)}
         return self._inline(operator.operator.body, operator.scope.binding(names), taken)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names stand for: parameters and quantified variables, and declarations of instantiated modules."""
+    """What parameters, quantified variables, and declarations of instantiated modules stand for."""
 
-    bound: Mapping[int, Expr]
-    declared: Mapping[int, Expr]
+    names: Mapping[int, Expr]
 
     def binding(self, more: Mapping[int, Expr]) -> _Scope:
-        return replace(self, bound={**self.bound, **more})
+        return _Scope({**self.names, **more})
+
+    def without(self, uids: Iterable[int]) -> _Scope:
+        hidden = set(uids)
+        return _Scope({uid: value for uid, value in self.names.items() if uid not in hidden})
 
 
 @dataclass(frozen=True)
@@ -131,6 +180,13 @@ class _Closure(Expr):
 
     operator: Lambda
     scope: _Scope
+
+
+def _endless(location: Location, name: str) -> TlaSqlError:
+    remedy = (
+        "write it with a quantifier, or as a sum, union, minimum or maximum over a set, sequence or range"
+    )
+    return fail(location, f"{name} is recursive: no finite formula says the same", remedy)
 
 
 def _free_name(name: str, taken: frozenset[str]) -> str:

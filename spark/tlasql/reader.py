@@ -6,6 +6,7 @@ TLA+.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,7 +17,10 @@ from tlasql.ir import Bound, Expr
 
 Xml = ElementTree.Element
 
-_STANDARD = {"Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "TLC", "Bags"}
+STANDARD = frozenset(
+    ("Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "TLC", "Bags", "RealTime", "Randomization")
+)
+TEMPORAL = 3
 
 
 @dataclass(frozen=True)
@@ -30,78 +34,117 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Definition:
-    """An operator definition; ``level`` is 0 constant, 1 state, 2 action, 3 temporal."""
+    """An operator definition; ``level`` is 0 constant, 1 state, 2 action, 3 temporal.
+
+    ``always``: the definition is ``[]P`` or ``[][A]_v``; its level is that of ``P`` or ``[A]_v``.
+    """
 
     name: str
     uid: int
     location: Location
     level: int
     parameters: tuple[Bound, ...]
-    xml: Xml
+    recursive: bool = False
+    always: bool = False
 
 
 class Module:
     """A module as SANY resolved it, with all that it extends.
 
     ``file`` is how the root module was named on the command line; positions in extended modules name the file
-    beside it.
+    beside it, or in one of the folders ``libraries``.
     """
 
-    def __init__(self, xml: Xml, file: Path) -> None:
-        self.file = file
+    def __init__(self, xml: Xml, file: Path, libraries: Sequence[Path] = ()) -> None:
+        self.file, self._folders = file, (file.parent, *libraries)
         self.name = file.stem
         self._context: dict[int, Xml] = {}
         for entry in xml.iter("entry"):
             self._context[int(_text(entry, "UID"))] = entry[1]
         self._bodies: dict[int, Expr] = {}
-        self.modules = [
-            name
-            for node in self._context.values()
-            if node.tag == "ModuleNode" and (name := _text(node, "uniquename")) not in _STANDARD
-        ]
+        nodes = {_text(node, "uniquename"): node for node in self._of("ModuleNode")}
+        self._root = nodes[self.name]
+        own = {each: _references(node) for each, node in nodes.items() if each not in STANDARD}
+        visible = own[self.name]
+        self.modules = [each for each, found in own.items() if self._made_in(each, found) <= visible]
+
+    def _of(self, tag: str) -> Iterator[Xml]:
+        return (node for node in self._context.values() if node.tag == tag)
+
+    def _made_in(self, module: str, found: frozenset[int]) -> frozenset[int]:
+        """What a module declares, and defines, itself: all of it is seen from a module that extends it."""
+        declared = [uid for uid in found if self._context[uid].tag == "OpDeclNode"]
+        return frozenset(uid for uid in declared if _file_of(self._context[uid]) == module)
 
     def source(self, module: str) -> Path:
         """The file of a module of the specification."""
-        return self.file.with_name(f"{module}.tla")
+        places = [folder / f"{module}.tla" for folder in self._folders]
+        return next((each for each in places if each.is_file()), self.file.with_name(f"{module}.tla"))
 
     def declarations(self) -> list[Declaration]:
-        """Every VARIABLE and CONSTANT, in no particular order."""
+        """Every VARIABLE and CONSTANT of the module and what it extends, in no particular order."""
+        nodes = (self._context[uid] for uid in _references(self._root))
         return [
             Declaration(_text(node, "uniquename"), self.location(node), _text(node, "kind") == "3")
-            for node in self._context.values()
+            for node in nodes
             if node.tag == "OpDeclNode"
         ]
 
     def definitions(self) -> list[Definition]:
         """The top-level definitions of the specification's own modules, in the order of the sources."""
-        listed = {
-            int(_text(reference, "UID"))
-            for node in self._context.values()
-            if node.tag == "ModuleNode" and _text(node, "uniquename") in self.modules
-            for reference in node.findall("UserDefinedOpKindRef")
-        }
-        found = [self.definition(uid) for uid in listed]
-        own = [each for each in found if Path(each.location.file).stem in self.modules]
-        return sorted(own, key=lambda each: each.location)
+        found = (uid for uid in _references(self._root) if self._context[uid].tag == "UserDefinedOpKind")
+        own = (uid for uid in found if not self.is_standard(self._context[uid]))
+        return sorted((self.definition(uid) for uid in own), key=lambda each: each.location)
 
     def definition(self, uid: int) -> Definition:
         """The definition SANY numbered ``uid``."""
         node = self._context[uid]
-        parameters = tuple(
-            self.parameter(reference) for reference in node.iterfind("params/leibnizparam/*")
-            if reference.tag == "FormalParamNodeRef"
-        )  # fmt: skip
+        level, always = int(_text(node, "level")), False
+        body = _child(node, "body")[0]
+        if level == TEMPORAL:
+            inner = self._always_level(body)
+            level, always = inner or TEMPORAL, inner is not None
         return Definition(
-            _text(node, "uniquename"), uid, self.location(node), int(_text(node, "level")), parameters, node
+            _text(node, "uniquename"),
+            uid,
+            self.location(node),
+            level,
+            self.parameters(uid),
+            node.find("recursive") is not None,
+            always,
         )
+
+    def _always_level(self, node: Xml) -> int | None:
+        """The level of what ``[]P``, ``[][A]_v`` and conjunctions of such claim; None for other formulas."""
+        if node.tag != "OpApplNode":
+            return None
+        uid, name, target = self.target(_child(node, "operator")[0])
+        operands = list(_child(node, "operands"))
+        if name == "[]":
+            level = int(_text(operands[0], "level"))
+            return level if level < TEMPORAL else None
+        if name in ("\\land", "$ConjList"):
+            levels = [self._always_level(each) for each in operands]
+            return None if None in levels else max(each for each in levels if each is not None)
+        if target.tag == "UserDefinedOpKind" and not operands:
+            definition = self.definition(uid)
+            return definition.level if definition.always else None
+        return None
+
+    def parameters(self, uid: int) -> tuple[Bound, ...]:
+        """The parameters of a definition."""
+        found = self._context[uid].iterfind("params/leibnizparam/FormalParamNodeRef")
+        return tuple(self.parameter(reference) for reference in found)
 
     def body(self, uid: int) -> Expr:
         """The translated body of a definition. Raises TlaSqlError at the first construct outside the
         fragment.
         """
         if uid not in self._bodies:
-            node = self._context[uid]
-            self._bodies[uid] = Bodies(self).expression(_child(node, "body")[0])
+            body = _child(self._context[uid], "body")[0]
+            bodies = Bodies(self)
+            temporal = self.definition(uid).always
+            self._bodies[uid] = bodies.always(body) if temporal else bodies.expression(body)
         return self._bodies[uid]
 
     def location(self, node: Xml) -> Location:
@@ -132,8 +175,20 @@ class Module:
 
     @staticmethod
     def is_standard(node: Xml) -> bool:
-        """Whether a definition stands in a standard module."""
-        return _text(_child(node, "location"), "filename") in _STANDARD
+        """Whether a definition stands in a standard module, also when an INSTANCE copied it."""
+        body = node.find("body")
+        inner = body[0] if body is not None and len(body) else node
+        while inner.tag == "SubstInNode":
+            inner = _child(inner, "body")[0]
+        return _file_of(inner) in STANDARD
+
+
+def _references(module: Xml) -> frozenset[int]:
+    return frozenset(int(_text(each, "UID")) for each in module if each.tag.endswith("Ref"))
+
+
+def _file_of(node: Xml) -> str:
+    return node.findtext("location/filename") or ""
 
 
 def _child(node: Xml, tag: str) -> Xml:

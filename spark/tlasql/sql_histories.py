@@ -111,7 +111,7 @@ class _States:
         aliases = [scan.alias for scan in self._frame.scans]
         if len(aliases) == 1:
             return [tree.col(each) for each in INTERVAL]
-        # GREATEST and LEAST pass over nulls: an open end never bounds the intersection
+        # GREATEST and LEAST must pass over nulls: an open end never bounds the intersection
         begin = exp.Greatest(**_spread([tree.col("from_position", each) for each in aliases]))
         end = exp.Least(**_spread([tree.col("to_position", each) for each in aliases]))
         times = [
@@ -259,4 +259,4 @@ def _or_open(before_end: exp.LT) -> exp.Expr:
 
 
 def _spread(parts: list[exp.Column]) -> dict[str, object]:
-    return {"this": parts[0], "expressions": list(parts[1:])}
+    return {"this": parts[0], "expressions": list(parts[1:]), "ignore_nulls": True}
