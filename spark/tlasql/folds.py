@@ -1,5 +1,5 @@
-r"""Recursion that is a fold: sums, unions, conjunctions, disjunctions, maxima and minima over a set, a sequence or
-a range of integers, in the usual shapes::
+r"""Recursion that is a fold: sums, unions, conjunctions, disjunctions, maxima and minima over a set, a
+sequence or a range of integers, in the usual shapes::
 
     Sum(S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f(x) + Sum(S \ {x})
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
@@ -26,14 +26,19 @@ _NEUTRAL: dict[str, Callable[[Location], Expr]] = {
 
 @dataclass(frozen=True)
 class _Loop:
-    """Each ``element`` of ``domain`` contributes; ``guard``: what must be true for the recursion to end."""
+    """Each ``element`` of ``domain`` contributes, as ``value``; in a step it is every part that ``hit`` says.
+
+    ``guard``: what must be true for the recursion to end.
+    """
 
     element: Bound
     domain: Expr
+    value: Expr
+    hit: Callable[[Expr], bool]
     guard: Expr | None = None
 
 
-def closed_form(body: Expr, own: int, parameters: Sequence[Bound], fresh: Callable[[], int]) -> Expr | None:
+def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
     """What a definition numbered ``own`` says without applying itself; None when it is no fold.
 
     ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
@@ -56,7 +61,7 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Bound], fresh: Callab
     (call,) = calls.values()
     if len(call.arguments) != len(parameters):
         return None
-    return _Fold(test, base, step, call, parameters, fresh).form()
+    return _Fold((test, base, step), call, parameters, fresh).form()
 
 
 def _applied(expr: Expr, own: int) -> bool:
@@ -64,59 +69,57 @@ def _applied(expr: Expr, own: int) -> bool:
 
 
 class _Fold:
-    def __init__(  # noqa: PLR0913, PLR0917 (the parts of one definition)
-        self,
-        test: Expr,
-        base: Expr,
-        step: Expr,
-        call: Call,
-        parameters: Sequence[Bound],
-        fresh: Callable[[], int],
+    def __init__(
+        self, parts: tuple[Expr, Expr, Expr], call: Call, parameters: Sequence[Expr], fresh: Callable[[], int]
     ) -> None:
-        self._test, self._base, self._step, self._call = _positive(test), base, step, call
-        self._parameters, self._fresh = parameters, fresh
+        test, self._base, self._step = parts
+        self._test, self._call, self._parameters, self._fresh = _positive(test), call, parameters, fresh
         self._at = call.location
 
     def form(self) -> Expr | None:
         """The fold without recursion."""
-        changed = [(p, a) for p, a in zip(self._parameters, self._call.arguments, strict=True) if a != p]
+        changed = [
+            (p, a)
+            for p, a in zip(self._parameters, self._call.arguments, strict=True)
+            if a != p and isinstance(p, Bound)
+        ]
         for over, argument in changed:
             rest = [each for each in changed if each[0] != over]
-            if len(rest) > 1:
+            loop = self._loop(over, argument)
+            if loop is None or len(rest) > 1 or over.uid in free(self._base):
                 continue
-            found = self._loop(over, argument)
-            if found is None:
-                continue
-            loop, known = found
-            formed = self._accumulated(loop, known, rest[0]) if rest else self._direct(loop, known)
-            if formed is not None and over.uid not in free(formed) - free(loop.domain) - _guarding(loop):
-                guarded = formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
-                return guarded
+            formed = self._accumulated(loop, over, rest[0]) if rest else self._direct(loop, over)
+            if formed is not None:
+                return formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
         return None
 
-    def _direct(self, loop: _Loop, known: Callable[[Expr], Expr]) -> Expr | None:
+    def _direct(self, loop: _Loop, over: Bound) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
-        step = known(_put(self._step, lambda each: each == self._call, result))
-        return _combined(step, result, loop, self._base)
+        step = _put(self._step, lambda each: each == self._call, result)
+        return self._combined(step, result, loop, over, self._base)
 
-    def _accumulated(
-        self, loop: _Loop, known: Callable[[Expr], Expr], moved: tuple[Bound, Expr]
-    ) -> Expr | None:
+    def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
         """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
         accumulator, argument = moved
         if self._step != self._call:
             return None
-        total = _combined(known(argument), accumulator, loop, accumulator)
+        total = self._combined(argument, accumulator, loop, over, accumulator)
         if total is None:
             return None
         return _put(self._base, lambda each: each == accumulator, total)
 
-    def _loop(self, over: Bound, argument: Expr) -> tuple[_Loop, Callable[[Expr], Expr]] | None:
-        """What is folded over when ``over`` becomes ``argument``; and the step in terms of the element."""
+    def _combined(self, step: Expr, result: Bound, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
+        step = _put(step, loop.hit, loop.element)
+        if over.uid in free(step):  # what is left matters, not the element alone
+            return None
+        return _combined(_put(step, lambda each: each == loop.element, loop.value), result, loop, base)
+
+    def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
+        """What is folded over when ``over`` becomes ``argument``."""
         return self._set(over, argument) or self._sequence(over, argument) or self._range(over, argument)
 
-    def _set(self, over: Bound, argument: Expr) -> tuple[_Loop, Callable[[Expr], Expr]] | None:
+    def _set(self, over: Bound, argument: Expr) -> _Loop | None:
         match argument:
             case Op(symbol="\\", arguments=(base, Op(symbol="{}", arguments=(taken,)))) if base == over:
                 pass
@@ -132,9 +135,9 @@ class _Fold:
         if not _is_empty(self._test, over):
             return None
         element, shown = Bound(self._at, name, self._fresh()), text(taken)
-        return _Loop(element, over), lambda step: _put(step, lambda each: text(each) == shown, element)
+        return _Loop(element, over, element, lambda each: text(each) == shown)
 
-    def _sequence(self, over: Bound, argument: Expr) -> tuple[_Loop, Callable[[Expr], Expr]] | None:
+    def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
         length = Op(self._at, "Len", (over,))
         one = Literal(self._at, 1)
         front = Op(self._at, "SubSeq", (over, one, Op(self._at, "-", (length, one))))
@@ -148,39 +151,40 @@ class _Fold:
         if not _is_empty(self._test, over):
             return None
         element = Bound(self._at, "i", self._fresh())
-        loop = _Loop(element, Op(self._at, "DOMAIN", (over,)))
         at = Index(self._at, over, element)
-        return loop, lambda step: _put(step, lambda each: each in taken, at)
+        return _Loop(element, Op(self._at, "DOMAIN", (over,)), at, lambda each: each in taken)
 
-    def _range(self, over: Bound, argument: Expr) -> tuple[_Loop, Callable[[Expr], Expr]] | None:
+    def _range(self, over: Bound, argument: Expr) -> _Loop | None:
         """``n - 1`` down to, or ``n + 1`` up to, a bound that the test names."""
-        match argument, self._test:
-            case (
-                Op(symbol="-" | "+" as sign, arguments=(start, Literal(value=1))),
-                Op(symbol="=" | "<" | "<=" | ">" | ">=" as compared, arguments=(left, right)),
-            ) if start == over and over in (left, right):
+        match argument:
+            case Op(symbol="-" | "+" as sign, arguments=(start, Literal(value=1))) if start == over:
                 pass
             case _:
                 return None
-        flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-        if right == over:
-            compared, right = flipped.get(compared, compared), left
-        if over.uid in free(right) or compared in (("<", "<=") if sign == "+" else (">", ">=")):
+        end = _end(self._test, over)
+        if end is None or end[0] in (("<", "<=") if sign == "+" else (">", ">=")):
             return None
-        step = Literal(self._at, 1)
-        element = Bound(self._at, "i", self._fresh())
+        order, bound = end
+        one, element = Literal(self._at, 1), Bound(self._at, "i", self._fresh())
         if sign == "-":
-            low = right if compared == "<" else Op(self._at, "+", (right, step))
-            domain, guard = Op(self._at, "..", (low, over)), Op(self._at, ">=", (over, right))
+            low = bound if order == "<" else Op(self._at, "+", (bound, one))
+            domain, guard = Op(self._at, "..", (low, over)), Op(self._at, ">=", (over, bound))
         else:
-            high = right if compared == ">" else Op(self._at, "-", (right, step))
-            domain, guard = Op(self._at, "..", (over, high)), Op(self._at, "<=", (over, right))
-        loop = _Loop(element, domain, guard if compared == "=" else None)
-        return loop, lambda each: _put(each, lambda part: part == over, element)
+            high = bound if order == ">" else Op(self._at, "-", (bound, one))
+            domain, guard = Op(self._at, "..", (over, high)), Op(self._at, "<=", (over, bound))
+        return _Loop(element, domain, element, lambda each: each == over, guard if order == "=" else None)
 
 
-def _guarding(loop: _Loop) -> frozenset[int]:
-    return free(loop.guard) if loop.guard is not None else frozenset()
+def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:
+    """The test as a comparison of ``over`` with something else."""
+    flipped = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    match test:
+        case Op(symbol=order, arguments=(left, right)) if order in flipped:
+            if left == over and over.uid not in free(right):
+                return order, right
+            if right == over and over.uid not in free(left):
+                return flipped[order], left
+    return None
 
 
 def _positive(test: Expr) -> Expr:
@@ -240,8 +244,8 @@ def _combined(step: Expr, result: Bound, loop: _Loop, base: Expr) -> Expr | None
     return whole if base == _NEUTRAL[symbol](at) else Op(at, symbol, (base, whole))
 
 
-def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:
-    """The operator that joins ``result`` with what does not depend on it, and that; ``""``: nothing is joined."""
+def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa: PLR0911
+    """The operator that joins ``result`` with what does not depend on it; ``""``: nothing is joined."""
     if step == result:
         return "", step
     match step:
@@ -259,9 +263,9 @@ def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:
             one, two = _contribution(then, result), _contribution(other, result)
             if one is None or two is None or len({one[0], two[0]} - {""}) != 1:
                 return None
-            symbol = one[0] or two[0]
-            images = [each[1] if each[0] else _NEUTRAL[symbol](step.location) for each in (one, two)]
-            return symbol, Op(step.location, "IF", (test, *images))
+            joined = one[0] or two[0]
+            images = [each[1] if each[0] else _NEUTRAL[joined](step.location) for each in (one, two)]
+            return joined, Op(step.location, "IF", (test, *images))
     return None
 
 

@@ -29,6 +29,7 @@ from tlasql.ir import (
     free,
     rebuild,
     text,
+    walk,
 )
 from tlasql.reader import Definition, Module
 
@@ -122,10 +123,10 @@ class Inliner:
         parameters = self._module.definition(expr.uid).parameters
         plain = scope.without(values).binding(operators)
         body = self._own_body(expr.uid, self._module.body(expr.uid), plain, taken)
-        given = [operators.get(each.uid, each) for each in parameters]
+        given: list[Expr] = [operators.get(each.uid, each) for each in parameters]
         form = closed_form(body, expr.uid, given, lambda: next(self._uids))
         if form is None:
-            raise _endless(expr.location, expr.name)
+            raise _endless(body, expr)
         return self._inline(form, _Scope(values), taken)
 
     def _function(self, expr: Recursive, scope: _Scope, taken: frozenset[str]) -> Expr:
@@ -141,7 +142,7 @@ class Inliner:
         body = self._own_body(own.uid, calls(function.body), scope.without([function.variable.uid]), taken)
         form = closed_form(body, own.uid, [function.variable], lambda: next(self._uids))
         if form is None or own.uid in free(form):
-            raise _endless(expr.location, own.name)
+            raise _endless(body, Call(expr.location, own.name, own.uid, ()))
         domain = self._inline(function.domain, scope, taken)
         return self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
 
@@ -182,11 +183,13 @@ class _Closure(Expr):
     scope: _Scope
 
 
-def _endless(location: Location, name: str) -> TlaSqlError:
+def _endless(body: Expr, applied: Call) -> TlaSqlError:
+    again = (each.location for each in walk(body) if isinstance(each, Call) and each.uid == applied.uid)
     remedy = (
         "write it with a quantifier, or as a sum, union, minimum or maximum over a set, sequence or range"
     )
-    return fail(location, f"{name} is recursive: no finite formula says the same", remedy)
+    message = f"{applied.name} is recursive: no finite formula says the same"
+    return fail(next(again, applied.location), message, remedy)
 
 
 def _free_name(name: str, taken: frozenset[str]) -> str:
