@@ -51,8 +51,9 @@ def test_audit_explain_and_sql(run: Run) -> None:
     (row,) = json.loads(run("sql", query, "--format", "json").stdout)
     assert json.loads(row["scope"])["group_id"] == "zombie-current-epoch"
 
-    told = run("explain", row["verdict_id"])
-    assert told.returncode == 0
+    told = run("explain", row["verdict_id"], "--confirm")
+    assert told.returncode == 0, told.stderr
+    assert "TLC confirms it: NoZombieAccepted is violated" in told.stdout
     assert "Zombie(c) => ~c.accepted" in told.stdout
     assert "kafka-request.log" in told.stdout
 

@@ -25,14 +25,29 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from fencepost import pipeline, report
+from fencepost.confirm import confirmation
+from fencepost.places import PlaceError
 from fencepost.session import SessionError
 from fencepost.settings import Settings, SettingsError, load
+from tlasql import TlaSqlError
+from tlasql.tlc import TlcError
 
 OK, VIOLATED, BAD_USAGE, FAILED = 0, 1, 2, 70
 
 
 class UsageError(Exception):
     """The command cannot be carried out as asked; the message says what to change."""
+
+
+BAD_INPUT = (
+    SettingsError,
+    SessionError,
+    UsageError,
+    PlaceError,
+    TlaSqlError,
+    TlcError,
+    report.UnknownVerdictError,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     time.tzset()
     try:
         return int(arguments.run(load(arguments.config), arguments))
-    except (SettingsError, SessionError, UsageError, report.UnknownVerdictError) as error:
+    except BAD_INPUT as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
     except Exception as error:
@@ -81,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     command("report", _report, "print again what the last audit found")
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
+    explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
     sql = command("sql", _sql, "query the lake (schemas bronze, silver, verdicts, marts)")
     sql.add_argument("query", metavar="SELECT")
     sql.add_argument("--format", choices=("table", "json", "csv"), default="table")
@@ -108,6 +124,8 @@ def _report(settings: Settings, _: argparse.Namespace) -> int:
 def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
     with _reading(settings) as spark:
         print(report.explain(spark, arguments.verdict_id))
+        if arguments.confirm:
+            print(f"\n{confirmation(spark, report.verdict(spark, arguments.verdict_id))}")
     return OK
 
 

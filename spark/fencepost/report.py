@@ -57,16 +57,22 @@ def explain(spark: SparkSession, verdict_id: str) -> str:
 
     Raises UnknownVerdictError when the last run has no such verdict.
     """
-    verdict = spark.table(VERDICTS).where(F.col("verdict_id") == verdict_id).first()
-    if verdict is None:
+    found = verdict(spark, verdict_id)
+    finding = _with_commits(spark, [found])[0]
+    return "\n".join(
+        [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
+    )
+
+
+def verdict(spark: SparkSession, verdict_id: str) -> Row:
+    """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
+    found = spark.table(VERDICTS).where(F.col("verdict_id") == verdict_id).first()
+    if found is None:
         raise UnknownVerdictError(
             f"No verdict {verdict_id} in {VERDICTS}. "
             f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
         )
-    finding = _with_commits(spark, [verdict])[0]
-    return "\n".join(
-        [*_headline(verdict), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
-    )
+    return found
 
 
 def finding_sentence(finding: Finding) -> str:

@@ -1,9 +1,9 @@
 --------------------------- MODULE MCOffsetCommit ---------------------------
 (***************************************************************************)
-(* Bounds under which TLC explores every behaviour of OffsetCommit, and    *)
-(* the marked steps as the properties that TLC checks.                     *)
+(* Bounds under which TLC explores every behaviour of OffsetCommit. The    *)
+(* marked steps as TLC's properties come from OffsetCommitPropsMarked.     *)
 (***************************************************************************)
-EXTENDS OffsetCommitProps, TLC
+EXTENDS OffsetCommitPropsMarked, TLC
 
 \* Behaviours are followed up to this group epoch.
 \* @type: Int;
@@ -13,9 +13,5 @@ EpochsBounded == groupEpoch <= MaxGroupEpoch
 
 \* No member, partition or request is special.
 Symmetry == Permutations(Members) \cup Permutations(Partitions)
-
-GroupEpochNeverFallsProp            == [][GroupEpochNeverFalls]_vars
-TargetAssignmentEpochNeverFallsProp == [][TargetAssignmentEpochNeverFalls]_vars
-MemberEpochNeverFallsProp           == [][MemberEpochNeverFalls]_vars
 
 =============================================================================
