@@ -41,7 +41,10 @@ def test_tlc_says_what_the_manifest_says(run: dict[str, Any], outcomes: dict[str
 
 
 def test_every_configuration_is_in_the_manifest() -> None:
-    found = {path.relative_to(SPEC).as_posix() for path in SPEC.rglob("*.cfg")}
+    # what `tlasql compile` lists for a model to take over is none itself
+    found = {
+        path.relative_to(SPEC).as_posix() for path in SPEC.rglob("*.cfg") if not path.stem.endswith("Marked")
+    }
     assert found == {run["cfg"] for run in RUNS}
 
 
