@@ -181,7 +181,8 @@ class Unifier:
         self._all((a[name], b[name]) for name in a)
 
     def _bind(self, open_kind: Unknown, kind: Type) -> None:
-        if self._occurs(open_kind, kind):
+        seen = self._parts(open_kind)
+        if self._occurs(open_kind, kind) or any(self._occurs(kind, part) for part in seen):
             raise MismatchError
         shape = self._put(open_kind, kind)
         if shape is None:
@@ -255,7 +256,7 @@ class Unifier:
             case _:
                 raise MismatchError
 
-    def _occurs(self, open_kind: Unknown, kind: Type) -> bool:
+    def _occurs(self, open_kind: Type, kind: Type) -> bool:
         kind = self.head(kind)
         return kind == open_kind or any(self._occurs(open_kind, part) for part in self._parts(kind))
 
