@@ -35,6 +35,17 @@ def lake_settings(folder: Path) -> Settings:
     )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``make diff`` runs the comparisons of tlasql at 35 times their size."""
+    parser.addoption("--times", type=int, default=1, help="how many times the random cases (default: 1)")
+
+
+@pytest.fixture(scope="session")
+def times(pytestconfig: pytest.Config) -> int:
+    """How many times the usual number of random cases is wanted."""
+    return int(pytestconfig.getoption("--times"))
+
+
 @pytest.fixture(scope="session")
 def captures() -> Path:
     """The folder of the stored captures of real brokers."""

@@ -11,9 +11,9 @@ from tlasql.check import Checker, declared_types
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
-from tlasql.ir import Expr, Literal, Op
+from tlasql.ir import Expr, Literal, Op, text
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
-from tlasql.marks import Annotations, Mark, duplicates, read_annotations, unattached
+from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
 from tlasql.reader import Declaration, Definition, Module
@@ -36,6 +36,14 @@ class Compiled:
     body: Expr
     frames: tuple[Frame, ...]
     sql: str
+
+    @property
+    def claim(self) -> str:
+        """What TLC is to evaluate in each state or step."""
+        if self.definition.always:  # a temporal formula has no value in a state
+            return text(self.body)
+        name = self.definition.name
+        return f"({self.mark.when} => {name})" if self.mark.when else name
 
     @property
     def formula(self) -> str:
@@ -90,10 +98,11 @@ def compile_module(
             )
     problems += [problem for each in notes for problem in each.problems]
     marks = [mark for each in notes for mark in each.marks]
-    problems += duplicates(marks)
     marked, wrong = _attached(parsed, marks)
-    problems += wrong
-    if not marks and not problems:
+    implied_marks, unclear = _implied(parsed, notes, {definition.uid for _, definition in marked})
+    marked = sorted(marked + implied_marks, key=lambda pair: pair[1].location)
+    problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
+    if not marked and not problems:
         problems.append(
             Diagnostic(
                 Location(str(module), 1, 1), "nothing is marked", 'mark one: \\* @invariant("id", ...)'
@@ -142,6 +151,33 @@ def _attached(parsed: Module, marks: list[Mark]) -> tuple[list[tuple[Mark, Defin
     return found, problems
 
 
+def _implied(
+    parsed: Module, notes: list[Annotations], taken: set[int]
+) -> tuple[list[tuple[Mark, Definition]], list[Diagnostic]]:
+    """What headers and theorems claim of definitions that have no mark of their own."""
+    definitions = {each.name: each for each in parsed.definitions()}
+    claims: dict[int, tuple[Mark, Definition]] = {}
+    problems = []
+    for header in (header for each in notes for header in each.headers):
+        definition = definitions.get(header.name)
+        if definition is None:
+            message = f"this header names {header.name}, which is not defined"
+            problems.append(Diagnostic(header.location, message, "name the definition below it"))
+        elif definition.uid not in taken:
+            claims.setdefault(definition.uid, _claim(definition, header.prose))
+    for definition in definitions.values():
+        if definition.uid in parsed.claimed() - taken:
+            claims.setdefault(definition.uid, _claim(definition, ()))
+    problems += [problem for mark, definition in claims.values() for problem in _misfits(mark, definition)]
+    return list(claims.values()), problems
+
+
+def _claim(definition: Definition, prose: tuple[str, ...]) -> tuple[Mark, Definition]:
+    kind = "step" if definition.level == 2 else "invariant"
+    where = definition.location
+    return implied(definition.name, kind, prose, where, where.line), definition
+
+
 def _misfits(mark: Mark, definition: Definition) -> list[Diagnostic]:
     """Is the definition of the level and arity its mark needs?"""
     found = []
@@ -179,6 +215,7 @@ class _Stages:
             for name, value in mapping.constants.items()
         }
         self._inliner = Inliner(parsed, constants)
+        self._predicates = {each.name: each for each in parsed.definitions()}
 
     def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
         compiled: list[Compiled] = []
@@ -195,7 +232,10 @@ class _Stages:
     def _compile(self, mark: Mark, definition: Definition) -> Compiled:
         if mark.kind == "decision":
             return self._decision(mark, definition)
-        body = self._typed(definition, {})
+        if mark.scope and mark.scope != self._mapping.scope:
+            message = f"the mapping tells behaviours apart by {', '.join(self._mapping.scope)}"
+            raise fail(mark.location, message, "make @scope and the mapping's scope the same")
+        body = self._typed(definition, {}, self._guard(mark))
         parts = clauses(body)
         step = mark.kind == "step"
         try:
@@ -225,8 +265,21 @@ class _Stages:
             return plan_records(part, records, self._mapping)
         return plan_state(part, self._mapping, step)
 
-    def _typed(self, definition: Definition, bound: dict[int, Type]) -> Expr:
-        body = self._checker.check(self._inliner.body(definition), bound)
+    def _guard(self, mark: Mark) -> Definition | None:
+        """Where the mark applies."""
+        if mark.when is None:
+            return None
+        found = self._predicates.get(mark.when)
+        if found is None or found.parameters or found.level > 1:
+            message = f'@when("{mark.when}") names no predicate of a state'
+            raise fail(mark.location, message, f"define {mark.when} == ... without parameters and primes")
+        return found
+
+    def _typed(self, definition: Definition, bound: dict[int, Type], guard: Definition | None = None) -> Expr:
+        inlined = self._inliner.body(definition)
+        if guard is not None:
+            inlined = Op(inlined.location, "=>", (self._inliner.body(guard), inlined))
+        body = self._checker.check(inlined, bound)
         if body.type != BOOL:
             message = f"{definition.name} has type {body.type}, a marked definition is true or false"
             raise TlaSqlError([Diagnostic(definition.location, message, "compare the value with something")])

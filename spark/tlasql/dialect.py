@@ -16,6 +16,8 @@ from tlasql.mapping import spark_type
 from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
 
 Body = Callable[[exp.Expr], exp.Expr]
+_SHORT = 8
+"""Nodes of a tree that may as well be written twice."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +106,24 @@ class Dialect:
         """Two arrays, one after the other; null when either is."""
         if self.spark:
             return tree.call("CONCAT", one, other)
-        known = tree.all_of([tree.is_known(one), tree.is_known(other)])
-        return tree.case([(known, tree.call("LIST_CONCAT", one.copy(), other.copy()))])
+
+        def joined(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+            known = tree.all_of([tree.is_known(left), tree.is_known(right)])
+            return tree.case([(known, tree.call("LIST_CONCAT", left.copy(), right.copy()))])
+
+        return self.let("one_", one, lambda left: self.let("other_", other, lambda r: joined(left, r)))
 
     def flattened(self, arrays: exp.Expr) -> exp.Expr:
         """All elements of the arrays; null when one of them is."""
         if self.spark:
             return tree.call("FLATTEN", arrays)
-        known = self.every(arrays, "inner_", tree.is_known)
-        return tree.case([(known, tree.call("FLATTEN", arrays.copy()))])
+
+        def flat(found: exp.Expr) -> exp.Expr:
+            return tree.case(
+                [(self.every(found, "inner_", tree.is_known), tree.call("FLATTEN", found.copy()))]
+            )
+
+        return self.let("arrays_", arrays, flat)
 
     def between(self, low: exp.Expr, high: exp.Expr) -> exp.Expr:
         """The integers from ``low`` to ``high``."""
@@ -134,26 +145,30 @@ class Dialect:
         """Kleene's conjunction over the elements."""
         if self.spark:
             return tree.call("FORALL", array, self.lambda_([name], test(tree.col(name))))
-        return self._least(array, name, test(tree.col(name)), exp.false(), exp.true())
+        return self._folded(array, name, test(tree.col(name)), exp.And, exp.true())
 
     def some(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
         """Kleene's disjunction over the elements."""
         if self.spark:
             return tree.call("EXISTS", array, self.lambda_([name], test(tree.col(name))))
-        refuted = tree.negation(exp.Paren(this=test(tree.col(name))))
-        return self._least(array, name, refuted, exp.true(), exp.false())
+        return self._folded(array, name, test(tree.col(name)), exp.Or, exp.false())
 
-    def _least(
-        self, array: exp.Expr, name: str, test: exp.Expr, when_refuted: exp.Expr, otherwise: exp.Expr
+    def _folded(
+        self, array: exp.Expr, name: str, test: exp.Expr, connective: type[exp.Connector], start: exp.Expr
     ) -> exp.Expr:
-        """DuckDB's aggregates skip nulls: false is 0, unknown 1, true 2, and the least decides."""
-        doubled = exp.Mul(this=exp.cast(exp.Paren(this=test), "int"), expression=exp.Literal.number(2))
-        graded = exp.Coalesce(this=doubled, expressions=[exp.Literal.number(1)])
-        least = tree.call("LIST_MIN", tree.call("LIST_TRANSFORM", array, self.lambda_([name], graded)))
-        zero, one = exp.Literal.number(0), exp.Literal.number(1)
-        branches = [exp.If(this=zero, true=when_refuted), exp.If(this=one, true=tree.null("boolean"))]
-        decided = exp.Case(this=least, ifs=branches, default=otherwise)
-        return tree.case([(tree.is_known(array.copy()), decided)])
+        """DuckDB's aggregates skip nulls; its AND and OR do not."""
+        tested = tree.call("LIST_TRANSFORM", array, self.lambda_([name], test))
+        both = connective(this=tree.col("p_"), expression=tree.col("q_"))
+        return tree.call("LIST_REDUCE", tested, self.lambda_(["p_", "q_"], both), start)
+
+    def let(self, name: str, given: exp.Expr, body: Body) -> exp.Expr:
+        """``body`` of a value that is computed once; SQL has no LET, a lambda over one element is one."""
+        if isinstance(given, exp.Column | exp.Literal | exp.Boolean) or len(list(given.walk())) < _SHORT:
+            return body(given)
+        one = exp.Array(expressions=[given])
+        function = "TRANSFORM" if self.spark else "LIST_TRANSFORM"
+        bound = tree.call(function, one, self.lambda_([name], body(tree.col(name))))
+        return tree.call("TRY_ELEMENT_AT" if self.spark else "LIST_EXTRACT", bound, exp.Literal.number(1))
 
     def filtered(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
         """The elements for which ``test`` is true."""
@@ -181,15 +196,18 @@ class Dialect:
         self, array: exp.Expr, name: str, same: Callable[[exp.Expr, exp.Expr], exp.Expr]
     ) -> exp.Expr:
         """Each element once: the first of those that are surely the same."""
-        here, other, index = tree.col(name), tree.col(f"{name}_before"), tree.col(f"{name}_at")
+        here, index = tree.col(name), tree.col(f"{name}_at")
         one = exp.Literal.number(1)
         count = exp.cast(index, "int") if self.spark else exp.Sub(this=index, expression=one)
-        before = self.slice(array.copy(), one.copy(), count)
-        earlier = self.some(before, f"{name}_before", lambda each: same(each, here))
-        assert other is not None
-        fresh = tree.negation(tree.surely(earlier))
-        function = "FILTER" if self.spark else "LIST_FILTER"
-        return tree.call(function, array, self.lambda_([name, f"{name}_at"], fresh))
+
+        def once(whole: exp.Expr) -> exp.Expr:
+            before = self.slice(whole.copy(), one.copy(), count)
+            earlier = self.some(before, f"{name}_before", lambda each: same(each, here))
+            fresh = tree.negation(tree.surely(earlier))
+            function = "FILTER" if self.spark else "LIST_FILTER"
+            return tree.call(function, whole, self.lambda_([name, f"{name}_at"], fresh))
+
+        return self.let(f"{name}_all", array, once)
 
     def summed(self, array: exp.Expr) -> exp.Expr:
         """The sum of an array without nulls; an overflow is an error."""

@@ -15,6 +15,18 @@ Fresh = Callable[[str], str]
 
 def equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     """TRUE or FALSE only where it is that for every completion of both."""
+    if not isinstance(kind, SetOf | SeqOf | Function | Record | Tuple):
+        return exp.EQ(this=tree.grouped(left), expression=tree.grouped(right))
+    return dialect.let(
+        fresh("l"),
+        left,
+        lambda one: dialect.let(
+            fresh("r"), right, lambda other: _equal(one.copy(), other.copy(), kind, dialect, fresh)
+        ),
+    )
+
+
+def _equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     match kind:
         case Record(fields=fields):
             return _by_field(left, right, list(fields), dialect, fresh)
@@ -30,8 +42,7 @@ def equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: 
             return _sequences(left, right, element, dialect, fresh)
         case Function():
             return _functions(left, right, kind, dialect, fresh)
-        case _:
-            return exp.EQ(this=tree.grouped(left), expression=tree.grouped(right))
+    raise AssertionError(kind)
 
 
 def contains(array: exp.Expr, element: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
@@ -45,6 +56,10 @@ def contains(array: exp.Expr, element: exp.Expr, kind: Type, dialect: Dialect, f
 
 def certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     """TRUE where nothing inside ``value`` is unknown, else FALSE."""
+    return dialect.let(fresh("v"), value, lambda found: _certain(found.copy(), kind, dialect, fresh))
+
+
+def _certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     known = tree.is_known(value.copy())
     match kind:
         case Record(fields=fields):
@@ -103,13 +118,15 @@ def _sequences(left: exp.Expr, right: exp.Expr, element: Type, dialect: Dialect,
 
 
 def _functions(left: exp.Expr, right: exp.Expr, kind: Function, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    """Keys are known and each there once: as many on both sides, and each on both."""
+    sizes = exp.EQ(this=dialect.size(dialect.keys(left)), expression=dialect.size(dialect.keys(right)))
+
     def alike(key: exp.Expr) -> exp.Expr:
         here, there = dialect.at_key(left.copy(), key), dialect.at_key(right.copy(), key.copy())
-        return equal(here, there, kind.result, dialect, fresh)
+        present = contains(dialect.keys(right.copy()), key.copy(), kind.argument, dialect, fresh)
+        return tree.all_of([present, equal(here, there, kind.result, dialect, fresh)])
 
-    domains = equal(dialect.keys(left), dialect.keys(right), SetOf(kind.argument), dialect, fresh)
-    # beyond a common DOMAIN the values say nothing
-    return tree.all_of([domains, dialect.every(dialect.keys(left.copy()), fresh("k"), alike)])
+    return tree.all_of([sizes, dialect.every(dialect.keys(left.copy()), fresh("k"), alike)])
 
 
 def _unless_null(each: exp.Expr, test: exp.Expr, kind: Type, force: bool = False) -> exp.Expr:

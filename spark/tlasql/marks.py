@@ -2,8 +2,11 @@
 variables.
 
 ``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``,
-``@decision("id")`` before a definition; ``@type: T;`` before a variable or constant; ``@typeAlias: name =
-T;`` anywhere.
+``@decision("id")`` before a definition; beside a mark ``@when("Predicate")``, where it applies, and
+``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;`` before a
+variable or constant; ``@typeAlias: name = T;`` anywhere.
+
+Modules written by others say it otherwise: a header ``INV: Name`` or ``ACTION_PROP: Name`` in a comment.
 """
 
 from __future__ import annotations
@@ -17,12 +20,15 @@ from tlasql.errors import Diagnostic, Location
 
 SEVERITIES = ("critical", "warning", "info")
 KINDS = {"invariant": 3, "step": 3, "decision": 1}
-_MODIFIERS = ("transitive",)
+_MODIFIERS = ("transitive", "when", "scope")
+_MODIFIER_USAGE = {"when": 'write @when("Predicate")', "scope": 'write @scope("column", "column")'}
 _TYPES = ("type", "typeAlias")
 _KNOWN = (*KINDS, *_MODIFIERS, *_TYPES)
 _ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
 _ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
 _ID = re.compile(r"[a-z][a-z0-9_]*")
+_HEADER = re.compile(r"^\s*(?:INV|ACTION_PROP)\s*:\s*(\w+)[\s-]*$", re.MULTILINE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,17 @@ class Mark:
     prose: tuple[str, ...]
     location: Location
     before_line: int
+    when: str | None = None
+    scope: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """``INV: Name`` in a comment: the definition ``name`` is claimed of every state or step."""
+
+    name: str
+    prose: tuple[str, ...]
+    location: Location
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,7 @@ class Annotations:
 
     marks: tuple[Mark, ...]
     types: tuple[TypeNote, ...]
+    headers: tuple[Header, ...]
     problems: tuple[Diagnostic, ...]
 
 
@@ -70,8 +88,10 @@ def read_annotations(file: str, source: str) -> Annotations:
     """The annotations of ``source``; everything wrong with them is in ``problems``, nothing is skipped."""
     marks: list[Mark] = []
     notes: list[TypeNote] = []
+    headers: list[Header] = []
     problems: list[Diagnostic] = []
     for block in blocks(source):
+        headers += _headers(file, block)
         found, wrong = _scan(file, block)
         problems += wrong
         kinds = [each for each in found if each.name in KINDS]
@@ -97,7 +117,29 @@ def read_annotations(file: str, source: str) -> Annotations:
                 for each in modifiers
             ]
         notes += _type_notes(found, block)
-    return Annotations(tuple(marks), tuple(notes), tuple(problems))
+    return Annotations(tuple(marks), tuple(notes), tuple(headers), tuple(problems))
+
+
+def _headers(file: str, block: Block) -> list[Header]:
+    found = []
+    for line in block.lines:
+        header = _HEADER.match(line.text)
+        if header is not None:
+            prose = [_HEADER.sub("", part).strip(" -") for part in block.paragraphs]
+            kept = tuple(part for part in prose if part and not part.startswith(("INV:", "ACTION_PROP:")))
+            found.append(Header(header[1], kept, Location(file, line.number, line.column)))
+    return found
+
+
+def implied(name: str, kind: str, prose: tuple[str, ...], location: Location, before_line: int) -> Mark:
+    """The mark of a definition that a header or a THEOREM claims: critical, its id from its name.
+
+    >>> implied("TypeOK", "invariant", (), Location("M.tla", 1, 1), 2).id
+    'type_ok'
+    """
+    identity = "_".join(_WORD.findall(name)).lower()
+    grain = "step" if kind == "step" else "state"
+    return Mark(kind, identity, "critical", grain, False, prose, location, before_line)
 
 
 def duplicates(marks: Iterable[Mark]) -> list[Diagnostic]:
@@ -174,9 +216,25 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
         problems.append(
             Diagnostic(transitive[0].location, f"@transitive on a {main.name}", "it belongs to a @step")
         )
+    given = {each.name: each.arguments or () for each in found if each.name in _MODIFIERS}
+    wrong_count = {"when": lambda n: n != 1, "scope": lambda n: n == 0}
+    problems += [
+        Diagnostic(each.location, f"@{each.name} does not say what", _MODIFIER_USAGE[each.name])
+        for each in found
+        if each.name in wrong_count and wrong_count[each.name](len(each.arguments or ()))
+    ]
     prose = tuple(p for p in (_ANNOTATION.sub(_blank, part).strip() for part in block.paragraphs) if p)
     mark = Mark(
-        main.name, arguments[0], severity, grain, bool(transitive), prose, main.location, block.end + 1
+        main.name,
+        arguments[0],
+        severity,
+        grain,
+        bool(transitive),
+        prose,
+        main.location,
+        block.end + 1,
+        when=next(iter(given.get("when", ())), None),
+        scope=given.get("scope", ()),
     )
     return (None if problems else mark), problems
 

@@ -21,9 +21,11 @@ from tlasql.ir import (
     Index,
     Literal,
     Op,
+    Prime,
     Quantified,
     RecordOf,
     RecordSet,
+    Variable,
     text,
     walk,
 )
@@ -49,6 +51,8 @@ class Membership:
     def equality(self, left: Expr, right: Expr) -> exp.Expr:
         """``left = right``; with ``{}``, and of parts written out, without building what is compared."""
         kind = _type(left)
+        if text(left) == text(right) and all(_total(each) for each in walk(left)):
+            return exp.true()
         for one, other in ((left, right), (right, left)):
             if (
                 isinstance(kind, SetOf)
@@ -73,18 +77,17 @@ class Membership:
 
     def filtered(self, expr: Quantified) -> exp.Expr:
         """``{x \\in S : P}``; an element whose P is unknown may be there."""
-        name, body = self._values.fresh(expr.variable.name), expr.body
+        dialect, kind = self._dialect, _type(expr)
+        none = dialect.array([], kind)
 
         def kept(each: exp.Expr) -> exp.Expr:
-            test = self._values.inside(expr.variable, each, lambda: self._values.of(body))
-            return exp.Coalesce(this=test, expressions=[exp.true()])
+            test = self._values.inside(expr.variable, each, lambda: self._values.of(expr.body))
+            here, perhaps = dialect.array([each.copy()], kind), dialect.array([exp.null()], kind)
+            return tree.case_of(test, [(exp.true(), here), (exp.false(), none)], perhaps)
 
-        def shown(each: exp.Expr) -> exp.Expr:
-            test = self._values.inside(expr.variable, each, lambda: self._values.of(body))
-            return tree.case([(test, each.copy())])
-
-        possible = self._dialect.filtered(self._values.of(expr.domain), name, kept)
-        return self._dialect.transformed(possible, self._values.fresh(expr.variable.name), shown)
+        name = self._values.fresh(expr.variable.name)
+        domain = self._values.of(expr.domain)
+        return tree.call("FLATTEN", dialect.transformed(domain, name, kept))
 
     def mapped(self, expr: Quantified) -> exp.Expr:
         """``{e : x \\in S}``"""
@@ -101,15 +104,18 @@ class Membership:
 
     def function(self, expr: Quantified) -> exp.Expr:
         """``[x \\in S |-> e]``; not known while an argument is not."""
-        keys = self._values.of(expr.domain)
-        name = self._values.fresh(expr.variable.name)
-        images = self._dialect.transformed(
-            keys.copy(),
-            name,
-            lambda each: self._values.inside(expr.variable, each, lambda: self._values.sized(expr.body)),
-        )
-        complete = self._dialect.every(keys.copy(), self._values.fresh("k"), tree.is_known)
-        return tree.case([(complete, self._dialect.map_of(keys, images))])
+        values, dialect = self._values, self._dialect
+
+        def built(keys: exp.Expr) -> exp.Expr:
+            images = dialect.transformed(
+                keys.copy(),
+                values.fresh(expr.variable.name),
+                lambda each: values.inside(expr.variable, each, lambda: values.sized(expr.body)),
+            )
+            complete = dialect.every(keys.copy(), values.fresh("k"), tree.is_known)
+            return tree.case([(complete, dialect.map_of(keys.copy(), images))])
+
+        return dialect.let(values.fresh("keys"), values.of(expr.domain), built)
 
     def chosen(self, expr: Quantified) -> exp.Expr:
         """``CHOOSE x \\in S : P``: the one that there is; of several nobody knows which."""
@@ -118,16 +124,25 @@ class Membership:
         def test(each: exp.Expr) -> exp.Expr:
             return self._values.inside(variable, each, lambda: self._values.of(expr.body))
 
-        domain = self._values.of(expr.domain)
-        known = self._dialect.every(
-            domain.copy(),
-            fresh("e"),
-            lambda each: tree.all_of([tree.is_known(each), tree.is_known(tree.grouped(test(each.copy())))]),
-        )
-        found = self._dialect.filtered(domain.copy(), fresh(variable.name), test)
-        one = exp.Literal.number(1)
-        single = exp.EQ(this=self._dialect.size(found), expression=one)
-        return tree.case([(tree.all_of([known, single]), self._dialect.at_index(found.copy(), one.copy()))])
+        def only(domain: exp.Expr) -> exp.Expr:
+            known = self._dialect.every(
+                domain.copy(),
+                fresh("e"),
+                lambda each: tree.all_of(
+                    [tree.is_known(each), tree.is_known(tree.grouped(test(each.copy())))]
+                ),
+            )
+            matching = self._dialect.filtered(domain.copy(), fresh(variable.name), test)
+            return self._dialect.let(fresh("found"), matching, lambda found: single(known, found))
+
+        def single(known: exp.Expr, found: exp.Expr) -> exp.Expr:
+            one = exp.Literal.number(1)
+            alone = exp.EQ(this=self._dialect.size(found.copy()), expression=one)
+            return tree.case(
+                [(tree.all_of([known, alone]), self._dialect.at_index(found.copy(), one.copy()))]
+            )
+
+        return self._dialect.let(fresh("domain"), self._values.of(expr.domain), only)
 
     def operator(self, expr: Op) -> exp.Expr:  # noqa: PLR0911 (one each)
         """Everything else that makes or measures sets."""
@@ -139,14 +154,10 @@ class Membership:
             case "Cardinality", (counted,):
                 return self._cardinality(counted)
             case ("Min" | "Max") as symbol, (counted,):
-                array = self._values.of(counted)
-                known = self._dialect.every(array.copy(), self._values.fresh("e"), tree.is_known)
-                return tree.case([(known, self._dialect.extreme(array, symbol == "Max"))])
+                largest = symbol == "Max"
+                return self._when_known(counted, lambda array: self._dialect.extreme(array, largest))
             case "Sum", (counted,):
-                array = self._values.of(counted)
-                return tree.case(
-                    [(self._values.known(array, _type(counted)), self._dialect.summed(array.copy()))]
-                )
+                return self._when_known(counted, self._dialect.summed)
             case "SumOf", (function,):
                 return self._sum_of(function)
             case "@@", (left, right):
@@ -232,7 +243,7 @@ class Membership:
             if variable is None:
                 return exp.Case(ifs=[exp.If(this=tree.is_known(element), true=test())])
             found = values.inside(variable, element, test)
-            if _strict(body, variable.uid):
+            if strict(body, variable.uid):
                 return found
             return exp.Case(ifs=[exp.If(this=tree.is_known(element.copy()), true=found)])
 
@@ -377,10 +388,16 @@ class Membership:
         )
 
     def _cardinality(self, counted: Expr) -> exp.Expr:
-        values, dialect = self._values, self._dialect
-        array = values.of(counted)
-        known = values.known(array, _type(counted))
-        return tree.case([(known, dialect.size(array.copy()))])
+        return self._when_known(counted, self._dialect.size)
+
+    def _when_known(self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+        """A measure of a set, once all of it is known."""
+        values = self._values
+
+        def measured(array: exp.Expr) -> exp.Expr:
+            return tree.case([(values.known(array.copy(), _type(counted)), measure(array.copy()))])
+
+        return self._dialect.let(values.fresh("all"), values.of(counted), measured)
 
     def _sum_of(self, function: Expr) -> exp.Expr:
         """The sum of f[x] for x in DOMAIN f."""
@@ -487,11 +504,17 @@ def _virtual(expr: Expr) -> bool:
     )
 
 
-def _strict(body: Expr, uid: int) -> bool:
-    """Whether the predicate is unknown by itself when the element is."""
+def _total(part: Expr) -> bool:
+    """Whether TLC always finds a value for it: what has none is not even equal to itself."""
+    plain = isinstance(part, Variable | Prime | Bound | Field | Literal)
+    return plain or (isinstance(part, Op) and part.symbol == "DOMAIN")
+
+
+def strict(body: Expr, uid: int) -> bool:
+    """Whether the predicate is unknown by itself when the quantified variable ``uid`` is."""
     match body:
         case Op(symbol="/\\" | "\\/" | "~", arguments=parts):
-            return all(_strict(each, uid) for each in parts)
+            return all(strict(each, uid) for each in parts)
         case Op(symbol=symbol, arguments=parts) if symbol in _STRICT:
             scalar = all(
                 not isinstance(each.type, SetOf | SeqOf | Function | Record | Tuple) for each in parts

@@ -96,6 +96,34 @@ class Module:
         own = (uid for uid in found if not self.is_standard(self._context[uid]))
         return sorted((self.definition(uid) for uid in own), key=lambda each: each.location)
 
+    def claimed(self) -> frozenset[int]:
+        """The definitions that a THEOREM claims of every state or step, as in ``Spec => []TypeOK``."""
+        nodes = (self._context[uid] for uid in _references(self._root))
+        found: set[int] = set()
+        for node in nodes:
+            body = node.find("body") if node.tag == "TheoremNode" else None
+            if body is not None and len(body) and body[0].tag == "OpApplNode":
+                _, name, _ = self.target(_child(body[0], "operator")[0])
+                if name == "=>":
+                    found |= self._claims(_child(body[0], "operands")[1], always=False)
+        return frozenset(found)
+
+    def _claims(self, node: Xml, always: bool) -> set[int]:
+        """``always``: a box is around it."""
+        if node.tag != "OpApplNode":
+            return set()
+        uid, name, target = self.target(_child(node, "operator")[0])
+        operands = list(_child(node, "operands"))
+        if name in ("\\land", "$ConjList"):
+            return set().union(*(self._claims(each, always) for each in operands))
+        if name == "[]" and not always:
+            return self._claims(operands[0], always=True)
+        if name == "$SquareAct" and always:
+            return self._claims(operands[0], always=True)
+        if target.tag == "UserDefinedOpKind" and not operands and (always or self.definition(uid).always):
+            return {uid}
+        return set()
+
     def definition(self, uid: int) -> Definition:
         """The definition SANY numbered ``uid``."""
         node = self._context[uid]

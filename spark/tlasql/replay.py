@@ -40,10 +40,10 @@ def confirm(compiled: CompiledModule, definition: Compiled, states: Sequence[tra
     types = _types(compiled, [definition])
     kept = _fitting([definition], states[-needed:], types)
     if definition.mark.kind == "step":
-        goal = f"Judged == [][{definition.definition.name}]_<<{', '.join(types)}>>"
+        goal = f"Judged == [][{definition.claim}]_<<{', '.join(types)}>>"
         wanted = "PROPERTY Judged"
     else:
-        goal, wanted = f"Judged == {definition.definition.name}", "INVARIANT Judged"
+        goal, wanted = f"Judged == {definition.claim}", "INVARIANT Judged"
     text = _module(compiled, trace.Behaviour(kept, types), goal)
     config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
     code, output = _run(compiled, text, config)
@@ -65,8 +65,8 @@ def verdicts(
     invariants = [each for each in definitions if each.mark.kind == "invariant"]
     steps = [each for each in definitions if each.mark.kind == "step"]
     unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
-    bits = ", ".join(f"Bit({each.definition.name})" for each in invariants)
-    moves = ", ".join(f"Bit({each.definition.name} \\/ {unchanged[each.mark.id]})" for each in steps)
+    bits = ", ".join(f"Bit({each.claim})" for each in invariants)
+    moves = ", ".join(f"Bit({each.claim} \\/ {unchanged[each.mark.id]})" for each in steps)
     goal = f"""Bit(p) == IF p THEN 1 ELSE 0
 Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
 Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""

@@ -10,10 +10,12 @@ from tlasql.dialect import Dialect
 from tlasql.errors import Location
 from tlasql.ir import Bound, Expr, Op, Prime, Variable, text
 from tlasql.mapping import INTERVAL, Mapping
+from tlasql.membership import strict
 from tlasql.normalise import Range
 from tlasql.plan import StateFrame
 from tlasql.sql_rows import Judged, Names, Query, judge, verdict_row
 from tlasql.sql_values import whole_values
+from tlasql.steps import holds_when_unchanged
 from tlasql.types import BOOL
 from tlasql.values import value
 
@@ -99,7 +101,9 @@ class _States:
     def _weighed(self, judged: Judged, rows: str) -> exp.Select:
         verdict = tree.all_of(tree.col(f"c{n}") for n in range(1, len(self._frame.clause.conjuncts) + 1))
         unknown = [
-            tree.is_null(tree.col(self._names.columns[r.variable.name])) for r in self._frame.clause.ranges
+            tree.is_null(tree.col(self._names.columns[each.variable.name]))
+            for each in self._frame.clause.ranges
+            if not all(strict(conjunct, each.variable.uid) for conjunct in self._frame.clause.conjuncts)
         ]
         if unknown:
             verdict = exp.Case(
@@ -107,7 +111,7 @@ class _States:
             )
         if judged.antecedent is not None:
             verdict = tree.any_of([tree.negation(judged.antecedent.copy()), verdict])
-        if self._frame.stepped:
+        if self._frame.stepped and not holds_when_unchanged(self._frame.clause):
             verdict = tree.any_of([tree.col("unchanged"), verdict])
         return exp.select("*", tree.alias(verdict, "verdict")).from_(tree.table(rows))
 

@@ -105,9 +105,12 @@ def case(branches: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=test, true=then) for test, then in branches])
 
 
-def case_of(value: exp.Expr, branches: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
-    """``CASE value WHEN ... THEN ... END``"""
-    return exp.Case(this=value, ifs=[exp.If(this=test, true=then) for test, then in branches])
+def case_of(
+    value: exp.Expr, branches: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None = None
+) -> exp.Expr:
+    """``CASE value WHEN ... THEN ... ELSE default END``"""
+    ifs = [exp.If(this=test, true=then) for test, then in branches]
+    return exp.Case(this=grouped(value), ifs=ifs, default=default)
 
 
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:

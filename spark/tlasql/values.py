@@ -143,9 +143,7 @@ class Values:
                 here = self.same(self.of(key), self.of(changed), _type(key))
                 present = self.of(Op(key.location, "\\in", (key, domain_of(inner)), type=BOOL))
                 then = tree.case([(present, self.of(new))])
-                return tree.case(
-                    [(here, then), (tree.negation(tree.grouped(here.copy())), self._index(inner, key))]
-                )
+                return choice(here, then, self._index(inner, key))
             case Op(symbol="IF", arguments=(test, then, other)):
                 return self._if(test, self._index(then, key), self._index(other, key), None)
         return self.dialect.at_key(self.of(function), self.sized(key))
@@ -158,13 +156,31 @@ class Values:
         kind, dialect = expr.type, self.dialect
         if isinstance(kind, Record):
             assert isinstance(expr.key, Literal)
-            old = self.of(expr.function)
-            fields = [
-                (name, self.sized(expr.value) if name == expr.key.value else dialect.field(old.copy(), name))
-                for name, _ in kind.fields
-            ]
-            return tree.case([(tree.is_known(old), dialect.struct(fields))])
-        function, key, new = self.of(expr.function), self.of(expr.key), self.sized(expr.value)
+            changed_field, names = expr.key.value, [name for name, _ in kind.fields]
+
+            def updated(old: exp.Expr) -> exp.Expr:
+                fields = [
+                    (
+                        name,
+                        self.sized(expr.value) if name == changed_field else dialect.field(old.copy(), name),
+                    )
+                    for name in names
+                ]
+                return tree.case([(tree.is_known(old.copy()), dialect.struct(fields))])
+
+            return dialect.let(self.fresh("old"), self.of(expr.function), updated)
+        let, fresh = self.dialect.let, self.fresh
+        key, new = self.of(expr.key), self.sized(expr.value)
+        return let(
+            fresh("f"),
+            self.of(expr.function),
+            lambda f: let(
+                fresh("at"), key, lambda k: let(fresh("new"), new, lambda n: self._replaced(expr, f, k, n))
+            ),
+        )
+
+    def _replaced(self, expr: Except, function: exp.Expr, key: exp.Expr, new: exp.Expr) -> exp.Expr:
+        kind, dialect = expr.type, self.dialect
         name = self.fresh("at")
         if isinstance(kind, SeqOf):
             return dialect.with_index(
@@ -232,12 +248,10 @@ class Values:
 
     def _if(self, test: Expr, then: exp.Expr, other: exp.Expr, kind: Type | None) -> exp.Expr:
         """An unknown test decides nothing unless both branches agree."""
-        decided = self.of(test)
-        branches = [(decided, then), (tree.negation(tree.grouped(decided.copy())), other)]
+        agreed: exp.Expr | None = None
         if kind is not None and not isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
-            agree = eq(tree.grouped(then.copy()), tree.grouped(other.copy()))
-            branches.append((agree, then.copy()))
-        return tree.case(branches)
+            agreed = tree.case([(eq(tree.grouped(then.copy()), tree.grouped(other.copy())), then.copy())])
+        return tree.case_of(self.of(test), [(exp.true(), then), (exp.false(), other)], agreed)
 
     def _case(self, arguments: tuple[Expr, ...], kind: Type) -> exp.Expr:
         """The first arm that is true, as TLC reads it; unknown when none is."""
@@ -249,27 +263,17 @@ class Values:
 
     def _quotient(self, a: exp.Expr, b: exp.Expr) -> exp.Expr:
         """Rounded down, where SQL cuts off."""
-        a, b = tree_big(tree.grouped(a)), tree_big(tree.grouped(b))
-        divided = exp.IntDiv(this=a, expression=b)
-        zero, one = exp.Literal.number(0), exp.Literal.number(1)
-        exact = eq(exp.Mod(this=a.copy(), expression=b.copy()), zero)
-        alike = eq(
-            tree.grouped(exp.LT(this=a.copy(), expression=zero.copy())),
-            tree.grouped(exp.LT(this=b.copy(), expression=zero.copy())),
-        )
-        down = exp.Sub(this=divided.copy(), expression=one)
-        rounded = exp.Case(ifs=[exp.If(this=tree.any_of([exact, alike]), true=divided)], default=down)
-        return tree.case([(exp.NEQ(this=b.copy(), expression=zero.copy()), rounded)])
+        return self._let2(a, b, _rounded_down)
 
     def _remainder(self, a: exp.Expr, b: exp.Expr) -> exp.Expr:
         """Never negative; only of a positive divisor."""
-        a, b = tree_big(tree.grouped(a)), tree_big(tree.grouped(b))
-        inner = exp.Paren(this=exp.Mod(this=a, expression=b))
-        # a remainder plus a divisor near 2^63 would overflow: add only to what is negative
-        negative = exp.LT(this=inner, expression=exp.Literal.number(0))
-        lifted = exp.Add(this=inner.copy(), expression=b.copy())
-        found = exp.Case(ifs=[exp.If(this=negative, true=lifted)], default=inner.copy())
-        return tree.case([(exp.GT(this=b.copy(), expression=exp.Literal.number(0)), found)])
+        return self._let2(a, b, _never_negative)
+
+    def _let2(self, a: exp.Expr, b: exp.Expr, body: Callable[[exp.Expr, exp.Expr], exp.Expr]) -> exp.Expr:
+        """``body`` of two integers, each computed once."""
+        one, other = (tree_big(tree.grouped(each)) for each in (a, b))
+        let, fresh = self.dialect.let, self.fresh
+        return let(fresh("a"), one, lambda x: let(fresh("b"), other, lambda y: body(x.copy(), y.copy())))
 
     def _tuple(self, expr: Op) -> exp.Expr:
         if isinstance(expr.type, SeqOf):
@@ -311,6 +315,38 @@ class Values:
         return tree.case([(empty, none), (inside, dialect.slice(first.copy(), low.copy(), wide))])
 
 
+def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    divided, zero = exp.IntDiv(this=a, expression=b), exp.Literal.number(0)
+    rest = exp.Mod(this=a.copy(), expression=b.copy())
+    down = exp.Sub(this=divided.copy(), expression=exp.Literal.number(1))
+    if _positive(b):
+        cut = exp.LT(this=rest, expression=zero)
+        return tree.case_of(cut, [(exp.true(), down), (exp.false(), divided)])
+    # what is left has the sign of the dividend
+    opposite = exp.LT(
+        this=exp.Paren(this=exp.Mul(this=tree.call("SIGN", rest), expression=b.copy())), expression=zero
+    )
+    rounded = tree.case_of(opposite, [(exp.true(), down), (exp.false(), divided)])
+    return tree.case([(exp.NEQ(this=b.copy(), expression=zero.copy()), rounded)])
+
+
+def _never_negative(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    inner, zero = exp.Paren(this=exp.Mod(this=a, expression=b)), exp.Literal.number(0)
+    # a remainder plus a divisor near 2^63 would overflow: add only to what is negative
+    lifted = exp.Add(this=inner.copy(), expression=b.copy())
+    negative = exp.LT(this=inner, expression=zero)
+    found = tree.case_of(negative, [(exp.true(), lifted), (exp.false(), inner.copy())])
+    if _positive(b):
+        return found
+    return tree.case([(exp.GT(this=b.copy(), expression=zero.copy()), found)])
+
+
+def _positive(divisor: exp.Expr) -> bool:
+    """Whether it is a number written out."""
+    inner = divisor.this if isinstance(divisor, exp.Cast) else divisor
+    return isinstance(inner, exp.Literal) and inner.is_int and int(inner.this) > 0
+
+
 def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
     """``expr`` with ``by`` for the quantified variable."""
     if isinstance(expr, Bound) and expr.uid == variable.uid:
@@ -342,7 +378,7 @@ def eq(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def choice(test: exp.Expr, then: exp.Expr, other: exp.Expr) -> exp.Expr:
     """One of two values, unknown when the test is."""
-    return tree.case([(test, then), (tree.negation(tree.grouped(test.copy())), other)])
+    return tree.case_of(test, [(exp.true(), then), (exp.false(), other)])
 
 
 def _type(expr: Expr) -> Type:

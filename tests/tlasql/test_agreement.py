@@ -10,17 +10,16 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
-from tlasql_evaluator import evaluate, unchanged
+from tlasql_evaluator import evaluate
+from tlasql_oracles import Verdicts, by_evaluator, by_tlc
 from tlasql_random import random_case_trace, random_trace
 from tlasql_removal import remove
 from tlasql_spark import judged, kleene, query, show
-from tlasql_tlc import Verdicts, tlc_verdicts
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule
@@ -49,8 +48,9 @@ class Subject:
 
 
 @pytest.fixture(scope="module", params=["offset_commit", "one_of_each"])
-def subject(
+def subject(  # noqa: PLR0917 (fixtures)
     request: pytest.FixtureRequest,
+    times: int,
     compiled: CompiledModule,
     one_of_each: CompiledModule,
     schemas: dict[str, dict[str, str]],
@@ -58,8 +58,8 @@ def subject(
 ) -> Subject:
     """Every trace as a scope, and each again with evidence taken away (``<trace>#<n>``)."""
     if request.param == "offset_commit":
-        return _subject(compiled, schemas, random_trace, stored_traces(TRACES))
-    return _subject(one_of_each, case_schemas, random_case_trace, {})
+        return _subject(compiled, schemas, random_trace, stored_traces(TRACES), times)
+    return _subject(one_of_each, case_schemas, random_case_trace, {}, times)
 
 
 def _subject(
@@ -67,9 +67,10 @@ def _subject(
     schemas: dict[str, dict[str, str]],
     make: Callable[[random.Random, int], Trace],
     stored: Traces,
+    times: int,
 ) -> Subject:
     chance = random.Random(848)
-    traces = stored | {f"random {n}": make(chance, LENGTH) for n in range(RANDOM_TRACES)}
+    traces = stored | {f"random {n}": make(chance, LENGTH) for n in range(RANDOM_TRACES * times)}
     tables = Tables(module.mapping, schemas)
     for name, states in traces.items():
         tables.fill(name, states)
@@ -80,9 +81,13 @@ def _subject(
 
 
 @pytest.fixture(scope="module")
-def oracle(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
+def oracle(subject: Subject) -> Verdicts:
     """What TLC says of every definition."""
-    return tlc_verdicts(subject.module, subject.traces, tmp_path_factory.mktemp("tlc"))
+    return _by_place(by_tlc(subject.module, subject.traces), subject.traces)
+
+
+def _by_place(said: Verdicts, traces: Traces) -> Verdicts:
+    return {(identity, name, traces[name][n]["position"]): v for (identity, name, n), v in said.items()}
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +128,7 @@ def test_spark_agrees_with_tlc(subject: Subject, oracle: Verdicts, rows: Rows) -
 
 def test_evaluator_agrees_with_tlc(subject: Subject, oracle: Verdicts) -> None:
     """The representation means what the source means."""
-    wrong = []
-    for each in subject.module.definitions:
-        for name, trace in subject.traces.items():
-            steps = pairwise(trace) if each.mark.kind == "step" else ()
-            for now, after in steps:
-                allowed = evaluate(each.body, now, after) or unchanged(each.body, now, after)
-                if allowed is not oracle[each.mark.id, name, after["position"]]:
-                    wrong.append((each.mark.id, name, after["position"]))
-            for now in trace if each.mark.kind == "invariant" else ():
-                if evaluate(each.body, now) is not oracle[each.mark.id, name, now["position"]]:
-                    wrong.append((each.mark.id, name, now["position"]))
-    assert wrong == []
+    assert _by_place(by_evaluator(subject.module, subject.traces), subject.traces) == oracle
 
 
 def test_decisions_agree_with_the_evaluator(spark: SparkSession, subject: Subject, rows: Rows) -> None:

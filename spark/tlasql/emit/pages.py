@@ -52,6 +52,8 @@ def _facts(each: Compiled) -> str:
     if mark.severity is not None:
         facts.append(f"severity {mark.severity}")
         facts.append(f"one verdict per {mark.grain}")
+    if mark.when is not None:
+        facts.append(f"where `{mark.when}`")
     return ", ".join(facts) + "."
 
 

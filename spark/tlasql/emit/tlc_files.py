@@ -11,31 +11,36 @@ from tlasql.ir import Variable, walk
 def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """``<Module>Marked.tla``, which extends the module, and ``<Module>Marked.cfg``, in the folder ``target``.
 
-    A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``. The configuration lists every
-    invariant and property; a model adds its SPECIFICATION and CONSTANTS.
+    A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``, an invariant with ``@when``
+    ``AClaim``. The configuration lists every invariant and property; a model adds its SPECIFICATION and
+    CONSTANTS.
     """
     name = f"{compiled.name}Marked"
     folder = PurePosixPath(target)
     origin = f"generated from {Path(compiled.file).as_posix()} by `tlasql compile`; do not edit"
-    steps = [each for each in compiled.definitions if each.mark.kind == "step"]
-    invariants = [each for each in compiled.definitions if each.mark.kind == "invariant"]
-    properties = []
-    for each in steps:
-        variables = sorted({part.name for part in walk(each.body) if isinstance(part, Variable)})
-        properties.append(
-            f"{each.definition.name}Prop ==\n    [][{each.definition.name}]_<<{', '.join(variables)}>>\n"
-        )
+    invariants, properties, written = [], [], []
+    for each in (each for each in compiled.definitions if each.mark.kind != "decision"):
+        own = each.definition.name
+        if each.mark.kind == "step":
+            variables = sorted({part.name for part in walk(each.body) if isinstance(part, Variable)})
+            written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(variables)}>>\n")
+            properties.append(f"{own}Prop")
+        elif each.claim == own:
+            invariants.append(own)
+        else:
+            written.append(f"{own}Claim ==\n    {each.claim}\n")
+            invariants.append(f"{own}Claim")
     module = [
         f"---- MODULE {name} ----",
         f"\\* {origin}",
         f"EXTENDS {compiled.name}",
         "",
-        *properties,
+        *written,
         "====",
     ]
     config = [f"\\* {origin}"]
-    config += _listed("INVARIANTS", [each.definition.name for each in invariants])
-    config += _listed("PROPERTIES", [f"{each.definition.name}Prop" for each in steps])
+    config += _listed("INVARIANTS", invariants)
+    config += _listed("PROPERTIES", properties)
     return {
         str(folder / f"{name}.tla"): "\n".join(module) + "\n",
         str(folder / f"{name}.cfg"): "\n".join(config) + "\n",

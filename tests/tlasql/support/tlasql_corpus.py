@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise, product
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 
 import duckdb
 from pyspark.sql import SparkSession
+from tlasql_oracles import Verdicts
 
-from tlasql import CompiledModule, compile_module
+from tlasql import Compiled, CompiledModule, compile_module
 from tlasql.data import duckdb_type
 from tlasql.mapping import spark_type
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type, parse_type
@@ -23,6 +24,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "corpus"
 KEYS = ("a", "b", "c")
 INTEGERS = (0, 1, 2)
 STATES, COVERAGE = "corpus.states", "corpus.coverage"
+_GONE = object()
 _SCOPE = {"cluster": "string", "trace": "string"}
 _INTERVAL = {
     "from_position": "bigint",
@@ -32,8 +34,6 @@ _INTERVAL = {
 }
 
 State = dict[str, Any]
-Verdicts = dict[tuple[str, str, int], bool | None]
-"""(definition, trace, position) -> verdict"""
 
 
 def types() -> dict[str, Type]:
@@ -81,7 +81,8 @@ def value(kind: Type, chance: random.Random) -> Any:  # noqa: PLR0911 (one for e
             return [value(element, chance) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
         case Function(argument=argument, result=result):
             keys = _distinct(value(argument, chance) for _ in range(chance.choice((0, 1, 1, 2, 3))))
-            return {key: value(result, chance) for key in keys}
+            images = [value(result, chance) for _ in range(chance.choice((1, 3)))]
+            return {key: chance.choice(images) for key in keys}
         case Record(fields=fields):
             return {name: value(part, chance) for name, part in fields}
         case Tuple(parts=parts):
@@ -99,28 +100,48 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def with_holes(state: State, chance: random.Random, count: int) -> tuple[State, list[State]]:
-    """The state with ``count`` scalars unknown, and all its completions."""
+def with_holes(state: State, chance: random.Random, count: int) -> tuple[State, Iterator[State]]:
+    """The state with ``count`` scalars unknown, and all its completions one after the other.
+
+    Integers also take values that no state has; an unknown element of a set may not be there at all.
+    """
     kinds = types()
     paths = [path for name in sorted(kinds) for path in _scalars(state[name], kinds[name], (name,))]
     chosen = chance.sample(paths, min(count, len(paths)))
-    domains = [(False, True) if k == BOOL else INTEGERS if k == INT else KEYS for _, k in chosen]
+    domains = [(*_values(kind), *((_GONE,) if optional else ())) for _, kind, optional in chosen]
     holed = state
-    for path, _ in chosen:
+    for path, _, _ in chosen:
         holed = _put(holed, path, None)
-    completions = []
-    for filling in product(*domains):
-        whole = state
-        for (path, _), each in zip(chosen, filling, strict=True):
-            whole = _put(whole, path, each)
-        completions.append(_merged(whole, kinds))
-    return holed, completions
+    return holed, (
+        _merged(_filled(state, [path for path, _, _ in chosen], filling), kinds)
+        for filling in product(*domains)
+    )
 
 
-def _scalars(found: Any, kind: Type, path: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Type]]:
+def without_variable(state: State, chance: random.Random, count: int) -> tuple[State, Iterator[State]]:
+    """The state with a whole variable unknown, and ``count`` of its completions."""
+    kinds = types()
+    name = chance.choice(sorted(kinds))
+    return {**state, name: None}, ({**state, name: value(kinds[name], chance)} for _ in range(count))
+
+
+def _filled(state: State, paths: Iterable[tuple[Any, ...]], filling: Iterable[Any]) -> State:
+    for path, each in zip(paths, filling, strict=True):
+        state = _put(state, path, each)
+    return state
+
+
+def _values(kind: Type) -> tuple[Any, ...]:
+    return (False, True) if kind == BOOL else (-9, *INTEGERS, 9) if kind == INT else KEYS
+
+
+def _scalars(
+    found: Any, kind: Type, path: tuple[Any, ...], optional: bool = False
+) -> list[tuple[tuple[Any, ...], Type, bool]]:
     match kind:
         case SetOf(element=element) | SeqOf(element=element):
-            return [each for n, inner in enumerate(found) for each in _scalars(inner, element, (*path, n))]
+            may_go = isinstance(kind, SetOf)
+            return [p for n, inner in enumerate(found) for p in _scalars(inner, element, (*path, n), may_go)]
         case Function(result=result):
             return [each for key in found for each in _scalars(found[key], result, (*path, key))]
         case Record(fields=fields):
@@ -129,7 +150,7 @@ def _scalars(found: Any, kind: Type, path: tuple[Any, ...]) -> list[tuple[tuple[
             return [
                 each for n, p in enumerate(parts, 1) for each in _scalars(found[f"_{n}"], p, (*path, f"_{n}"))
             ]
-    return [(path, kind)]
+    return [(path, kind, optional)]
 
 
 def _put(whole: Any, path: tuple[Any, ...], new: Any) -> Any:
@@ -148,7 +169,7 @@ def _merged(found: Any, kinds: Mapping[str, Type]) -> State:
 def _set_like(found: Any, kind: Type) -> Any:
     match kind:
         case SetOf(element=element):
-            return _distinct(_set_like(each, element) for each in found)
+            return _distinct(_set_like(each, element) for each in found if each is not _GONE)
         case SeqOf(element=element):
             return [_set_like(each, element) for each in found]
         case Function(result=result):
@@ -182,8 +203,8 @@ def _plain(found: Any, kind: Type) -> Any:
     return found
 
 
-def on_duckdb(module: CompiledModule, traces: Mapping[str, list[State]]) -> Verdicts:
-    """The verdict of every definition in every state (or step into it)."""
+def duck(traces: Mapping[str, list[State]]) -> duckdb.DuckDBPyConnection:
+    """A database with the states of the traces, all of them covered."""
     from pyarrow import Table
 
     connection = duckdb.connect()
@@ -194,16 +215,30 @@ def on_duckdb(module: CompiledModule, traces: Mapping[str, list[State]]) -> Verd
     connection.register("given", Table.from_pydict(texts))
     shown = ", ".join(_parsed(name, kind) for name, kind in table.items())
     connection.execute(f"CREATE TABLE {STATES} AS SELECT {shown} FROM given")
-    empty = ", ".join(
-        f'CAST(NULL AS {duckdb_type(kind)}) AS "{name}"' for name, kind in schemas()[COVERAGE].items()
-    )
+    columns_of = schemas()[COVERAGE].items()
+    empty = ", ".join(f'CAST(NULL AS {duckdb_type(kind)}) AS "{name}"' for name, kind in columns_of)
     connection.execute(f"CREATE TABLE {COVERAGE} AS SELECT {empty} WHERE FALSE")
+    return connection
+
+
+def said_of(
+    connection: duckdb.DuckDBPyConnection, each: Compiled, sql: str, traces: Mapping[str, list[State]]
+) -> Verdicts:
+    """The verdicts that ``sql`` gives for one definition."""
     found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
+    cursor = connection.execute(f"SELECT scope, from_position, verdict FROM ({sql})")
+    for scope, position, verdict in cursor.fetchall():
+        found[each.mark.id, json.loads(scope)["trace"], position].append(verdict)
+    return _kleene([each], traces, found)
+
+
+def on_duckdb(module: CompiledModule, traces: Mapping[str, list[State]]) -> Verdicts:
+    """The verdict of every definition in every state (or step into it)."""
+    connection = duck(traces)
+    found: Verdicts = {}
     for each in module.definitions:
-        cursor = connection.execute(f"SELECT scope, from_position, verdict FROM ({each.sql})")
-        for scope, position, verdict in cursor.fetchall():
-            found[each.mark.id, json.loads(scope)["trace"], position].append(verdict)
-    return _kleene(module, traces, found)
+        found |= said_of(connection, each, each.sql, traces)
+    return found
 
 
 def _texts(column: Iterable[Any], name: str) -> list[Any]:
@@ -252,17 +287,17 @@ def on_spark(spark: SparkSession, module: CompiledModule, traces: Mapping[str, l
             whole = whole.unionByName(frame)
         for row in whole.collect():
             found[row["id"], json.loads(row["scope"])["trace"], row["from_position"]].append(row["verdict"])
-    return _kleene(module, traces, found)
+    return _kleene(module.definitions, traces, found)
 
 
 def _kleene(
-    module: CompiledModule,
+    definitions: Iterable[Compiled],
     traces: Mapping[str, list[State]],
     found: Mapping[tuple[str, str, int], list[bool | None]],
 ) -> Verdicts:
     """False where any row is, else unknown where any is, else true: also where there is no row at all."""
     verdicts: Verdicts = {}
-    for each in module.definitions:
+    for each in definitions:
         for trace, states in traces.items():
             for position in range(1 if each.mark.kind == "step" else 0, len(states)):
                 said = found.get((each.mark.id, trace, position), [])

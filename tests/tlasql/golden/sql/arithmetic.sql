@@ -20,39 +20,41 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    CASE
-      WHEN `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
+    CASE (
+        `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
+      )
+      WHEN TRUE
       THEN (
         CAST(-CAST((
           CAST(2 AS BIGINT) * `epoch[m]`
         ) AS BIGINT) AS BIGINT) + 6
       ) > 0
-      WHEN NOT (
-        `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
-      )
+      WHEN FALSE
       THEN (
         CAST((
           CAST(`epoch[m]` AS BIGINT) - 1
         ) AS BIGINT) * 2
       ) <= 4
-      WHEN (
-        (
+      ELSE CASE
+        WHEN (
+          (
+            CAST(-CAST((
+              CAST(2 AS BIGINT) * `epoch[m]`
+            ) AS BIGINT) AS BIGINT) + 6
+          ) > 0
+        ) = (
+          (
+            CAST((
+              CAST(`epoch[m]` AS BIGINT) - 1
+            ) AS BIGINT) * 2
+          ) <= 4
+        )
+        THEN (
           CAST(-CAST((
             CAST(2 AS BIGINT) * `epoch[m]`
           ) AS BIGINT) AS BIGINT) + 6
         ) > 0
-      ) = (
-        (
-          CAST((
-            CAST(`epoch[m]` AS BIGINT) - 1
-          ) AS BIGINT) * 2
-        ) <= 4
-      )
-      THEN (
-        CAST(-CAST((
-          CAST(2 AS BIGINT) * `epoch[m]`
-        ) AS BIGINT) AS BIGINT) + 6
-      ) > 0
+      END
     END AS c1
   FROM frame
 )

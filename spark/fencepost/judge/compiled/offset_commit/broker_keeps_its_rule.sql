@@ -88,23 +88,25 @@ WITH quantified_1_rows AS (
   SELECT
     *,
     `c.accepted` OR `c.fenced` AS antecedent,
-    `c.accepted` = CASE
-      WHEN `c.rule` = 'strict'
-      THEN `c.unfenced` OR (
-        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-      )
-      WHEN NOT (
+    `c.accepted` = CASE (
         `c.rule` = 'strict'
       )
-      THEN `AssignmentEpoch(c)`
-      WHEN (
-        `c.unfenced` OR (
-          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-        )
-      ) = `AssignmentEpoch(c)`
+      WHEN TRUE
       THEN `c.unfenced` OR (
         `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
       )
+      WHEN FALSE
+      THEN `AssignmentEpoch(c)`
+      ELSE CASE
+        WHEN (
+          `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+        ) = `AssignmentEpoch(c)`
+        THEN `c.unfenced` OR (
+          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+        )
+      END
     END AS c1
   FROM frame
 ), weighed AS (
