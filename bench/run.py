@@ -9,6 +9,7 @@ from pathlib import Path
 MEASUREMENTS = {
     "formats.py": "Decoding __consumer_offsets to Arrow, against kafka-dump-log --offsets-decoder",
     "bronze.py": "Log to bronze in Spark",
+    "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
 }
 
 

@@ -10,10 +10,10 @@ from tlasql import tree
 from tlasql.dialect import Dialect
 from tlasql.mapping import INTERVAL, Mapping
 from tlasql.plan import Column, HistoryFrame, Leaf
-from tlasql.sql_rows import Names, Query, judge, verdict_row
+from tlasql.sql_rows import Names, Query, judge, unless_holds, verdict_row
 from tlasql.values import value
 
-_ADDED = ("left_at", "gap", "unchanged", "antecedent", "evidence")
+_ADDED = ("left_at", "gap", "unchanged", "antecedent", "verdict", "evidence")
 
 
 def history_query(frame: HistoryFrame, mapping: Mapping, dialect: Dialect, suffix: str) -> Query:
@@ -38,12 +38,18 @@ class _States:
         self._judged = judge(frame.predicates, lambda each: value(each, columns, dialect))
 
     def query(self) -> Query:
-        rows, judged = f"frame{self._suffix}", f"judged{self._suffix}"
+        rows, judged, weighed = (f"{each}{self._suffix}" for each in ("frame", "judged", "weighed"))
         add = exp.select("*", *self._judged.columns).from_(tree.table(rows))
         return Query(
-            ((rows, self._scanned()), (judged, add)),
-            exp.select(*self._row()).from_(tree.table(judged)),
+            ((rows, self._scanned()), (judged, add), (weighed, self._weighed(judged))),
+            exp.select(*self._row()).from_(tree.table(weighed)),
         )
+
+    def _weighed(self, judged: str) -> exp.Select:
+        return exp.select("*", tree.alias(self._verdict(), "verdict")).from_(tree.table(judged))
+
+    def _verdict(self) -> exp.Expr:
+        return self._judged.verdict
 
     def _row(self) -> list[exp.Expr]:
         antecedent = self._judged.antecedent
@@ -51,11 +57,11 @@ class _States:
             self._mapping,
             interval=[tree.col(each) for each in INTERVAL],
             exercised=exp.true() if antecedent is None else tree.surely(antecedent.copy()),
-            witness=self._witness(),
-            verdict=self._judged.verdict,
+            witness=unless_holds(self._witness()),
+            verdict=tree.col("verdict"),
             failed=self._judged.failed,
-            values=self._values(),
-            evidence=tree.col("evidence"),
+            values=unless_holds(self._values()),
+            evidence=unless_holds(tree.col("evidence")),
         )
 
     def _witness(self) -> exp.Expr:
@@ -146,12 +152,18 @@ class _Steps(_States):
     """
 
     def query(self) -> Query:
-        pairs, rows, judged = (f"{each}{self._suffix}" for each in ("pairs", "frame", "judged"))
+        parts = ("pairs", "frame", "judged", "weighed")
+        pairs, rows, judged, weighed = (f"{each}{self._suffix}" for each in parts)
         changed = [tree.alias(self._unchanged(), "unchanged"), *self._judged.columns]
         add = exp.select("*", *changed).from_(tree.table(rows))
         return Query(
-            ((pairs, self._paired()), (rows, self._met(pairs)), (judged, add)),
-            exp.select(*self._row()).from_(tree.table(judged)),
+            (
+                (pairs, self._paired()),
+                (rows, self._met(pairs)),
+                (judged, add),
+                (weighed, self._weighed(judged)),
+            ),
+            exp.select(*self._row()).from_(tree.table(weighed)),
         )
 
     def _paired(self) -> exp.Select:
@@ -215,14 +227,18 @@ class _Steps(_States):
             for a, b in zip(plain, primed, strict=True)
         )
 
-    def _row(self) -> list[exp.Expr]:
+    def _verdict(self) -> exp.Expr:
         step = self._judged.verdict
         verdict = tree.any_of([tree.col("unchanged"), step])
+        if not self._frame.persistent:
+            return verdict
+        # across a gap the way between is unseen: the end may prove a fall, never that there was none
+        parted = tree.case([(tree.negation(step.copy()), exp.false())])
+        return exp.Case(this=None, ifs=[exp.If(this=tree.col("gap"), true=parted)], default=verdict)
+
+    def _row(self) -> list[exp.Expr]:
         begin: list[exp.Expr] = [tree.col(each) for each in INTERVAL]
         if self._frame.persistent:
-            # across a gap the way between is unseen: the end may prove a fall, never that there was none
-            parted = tree.case([(tree.negation(step.copy()), exp.false())])
-            verdict = exp.Case(this=None, ifs=[exp.If(this=tree.col("gap"), true=parted)], default=verdict)
             begin[0] = tree.col("left_at")
             begin[2] = tree.case([(tree.negation(tree.col("gap")), tree.col("from_time"))])
             begin[2] = exp.Coalesce(this=begin[2], expressions=[tree.col("left_at_time")])
@@ -234,11 +250,11 @@ class _Steps(_States):
             self._mapping,
             interval=begin,
             exercised=tree.surely(exercised),
-            witness=self._witness(),
-            verdict=verdict,
+            witness=unless_holds(self._witness()),
+            verdict=tree.col("verdict"),
             failed=failed,
-            values=self._values(),
-            evidence=tree.col("evidence"),
+            values=unless_holds(self._values()),
+            evidence=unless_holds(tree.col("evidence")),
         )
 
 

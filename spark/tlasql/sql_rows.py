@@ -85,6 +85,11 @@ def verdict_row(
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
 
 
+def unless_holds(shown: exp.Expr) -> exp.Expr:
+    """What explains a verdict: of the many rows that hold nobody asks, and it costs more than judging."""
+    return tree.case([(tree.negation(tree.surely(tree.col("verdict"))), shown)])
+
+
 def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]) -> Judged:
     """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these."""
     found: list[exp.Expr] = []

@@ -13,7 +13,7 @@ from tlasql.mapping import INTERVAL, Mapping
 from tlasql.membership import strict
 from tlasql.normalise import Range
 from tlasql.plan import StateFrame
-from tlasql.sql_rows import Judged, Names, Query, judge, verdict_row
+from tlasql.sql_rows import Judged, Names, Query, judge, unless_holds, verdict_row
 from tlasql.sql_values import whole_values
 from tlasql.steps import holds_when_unchanged
 from tlasql.types import BOOL
@@ -120,16 +120,15 @@ class _States:
         if self._frame.stepped:
             exercised.append(tree.negation(tree.col("unchanged")))
         violated = tree.negation(tree.col("verdict"))
-        open_case = tree.negation(tree.surely(tree.col("verdict")))
         return verdict_row(
             self._mapping,
             interval=[tree.col(each) for each in INTERVAL],
             exercised=tree.surely(tree.all_of(exercised)),
-            witness=tree.json_object(self._witnesses()),
+            witness=unless_holds(tree.json_object(self._witnesses())),
             verdict=tree.col("verdict"),
             failed=tree.case([(violated, judged.failed)]),
-            values=tree.case([(open_case, tree.json_object(self._leaves()))]),
-            evidence=tree.col("evidence"),
+            values=unless_holds(tree.json_object(self._leaves())),
+            evidence=unless_holds(tree.col("evidence")),
         )
 
     def _witnesses(self) -> list[exp.Expr]:

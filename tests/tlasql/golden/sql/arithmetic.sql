@@ -57,24 +57,32 @@ WITH frame AS (
       END
     END AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  c1 AS verdict,
+  verdict,
   TRUE AS exercised,
   CASE
     WHEN NOT c1
     THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
   END AS failed_conjunct,
-  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

@@ -22,6 +22,11 @@ WITH frame_1 AS (
     `epoch[m]` > 2 AS antecedent,
     NOT `epoch[m]` = 5 AS c1
   FROM frame_1
+), weighed_1 AS (
+  SELECT
+    *,
+    NOT antecedent OR c1 AS verdict
+  FROM judged_1
 ), frame_2 AS (
   SELECT
     cluster,
@@ -40,36 +45,47 @@ WITH frame_1 AS (
     *,
     NOT `epoch[m]` = 0 AS c1
   FROM frame_2
+), weighed_2 AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged_2
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  NOT antecedent OR c1 AS verdict,
+  verdict,
   COALESCE(antecedent, FALSE) AS exercised,
   CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:25)' END AS failed_conjunct,
-  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged_1
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed_1
 UNION ALL
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  c1 AS verdict,
+  verdict,
   TRUE AS exercised,
   CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:26)' END AS failed_conjunct,
-  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged_2
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed_2
 UNION ALL
 SELECT
   cluster,

@@ -46,21 +46,29 @@ WITH frame AS (
       NOT `epoch[m]` = 3
     ) AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    NOT antecedent OR c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m, p), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m, p), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  NOT antecedent OR c1 AS verdict,
+  verdict,
   COALESCE(antecedent, FALSE) AS exercised,
   CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:47)' END AS failed_conjunct,
-  TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

@@ -30,21 +30,29 @@ WITH pairs AS (
       CAST(level AS BIGINT) + 1
     ) AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  '{}' AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  unchanged OR c1 AS verdict,
+  verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE WHEN NOT unchanged THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:54)' END END AS failed_conjunct,
-  TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

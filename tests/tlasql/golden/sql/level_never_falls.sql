@@ -42,21 +42,29 @@ WITH pairs AS (
     `level'` = level AS unchanged,
     `level'` >= level AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    CASE WHEN gap THEN CASE WHEN NOT c1 THEN FALSE END ELSE unchanged OR c1 END AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  '{}' AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
   left_at AS from_position,
   to_position,
   COALESCE(CASE WHEN NOT gap THEN from_time END, left_at_time) AS from_time,
   to_time,
-  CASE WHEN gap THEN CASE WHEN NOT c1 THEN FALSE END ELSE unchanged OR c1 END AS verdict,
+  verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE WHEN NOT unchanged THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:50)' END END AS failed_conjunct,
-  TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

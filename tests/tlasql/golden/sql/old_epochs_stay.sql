@@ -30,26 +30,34 @@ WITH pairs AS (
     `epoch[m]` > 2 AS antecedent,
     `epoch'[m]` >= `epoch[m]` AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  unchanged OR (
-    NOT antecedent OR c1
-  ) AS verdict,
+  verdict,
   COALESCE(NOT unchanged AND antecedent, FALSE) AS exercised,
   CASE
     WHEN NOT unchanged
     THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch\'[m] >= epoch[m] (Case:57)' END
   END AS failed_conjunct,
-  TO_JSON(STRUCT(`epoch[m]`, `epoch'[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`epoch[m]`, `epoch'[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

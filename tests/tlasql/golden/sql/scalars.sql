@@ -19,21 +19,29 @@ WITH frame AS (
     level >= 2 AS c1,
     NOT level = 4 AS c2
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AND c2 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  '{}' AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  c1 AND c2 AS verdict,
+  verdict,
   TRUE AS exercised,
   CASE WHEN NOT c1 THEN 'level >= 2 (Case:16)' WHEN NOT c2 THEN 'level # 4 (Case:16)' END AS failed_conjunct,
-  TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

@@ -68,21 +68,29 @@ WITH frame AS (
       cluster_ = life_ OR life_ = n
     ) OR cluster_ = n AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(cluster_ AS cluster, life_ AS life, n, p), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(cluster_ AS cluster, life_ AS life, n, p), MAP('ignoreNullFields', 'false'))
+  END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  c1 AS verdict,
+  verdict,
   TRUE AS exercised,
   CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:43)' END AS failed_conjunct,
-  '{}' AS `values`,
-  evidence
-FROM judged
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

@@ -28,16 +28,21 @@ WITH frame AS (
     `memberEpoch[m]` <= `targetAssignmentEpoch` AS c2,
     `targetAssignmentEpoch` <= `groupEpoch` AS c3
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AND c2 AND c3 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  c1 AND c2 AND c3 AS verdict,
+  verdict,
   TRUE AS exercised,
   CASE
     WHEN NOT c1
@@ -47,12 +52,15 @@ SELECT
     WHEN NOT c3
     THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
   END AS failed_conjunct,
-  TO_JSON(
-    STRUCT(`revocationEpoch[m]`, `memberEpoch[m]`, `targetAssignmentEpoch`, `groupEpoch`),
-    MAP('ignoreNullFields', 'false')
-  ) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(`revocationEpoch[m]`, `memberEpoch[m]`, `targetAssignmentEpoch`, `groupEpoch`),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

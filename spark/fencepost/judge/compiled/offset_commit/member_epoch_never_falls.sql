@@ -31,24 +31,32 @@ WITH pairs AS (
     `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged,
     `memberEpoch'[m]` >= `memberEpoch[m]` AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  unchanged OR c1 AS verdict,
+  verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT unchanged
     THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:213)' END
   END AS failed_conjunct,
-  TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

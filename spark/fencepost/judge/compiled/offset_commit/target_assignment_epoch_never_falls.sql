@@ -28,24 +28,32 @@ WITH pairs AS (
     `targetAssignmentEpoch'` = `targetAssignmentEpoch` AS unchanged,
     `targetAssignmentEpoch'` >= `targetAssignmentEpoch` AS c1
   FROM frame
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
 )
 SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-  '{}' AS witness,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
   from_position,
   to_position,
   from_time,
   to_time,
-  unchanged OR c1 AS verdict,
+  verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT unchanged
     THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:199)' END
   END AS failed_conjunct,
-  TO_JSON(STRUCT(`targetAssignmentEpoch`, `targetAssignmentEpoch'`), MAP('ignoreNullFields', 'false')) AS `values`,
-  evidence
-FROM judged
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`targetAssignmentEpoch`, `targetAssignmentEpoch'`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
 UNION ALL
 SELECT
   cluster,

@@ -1,0 +1,68 @@
+"""Wall time, CPU seconds and peak memory of a process with all its children."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PAUSE = 0.02
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command took and said; ``peak`` is in bytes, resident, summed over the processes."""
+
+    wall: float
+    cpu: float
+    peak: int
+    code: int
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.wall:7.1f} s wall {self.cpu:7.1f} s CPU {self.peak / 2**20:7,.0f} MiB"
+
+
+def measured(
+    command: Sequence[str], folder: Path, given: str = "", environment: Mapping[str, str] | None = None
+) -> Run:
+    """Run ``command`` in ``folder``; its errors go to the terminal only when it fails."""
+    begun = time.monotonic()
+    with (
+        (folder / "out").open("w+") as out,
+        (folder / "err").open("w+") as err,
+        (folder / "in").open("w+") as into,
+    ):
+        into.write(given)
+        into.seek(0)
+        process = psutil.Popen(
+            command, stdin=into, stdout=out, stderr=err, cwd=folder, env=dict(environment or {})
+        )
+        cpu: dict[psutil.Process, float] = {}
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, _sampled(process, cpu))
+            time.sleep(_PAUSE)
+        wall = time.monotonic() - begun
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            print(err.read()[-2000:])
+        return Run(wall, sum(cpu.values()), peak, int(process.returncode), out.read())
+
+
+def _sampled(process: psutil.Process, cpu: dict[psutil.Process, float]) -> int:
+    """Notes the CPU seconds of each living process; the memory they hold together."""
+    held = 0
+    try:
+        for each in (process, *process.children(recursive=True)):
+            with each.oneshot():
+                times = each.cpu_times()
+                cpu[each] = times.user + times.system
+                held += each.memory_info().rss
+    except psutil.NoSuchProcess:
+        pass
+    return held
