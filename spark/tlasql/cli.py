@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--only", metavar="ID", help="judge this definition alone")
     explain.add_argument("--limit", type=int, default=3, help="violations told per definition (default: 3)")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge each violation told")
+    explain.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="write each violation told as a behaviour for TLC"
+    )
     diff = command(
         "diff", differences, "duckdb", "judge data twice, by SQL and by TLC, and list disagreements"
     )

@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from tlasql.compiler import Compiled, CompiledModule
@@ -15,7 +16,7 @@ from tlasql.dialect import DUCKDB
 from tlasql.errors import Location, fail
 from tlasql.explain import explanation
 from tlasql.mapping import History, Whole
-from tlasql.replay import confirm, verdicts
+from tlasql.replay import confirm, exported, verdicts
 from tlasql.trace import TooLargeError
 from tlasql.window import states_sql, variables_of, window
 
@@ -32,11 +33,13 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
         found = FOUND if violated else found
-        for row in violated[: options.limit]:
+        for number, row in enumerate(violated[: options.limit], start=1):
             around = window(compiled, each, row, data.rows, DUCKDB)
             print(f"\n{explanation(compiled, each, row, around)}")
             if options.confirm:
                 print(_confirmed(compiled, each, around.states))
+            if options.export is not None:
+                print(_exported(compiled, each, around.states, options.export / f"{each.mark.id}_{number}"))
             print()
     return found
 
@@ -69,6 +72,17 @@ def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) 
     except TooLargeError as error:
         return f"TLC cannot judge it: {error}, and the definition computes with them."
     return "TLC confirms it." if said.confirmed else f"TLC DISAGREES:\n{said.module}\n{said.output}"
+
+
+def _exported(compiled: CompiledModule, each: Compiled, states: Sequence[Row], folder: Path) -> str:
+    try:
+        files = exported(compiled, each, states)
+    except TooLargeError as error:
+        return f"It cannot be written for TLC: {error}, and the definition computes with them."
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return f"{len(states)} states in {folder}; there: java -cp tla2tools.jar tlc2.TLC Replay"
 
 
 def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:

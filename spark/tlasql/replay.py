@@ -18,6 +18,7 @@ from tlasql.types import Type
 
 TIMEOUT_SECONDS = 600
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
+_NAMES = re.compile(r"(?:EXTENDS|INSTANCE)\s+(\w+(?:\s*,\s*\w+)*)")
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 
 
@@ -37,8 +38,36 @@ def confirm(compiled: CompiledModule, definition: Compiled, states: Sequence[tra
     Raises TlcError when TLC cannot be run, trace.TooLargeError when the states do not fit its integers.
     """
     needed = 2 if definition.mark.kind == "step" else 1
+    text, config = _judging(compiled, definition, states[-needed:])
+    code, output = _run(compiled, text, config)
+    return Confirmation(code != SUCCESS, text, config, output)
+
+
+def exported(compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]) -> dict[str, str]:
+    """File name -> content: ``Replay.tla`` has ``states`` as its only behaviour, ``Replay.cfg`` has TLC check
+    ``definition`` on it; with the modules both need, so that ``tlc2.TLC Replay`` runs where they are written.
+
+    Raises trace.TooLargeError when the states do not fit TLC's integers.
+    """
+    text, config = _judging(compiled, definition, states)
+    folders = (compiled.file.parent, *compiled.libraries)
+    needed, found = [compiled.name], {"Replay.tla": text, "Replay.cfg": config}
+    while needed:
+        name = needed.pop()
+        path = next(
+            (folder / f"{name}.tla" for folder in folders if (folder / f"{name}.tla").is_file()), None
+        )
+        if path is not None and path.name not in found:
+            found[path.name] = path.read_text(encoding="utf-8")
+            needed += re.findall(r"\b[A-Za-z]\w*\b", " ".join(_NAMES.findall(found[path.name])))
+    return found
+
+
+def _judging(
+    compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]
+) -> tuple[str, str]:
     types = _types(compiled, [definition])
-    kept = _fitting([definition], states[-needed:], types)
+    kept = _fitting([definition], states, types)
     if definition.mark.kind == "step":
         goal = f"Judged == [][{definition.claim}]_<<{', '.join(types)}>>"
         wanted = "PROPERTY Judged"
@@ -46,8 +75,7 @@ def confirm(compiled: CompiledModule, definition: Compiled, states: Sequence[tra
         goal, wanted = f"Judged == {definition.claim}", "INVARIANT Judged"
     text = _module(compiled, trace.Behaviour(kept, types), goal)
     config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
-    code, output = _run(compiled, text, config)
-    return Confirmation(code != SUCCESS, text, config, output)
+    return text, config
 
 
 def verdicts(

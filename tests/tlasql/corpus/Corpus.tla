@@ -433,7 +433,7 @@ OnlyOneMoves == \E m \in {"a", key} : \A o \in (DOMAIN epoch \cap DOMAIN epoch')
 LogAppends == Len(log') >= Len(log) /\ SubSeq(log', 1, Len(log)) = log
 
 \* @step("owned_moves", "info", "step")
-OwnedMoves == \A m \in DOMAIN owned \cap DOMAIN owned' : owned[m] \cap owned'[m] /= {} => n' > n
+OwnedMoves == \A m \in DOMAIN owned \cap DOMAIN owned' : owned[m] \cap owned'[m] = {} => n' > n
 
 \* @step("primed_expression", "info", "step")
 PrimedExpression == (n + k)' > n + k
