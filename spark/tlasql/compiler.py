@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from tlasql.check import Checker, declared_types
@@ -21,6 +22,7 @@ from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
 from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
+from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
 from tlasql.types import BOOL, Type, TypeSyntaxError, parse_type
 
@@ -63,6 +65,13 @@ class CompiledModule:
     types: dict[str, Type]
     declarations: tuple[Declaration, ...]
     definitions: tuple[Compiled, ...]
+    dialect: Dialect
+
+    @cached_property
+    def passes(self) -> tuple[Pass, ...]:
+        """Queries that judge several definitions at once; a definition that shares nothing is in none."""
+        every = {each.mark.id: (each.mark.kind, each.frames) for each in self.definitions}
+        return passes(every, self.mapping, self.schemas, self.dialect)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -119,7 +128,15 @@ def compile_module(
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
     compiled = tuple(stages.compile_all(marked))
     return CompiledModule(
-        parsed.name, module, tuple(libraries), mapped, schemas, types, tuple(declarations), compiled
+        parsed.name,
+        module,
+        tuple(libraries),
+        mapped,
+        schemas,
+        types,
+        tuple(declarations),
+        compiled,
+        DIALECTS[dialect],
     )
 
 

@@ -31,44 +31,46 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
         elif isinstance(frame, StateFrame):
             queries.append(state_query(frame, mapping, dialect, suffix))
         else:
-            queries.append(records_query(frame, mapping, schemas, dialect, suffix))
+            queries.append(records_query({"": frame}, mapping, schemas, dialect, suffix))
     selects = [query.select for query in queries]
     histories = [each for each in frames if not isinstance(each, RecordFrame)]
     if histories:
         stepped = any(each.stepped for each in histories)
-        selects.append(_uncovered(mapping, stepped))
+        selects.append(from_uncovered(mapping, *uncovered(mapping, stepped)))
     ctes = tuple(cte for query in queries for cte in query.ctes)
-    return _print(Query(ctes, _union(selects)), dialect)
+    return printed(Query(ctes, union(selects)), dialect)
 
 
 def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect = SPARK) -> str:
     """The SELECT of a decision: its outcome for every element of the record set."""
-    return _print(decision_query(frame, mapping, schemas, dialect), dialect)
+    return printed(decision_query({"": frame}, mapping, schemas, dialect), dialect)
 
 
-def _uncovered(mapping: Mapping, stepped: bool) -> exp.Select:
-    """One unknown row for each piece of a scope's extent that is not completely known."""
+def uncovered(mapping: Mapping, stepped: bool) -> list[exp.Expr]:
+    """The columns of an unknown row, for each piece of a scope's extent that is not completely known."""
     interval: list[exp.Expr] = [tree.col(each) for each in INTERVAL]
     if stepped:
         # the step into the first state after the piece comes from a state that is not known either
         interval[1] = exp.Add(this=interval[1], expression=exp.Literal.number(1))
-    covered = tree.surely(tree.col(mapping.covered))
-    columns = verdict_row(
-        mapping,
-        interval=interval,
-        exercised=exp.false(),
-    )
-    return exp.select(*columns).from_(tree.table(mapping.coverage)).where(tree.negation(covered))
+    return verdict_row(mapping, interval=interval, exercised=exp.false())
 
 
-def _union(selects: Sequence[exp.Query]) -> exp.Query:
+def from_uncovered(mapping: Mapping, *columns: exp.Expr) -> exp.Select:
+    """``columns`` of the pieces that are not completely known."""
+    unseen = tree.negation(tree.surely(tree.col(mapping.covered)))
+    return exp.select(*columns).from_(tree.table(mapping.coverage)).where(unseen)
+
+
+def union(selects: Sequence[exp.Query]) -> exp.Query:
+    """All rows of all."""
     found: exp.Query = selects[0]
     for each in selects[1:]:
         found = exp.union(found, each, distinct=False)
     return found
 
 
-def _print(query: Query, dialect: Dialect) -> str:
+def printed(query: Query, dialect: Dialect) -> str:
+    """The text, common table expressions first."""
     found = query.select
     for cte_name, select in query.ctes:
         found = found.with_(cte_name, as_=select, copy=False)

@@ -154,7 +154,7 @@ class _Steps(_States):
     def query(self) -> Query:
         parts = ("pairs", "frame", "judged", "weighed")
         pairs, rows, judged, weighed = (f"{each}{self._suffix}" for each in parts)
-        changed = [tree.alias(self._unchanged(), "unchanged"), *self._judged.columns]
+        changed = [tree.alias(unchanged(self._frame, self._names), "unchanged"), *self._judged.columns]
         add = exp.select("*", *changed).from_(tree.table(rows))
         return Query(
             (
@@ -172,7 +172,7 @@ class _Steps(_States):
         columns.append(tree.alias(tree.col("to_position"), "left_at"))
         if self._frame.persistent:
             columns.append(tree.alias(tree.col("to_time"), "left_at_time"))
-        columns += [tree.alias(_next(tree.col(each)), each) for each in INTERVAL]
+        columns += [tree.alias(successor(tree.col(each)), each) for each in INTERVAL]
         columns += self._named_witnesses() + [self._named(each) for each in self._frame.leaves]
         found = exp.select(*columns, tree.alias(self._evidence(), "evidence"))
         found = found.from_(tree.table(first.table))
@@ -188,7 +188,7 @@ class _Steps(_States):
 
     def _named(self, leaf: Leaf) -> exp.Expr:
         value = self._physical(leaf.column)
-        return tree.alias(_next(value) if leaf.primed else value, self._names.columns[leaf.text])
+        return tree.alias(successor(value) if leaf.primed else value, self._names.columns[leaf.text])
 
     def _met(self, pairs: str) -> exp.Select:
         adjacent = exp.EQ(this=tree.col("from_position", pairs), expression=tree.col("left_at", pairs))
@@ -206,7 +206,7 @@ class _Steps(_States):
         on += [
             tree.negation(tree.surely(tree.col(self._mapping.covered, unseen))),
             exp.LTE(this=tree.col("from_position", unseen), expression=tree.col("left_at", pairs)),
-            _or_open(exp.LT(this=tree.col("left_at", pairs), expression=tree.col("to_position", unseen))),
+            or_open(exp.LT(this=tree.col("left_at", pairs), expression=tree.col("to_position", unseen))),
         ]
         gap = exp.NEQ(this=tree.col("from_position", pairs), expression=tree.col("left_at", pairs))
         parted = tree.is_known(tree.col("from_position", unseen))
@@ -217,14 +217,6 @@ class _Steps(_States):
             .from_(tree.table(pairs))
             .join(tree.table(self._mapping.coverage, unseen), on=tree.all_of(on), join_type="left")
             .where(tree.any_of([adjacent, tree.all_of([later, parted])]))
-        )
-
-    def _unchanged(self) -> exp.Expr:
-        plain = [each.text for each in self._frame.leaves if not each.primed]
-        primed = [each.text for each in self._frame.leaves if each.primed]
-        return tree.all_of(
-            exp.EQ(this=tree.col(self._names.columns[b]), expression=tree.col(self._names.columns[a]))
-            for a, b in zip(plain, primed, strict=True)
         )
 
     def _verdict(self) -> exp.Expr:
@@ -258,19 +250,31 @@ class _Steps(_States):
         )
 
 
+def unchanged(frame: HistoryFrame, names: Names) -> exp.Expr:
+    """Whether a step leaves what it speaks of as it is."""
+    plain = [each.text for each in frame.leaves if not each.primed]
+    primed = [each.text for each in frame.leaves if each.primed]
+    return tree.all_of(
+        exp.EQ(this=tree.col(names.columns[b]), expression=tree.col(names.columns[a]))
+        for a, b in zip(plain, primed, strict=True)
+    )
+
+
 def _physical(column: Column) -> exp.Column:
     return tree.col(column.name, column.alias)
 
 
-def _next(value: exp.Expr) -> exp.Expr:
+def successor(value: exp.Expr) -> exp.Expr:
+    """The value in the next row of the window ``successive``."""
     return exp.Window(this=exp.Lead(this=value), alias=tree.name("successive"))
 
 
 def _begins_before_end(one: str, other: str) -> exp.Expr:
-    return _or_open(exp.LT(this=tree.col("from_position", one), expression=tree.col("to_position", other)))
+    return or_open(exp.LT(this=tree.col("from_position", one), expression=tree.col("to_position", other)))
 
 
-def _or_open(before_end: exp.LT) -> exp.Expr:
+def or_open(before_end: exp.LT) -> exp.Expr:
+    """``before_end``, also where the end is open."""
     return exp.Paren(this=tree.any_of([tree.is_null(before_end.expression.copy()), before_end]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Dict
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -11,33 +12,59 @@ from tlasql.dialect import Dialect
 from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Aggregate, RecordFrame
-from tlasql.sql_rows import Judged, Names, Query, judge, verdict_row
+from tlasql.sql_rows import Judged, Names, Query, fanned, judge, verdict_row
 from tlasql.values import value
 
 Ctes = list[tuple[str, exp.Select]]
 
 
 def records_query(
-    frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect, suffix: str
+    frames: Dict[str, RecordFrame], mapping: Mapping, schemas: Schemas, dialect: Dialect, suffix: str = ""
 ) -> Query:
-    """One row per element: holds or violated where all its alternatives are, unknown otherwise."""
-    build = _Records(frame, mapping, schemas, dialect, suffix)
+    """One row per element: holds or violated where all its alternatives are, unknown otherwise.
+
+    ``frames``: id -> frame, all of one record set; of several each row says in ``definition`` whose it is.
+    """
+    build = _Records(frames, mapping, schemas, dialect, suffix)
     return Query(tuple(build.ctes()), build.verdicts())
 
 
-def decision_query(frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect) -> Query:
-    """One row per element: the outcome all its alternatives agree on."""
-    build = _Records(frame, mapping, schemas, dialect, "")
+def decision_query(
+    frames: Dict[str, RecordFrame], mapping: Mapping, schemas: Schemas, dialect: Dialect
+) -> Query:
+    """One row per element: the outcome all its alternatives agree on; ``frames`` as above."""
+    build = _Records(frames, mapping, schemas, dialect, "")
     return Query(tuple(build.decided()), build.outcomes())
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the definitions judged on a row; ``tag`` ends the names of its columns."""
+
+    frame: RecordFrame
+    tag: str
+    judged: Judged
+
+    def column(self, name: str, table: str | None = None) -> exp.Column:
+        return tree.col(f"{name}{self.tag}", table)
 
 
 class _Records:
     def __init__(
-        self, frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect: Dialect, suffix: str
+        self,
+        frames: Dict[str, RecordFrame],
+        mapping: Mapping,
+        schemas: Schemas,
+        dialect: Dialect,
+        suffix: str,
     ) -> None:
         self._dialect = dialect
-        self._frame, self._mapping, self._schemas, self._suffix = frame, mapping, schemas, suffix
-        self._records = frame.records
+        self._mapping, self._schemas, self._suffix = mapping, schemas, suffix
+        first = next(iter(frames.values()))
+        self._ids, self._records, self._scan = list(frames), first.records, first.scan
+        self._leaves = {leaf.text: leaf for frame in frames.values() for leaf in frame.leaves}
+        self._aggregates = {each.text: each for frame in frames.values() for each in frame.aggregates}
+        tags = [f"_{n}" if len(frames) > 1 else "" for n in range(1, len(frames) + 1)]
         taken = (*mapping.scope, *INTERVAL, *self._records.identity, *self._state_columns())
         fixed = (
             "verdict",
@@ -49,12 +76,16 @@ class _Records:
             "scope",
             "states",
         )
-        self._names = Names((*taken, *fixed, *(f"c{n}" for n in range(1, 100))))
-        for leaf in frame.leaves:
+        numbered = [f"c{n}" for n in range(1, 100)]
+        self._names = Names([*taken, *(name + tag for name in (*fixed, *numbered) for tag in tags)])
+        for leaf in self._leaves.values():
             self._names.add(leaf.text)
-        for aggregate in frame.aggregates:
+        for aggregate in self._aggregates.values():
             self._names.add(aggregate.text, aggregate.label)
-        self._judged: Judged = judge(frame.predicates, lambda each: self._value(each, self._names))
+        self._parts = [
+            _Part(frame, tag, judge(frame.predicates, lambda each: self._value(each, self._names), tag))
+            for frame, tag in zip(frames.values(), tags, strict=True)
+        ]
 
     def _value(self, expr: Expr, names: Names) -> exp.Expr:
         columns: dict[str, exp.Expr] = {label: tree.col(each) for label, each in names.columns.items()}
@@ -73,11 +104,12 @@ class _Records:
 
     def _frame_ctes(self) -> Ctes:
         found: Ctes = []
-        for number, aggregate in enumerate(self._frame.aggregates, start=1):
+        for number, aggregate in enumerate(self._aggregates.values(), start=1):
             found += self._aggregate(aggregate, f"quantified{self._suffix}_{number}")
         rows, judged = f"frame{self._suffix}", f"judged{self._suffix}"
         found.append((rows, self._scanned()))
-        found.append((judged, exp.select("*", *self._judged.columns).from_(tree.table(rows))))
+        columns = [column for part in self._parts for column in part.judged.columns]
+        found.append((judged, exp.select("*", *columns).from_(tree.table(rows))))
         return found
 
     def verdicts(self) -> exp.Select:
@@ -88,39 +120,49 @@ class _Records:
             if column is not None:
                 known = [tree.col(column, self._universe_name)]
                 interval[position] = exp.Coalesce(this=interval[position], expressions=known)  # type: ignore[call-overload]
-        identity = [self._identity_witness()]
-        row = verdict_row(
+        rows = [self._row(part, interval) for part in self._parts]
+        return self._beside_the_universe(rows)
+
+    def _row(self, part: _Part, interval: list[exp.Column]) -> list[exp.Expr]:
+        return verdict_row(
             self._mapping,
             scope=[tree.alias(self._scope_column(each), each) for each in self._mapping.scope],
             interval=interval,
-            exercised=tree.surely(tree.col("exercised", self._agreed_name)),
-            witness=tree.json_object(identity),
-            verdict=self._complete(tree.col("verdict", self._agreed_name)),
-            failed=self._complete(self._failed()),
-            values=tree.col("values", self._agreed_name),
+            exercised=tree.surely(part.column("exercised", self._agreed_name)),
+            witness=tree.json_object([self._identity_witness(part)]),
+            verdict=self._complete(part.column("verdict", self._agreed_name)),
+            failed=self._complete(self._failed(part)),
+            values=part.column("values", self._agreed_name),
             evidence=self._evidence(),
         )
-        return exp.select(*row).from_(tree.table(universe.table, self._universe_name)).join(
-            tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
-        )  # fmt: skip
 
-    def _failed(self) -> exp.Expr:
+    def _failed(self, part: _Part) -> exp.Expr:
         """The conjunct of one alternative explains a verdict only where all alternatives are violated."""
-        violated = tree.negation(tree.col("verdict", self._agreed_name))
-        return tree.case([(violated, tree.col("failed_conjunct", self._agreed_name))])
+        violated = tree.negation(part.column("verdict", self._agreed_name))
+        return tree.case([(violated, part.column("failed_conjunct", self._agreed_name))])
 
     def outcomes(self) -> exp.Select:
         """``cluster, subject, outcome``"""
         cluster = self._mapping.scope[0]
         subject = tree.col(self._records.identity[0])
-        columns = [
-            tree.alias(tree.col(cluster), "cluster"),
-            tree.alias(subject, "subject"),
-            tree.alias(self._complete(tree.col("verdict", self._agreed_name)), "outcome"),
+        rows = [
+            [
+                tree.alias(tree.col(cluster), "cluster"),
+                tree.alias(subject, "subject"),
+                tree.alias(self._complete(part.column("verdict", self._agreed_name)), "outcome"),
+            ]
+            for part in self._parts
         ]
-        return exp.select(*columns).from_(tree.table(self._records.universe.table, self._universe_name)).join(
-            tree.table(self._agreed_name), join_type="full outer", using=self._element_key()
-        )  # fmt: skip
+        return self._beside_the_universe(rows)
+
+    def _beside_the_universe(self, rows: list[list[exp.Expr]]) -> exp.Select:
+        """Every element there is, also one without any state."""
+        universe = tree.table(self._records.universe.table, self._universe_name)
+        source = exp.select().from_(universe)
+        source = source.join(tree.table(self._agreed_name), join_type="full outer", using=self._element_key())
+        if len(rows) == 1:
+            return source.select(*rows[0])
+        return fanned(dict(zip(self._ids, rows, strict=True)), source, self._dialect)
 
     @property
     def _agreed_name(self) -> str:
@@ -137,22 +179,22 @@ class _Records:
         return [self._records.alternatives] if self._records.alternatives else []
 
     def _scanned(self) -> exp.Select:
-        alias = self._frame.scan.alias
+        alias = self._scan.alias
         own = list(
             dict.fromkeys((*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL))
         )
-        qualifier = alias if self._frame.aggregates else None
+        qualifier = alias if self._aggregates else None
         columns: list[exp.Expr] = [tree.col(each, qualifier) for each in own]
         columns += [
             tree.alias(tree.col(leaf.column.name, qualifier), self._names.columns[leaf.text])
-            for leaf in self._frame.leaves
+            for leaf in self._leaves.values()
         ]
         joins = []
-        for number, aggregate in enumerate(self._frame.aggregates, start=1):
+        for number, aggregate in enumerate(self._aggregates.values(), start=1):
             joined = f"quantified{self._suffix}_{number}"
             joins.append((joined, self._joined(aggregate, alias, joined)))
             columns.append(tree.alias(tree.col("holds", joined), self._names.columns[aggregate.text]))
-        found = exp.select(*columns).from_(tree.table(self._frame.scan.table, qualifier))
+        found = exp.select(*columns).from_(tree.table(self._scan.table, qualifier))
         for joined, on in joins:
             found = found.join(tree.table(joined), on=on, join_type="left")
         return found
@@ -218,24 +260,27 @@ class _Records:
         )
 
     def _weighed(self, judged: str) -> exp.Select:
-        antecedent = self._judged.antecedent
-        exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
         kept = dict.fromkeys(
             (*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL)
         )
-        labels = [leaf.text for leaf in self._frame.leaves]
-        shown = [tree.alias(tree.col(self._names.columns[label]), label) for label in labels]
-        shown += [
-            tree.alias(tree.col(self._names.columns[each.text]), each.label)
-            for each in self._frame.aggregates
+        columns = [column for part in self._parts for column in self._weight(part)]
+        return exp.select(*(tree.col(each) for each in kept), *columns).from_(tree.table(judged))
+
+    def _weight(self, part: _Part) -> list[exp.Expr]:
+        antecedent = part.judged.antecedent
+        exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
+        shown = [
+            tree.alias(tree.col(self._names.columns[leaf.text]), leaf.text) for leaf in part.frame.leaves
         ]
-        return exp.select(
-            *(tree.col(each) for each in kept),
-            tree.alias(self._judged.verdict, "verdict"),
-            tree.alias(exercised, "exercised"),
-            tree.alias(self._judged.failed, "failed_conjunct"),
-            tree.alias(tree.json_object(shown), "values"),
-        ).from_(tree.table(judged))
+        shown += [
+            tree.alias(tree.col(self._names.columns[each.text]), each.label) for each in part.frame.aggregates
+        ]
+        return [
+            tree.alias(part.judged.verdict, f"verdict{part.tag}"),
+            tree.alias(exercised, f"exercised{part.tag}"),
+            tree.alias(part.judged.failed, f"failed_conjunct{part.tag}"),
+            tree.alias(tree.json_object(shown), f"values{part.tag}"),
+        ]
 
     def _agreed(self, weighed: str) -> exp.Select:
         cluster, *scope = self._mapping.scope
@@ -248,18 +293,23 @@ class _Records:
             tree.alias(exp.Min(this=tree.col("from_time")), "from_time"),
             tree.alias(_end("to_time"), "to_time"),
             tree.alias(exp.Count(this=exp.Star()), "states"),
-            tree.alias(_unanimous(tree.col("verdict")), "verdict"),
-            tree.alias(_every(tree.col("exercised")), "exercised"),
-            tree.alias(self._first("failed_conjunct"), "failed_conjunct"),
-            tree.alias(self._first("values"), "values"),
         ]
+        for part in self._parts:
+            columns += [
+                tree.alias(_unanimous(part.column("verdict")), f"verdict{part.tag}"),
+                tree.alias(_every(part.column("exercised")), f"exercised{part.tag}"),
+                *(
+                    tree.alias(self._first(f"{each}{part.tag}"), f"{each}{part.tag}")
+                    for each in ("failed_conjunct", "values")
+                ),
+            ]
         return exp.select(*columns).from_(tree.table(weighed)).group_by(*(each.copy() for each in key))
 
     def _agreed_outcome(self, judged: str) -> exp.Select:
         key = [tree.col(each) for each in (self._mapping.scope[0], *self._records.identity)]
         columns = [
             tree.alias(exp.Count(this=exp.Star()), "states"),
-            tree.alias(_unanimous(self._judged.verdict), "verdict"),
+            *(tree.alias(_unanimous(part.judged.verdict), f"verdict{part.tag}") for part in self._parts),
         ]
         return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
 
@@ -277,10 +327,10 @@ class _Records:
             return value
         return tree.case([(exp.EQ(this=known, expression=tree.col(count, self._universe_name)), value)])
 
-    def _identity_witness(self) -> exp.Expr:
+    def _identity_witness(self, part: _Part) -> exp.Expr:
         identity = [tree.col(each) for each in self._records.identity]
         whole = identity[0] if len(identity) == 1 else tree.call("STRUCT", *identity)
-        return tree.alias(whole, self._frame.witness)
+        return tree.alias(whole, part.frame.witness)
 
     def _scope_column(self, column: str) -> exp.Expr:
         if column == self._mapping.scope[0]:

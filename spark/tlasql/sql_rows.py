@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.dialect import Dialect
 from tlasql.ir import Expr, text
 from tlasql.mapping import INTERVAL, Mapping
 from tlasql.normalise import Clause
@@ -85,20 +87,60 @@ def verdict_row(
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
 
 
-def unless_holds(shown: exp.Expr) -> exp.Expr:
+def unless_holds(shown: exp.Expr, verdict: str = "verdict") -> exp.Expr:
     """What explains a verdict: of the many rows that hold nobody asks, and it costs more than judging."""
-    return tree.case([(tree.negation(tree.surely(tree.col("verdict"))), shown)])
+    return tree.case([(tree.negation(tree.surely(tree.col(verdict))), shown)])
 
 
-def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]) -> Judged:
-    """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these."""
+def fanned(
+    rows: Dict[str, Sequence[exp.Expr]],
+    source: exp.Select,
+    dialect: Dialect,
+    applies: Dict[str, exp.Expr] | None = None,
+) -> exp.Select:
+    """One row of ``source`` as one for each definition: its id as ``definition``, then its columns.
+
+    ``rows``: id -> columns, alike in number and names; what is the same for all is computed once.
+    ``applies``: where a definition has a row at all.
+    """
+    first, *others = rows.values()
+    shared = [column for column in first if all(column in row for row in others)]
+    structs = []
+    for identity, row in rows.items():
+        own = [("definition", tree.string(identity))]
+        own += [(each.alias_or_name, _bare(each)) for each in row if each not in shared]
+        struct = dialect.struct(own)
+        structs.append(
+            tree.case([(applies[identity], struct)]) if applies and identity in applies else struct
+        )
+    fan = tree.call("EXPLODE" if dialect.spark else "UNNEST", exp.Array(expressions=structs))
+    inner = source.select(*shared, tree.alias(fan, "each"), append=True)
+    kept = {each.alias_or_name for each in shared}
+    columns = [
+        tree.col(name) if name in kept else tree.alias(dialect.field(tree.col("each"), name), name)
+        for name in (each.alias_or_name for each in first)
+    ]
+    whose = tree.alias(dialect.field(tree.col("each"), "definition"), "definition")
+    found = exp.select(whose, *columns).from_(inner.subquery("fanned"))
+    return found.where(tree.is_known(tree.col("each"))) if applies else found
+
+
+def _bare(column: exp.Expr) -> exp.Expr:
+    return column.this if isinstance(column, exp.Alias) else column
+
+
+def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr], tag: str = "") -> Judged:
+    """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these.
+
+    ``tag`` ends the names of the columns, where several definitions are judged on one row.
+    """
     found: list[exp.Expr] = []
     antecedent = None
     if predicates.antecedents:
         parts = [translate(each) for each in predicates.antecedents]
-        found.append(tree.alias(tree.all_of(parts), "antecedent"))
-        antecedent = tree.col("antecedent")
-    numbered = [(f"c{n}", each) for n, each in enumerate(predicates.conjuncts, start=1)]
+        found.append(tree.alias(tree.all_of(parts), f"antecedent{tag}"))
+        antecedent = tree.col(f"antecedent{tag}")
+    numbered = [(f"c{n}{tag}", each) for n, each in enumerate(predicates.conjuncts, start=1)]
     found += [tree.alias(translate(each), column) for column, each in numbered]
     together = tree.all_of(tree.col(column) for column, _ in numbered)
     verdict = together

@@ -152,6 +152,27 @@ def test_decisions_agree_with_the_evaluator(spark: SparkSession, subject: Subjec
     assert len(answers) == 2 * len(decisions)
 
 
+def test_one_pass_says_the_same(spark: SparkSession, subject: Subject, rows: Rows) -> None:
+    """Several definitions over one table, judged together, have the rows that each has alone."""
+    assert subject.module.passes
+    for each in subject.module.passes:
+        together: dict[str, list[str]] = {identity: [] for identity in each.ids}
+        for row in query(spark, each.sql, subject.tables.schemas).collect():
+            found = row.asDict()
+            together[found.pop("definition")].append(str(found))
+        for identity, said in together.items():
+            if each.decisions:
+                sql = next(d.sql for d in subject.module.definitions if d.mark.id == identity)
+                alone = [str(row.asDict()) for row in query(spark, sql, subject.tables.schemas).collect()]
+            else:
+                alone = [str(_without_id(row)) for own in rows[identity].values() for row in own]
+            assert sorted(said) == sorted(alone), identity
+
+
+def _without_id(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.asDict().items() if name != "id"}
+
+
 def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:
     """``holds`` exercises its definition and breaks it nowhere, ``violated`` breaks it and says how."""
     module = subject.module

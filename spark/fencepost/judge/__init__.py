@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.judge.compiled import Definition, definitions
+from fencepost.judge.compiled import Definition, Query, definitions, queries
 from fencepost.judge.episodes import coverage, episodes, union_all
 from fencepost.settings import Settings
 
 __all__ = ["JudgeSummary", "judge"]
 
+_ROW = (
+    "cluster", "scope", "witness", "from_position", "to_position", "from_time", "to_time", "verdict",
+    "exercised", "failed_conjunct", "values", "evidence",
+)  # fmt: skip
 log = logging.getLogger(__name__)
 
 
@@ -35,10 +40,10 @@ def judge(spark: SparkSession, settings: Settings, run_id: str) -> JudgeSummary:
     Severities that the configuration overrides are written as overridden.
     """
     compiled = definitions()
-    decided = [_decided(spark, found, run_id) for found in compiled if found.kind == "decision"]
+    decided = [_decided(spark, query, run_id) for query in queries() if _decides(query)]
     lake.replace(spark, lake.DECISIONS, union_all(decided))
 
-    judged = [_judged(spark, settings, found) for found in compiled if found.kind != "decision"]
+    judged = [_judged(spark, settings, query) for query in queries() if not _decides(query)]
     rows = union_all(judged).persist()
     try:
         lake.replace(spark, lake.EPISODES, episodes(rows).withColumn("run_id", F.lit(run_id)))
@@ -54,22 +59,32 @@ def judge(spark: SparkSession, settings: Settings, run_id: str) -> JudgeSummary:
     return summary
 
 
-def _judged(spark: SparkSession, settings: Settings, found: Definition) -> DataFrame:
-    severity = settings.severities.get(found.id, found.severity)
-    return spark.sql(found.sql).select(
-        F.lit(found.module).alias("module"),
-        F.lit(found.id).alias("invariant"),
-        F.lit(found.kind).alias("kind"),
-        F.lit(severity).alias("severity"),
-        "*",
+def _decides(query: Query) -> bool:
+    return query.definitions[0].kind == "decision"
+
+
+def _judged(spark: SparkSession, settings: Settings, query: Query) -> DataFrame:
+    kinds = {found.id: found.kind for found in query.definitions}
+    severities = {found.id: settings.severities.get(found.id, found.severity) for found in query.definitions}
+    return spark.sql(query.sql).select(
+        F.lit(query.definitions[0].module).alias("module"),
+        F.col("definition").alias("invariant"),
+        _looked_up(kinds).alias("kind"),
+        _looked_up(severities).alias("severity"),
+        *_ROW,
     )
 
 
-def _decided(spark: SparkSession, found: Definition, run_id: str) -> DataFrame:
-    return spark.sql(found.sql).select(
+def _looked_up(facts: Mapping[str, str | None]) -> Column:
+    pairs = [F.lit(each) for pair in facts.items() for each in pair]
+    return F.create_map(*pairs)[F.col("definition")]
+
+
+def _decided(spark: SparkSession, query: Query, run_id: str) -> DataFrame:
+    return spark.sql(query.sql).select(
         F.lit(run_id).alias("run_id"),
-        F.lit(found.module).alias("module"),
-        F.lit(found.id).alias("decision"),
+        F.lit(query.definitions[0].module).alias("module"),
+        F.col("definition").alias("decision"),
         "cluster",
         "subject",
         "outcome",

@@ -30,6 +30,14 @@ class Definition:
     sql: str
 
 
+@dataclass(frozen=True)
+class Query:
+    """What the judge runs: rows of one or several definitions, told apart by the column ``definition``."""
+
+    definitions: tuple[Definition, ...]
+    sql: str
+
+
 @cache
 def definitions() -> list[Definition]:
     """Every compiled definition of every module, in the order of the specification."""
@@ -41,6 +49,22 @@ def definitions() -> list[Definition]:
             fields["module"] = manifest["module"]
             sql = (path.parent / entry["sql"]).read_text(encoding="utf-8")
             found.append(Definition(**fields, sql=sql))
+    return found
+
+
+@cache
+def queries() -> list[Query]:
+    """Queries that together judge every definition once: several over one table in one pass."""
+    found, alone = [], {(each.module, each.id): each for each in definitions()}
+    for path in sorted(FOLDER.glob("*/manifest.json")):
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        for entry in manifest["passes"]:
+            judged = tuple(alone.pop((manifest["module"], each)) for each in entry["definitions"])
+            found.append(Query(judged, (path.parent / entry["sql"]).read_text(encoding="utf-8")))
+    found += [
+        Query((each,), f"SELECT '{each.id}' AS definition, * FROM (\n{each.sql}\n)")
+        for each in alone.values()
+    ]
     return found
 
 

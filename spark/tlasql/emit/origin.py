@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlasql.compiler import Compiled
+from tlasql.compiler import Compiled, CompiledModule
 
 
 def source_of(compiled: Compiled) -> str:
@@ -16,3 +16,8 @@ def source_of(compiled: Compiled) -> str:
 def generated_from(compiled: Compiled) -> str:
     """The notice that opens every generated file."""
     return f"generated from {source_of(compiled)} by `tlasql compile`; do not edit"
+
+
+def generated_from_module(compiled: CompiledModule) -> str:
+    """The same for a file about several definitions."""
+    return f"generated from {compiled.file.as_posix()}:1 by `tlasql compile`; do not edit"

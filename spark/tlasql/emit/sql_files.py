@@ -1,4 +1,4 @@
-"""One SQL file per definition, and the manifest that lists them."""
+"""One SQL file per definition, one per pass that judges several, and the manifest that lists them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import json
 from pathlib import Path, PurePosixPath
 
 from tlasql.compiler import Compiled, CompiledModule
-from tlasql.emit.origin import generated_from
+from tlasql.emit.origin import generated_from, generated_from_module
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
-    """``<id>.sql`` for each definition and ``manifest.json``, in the folder ``target``."""
+    """``<id>.sql`` for each definition, ``pass_<n>.sql`` for several over one table, and ``manifest.json``,
+    in the folder ``target``.
+    """
     folder = PurePosixPath(target)
     found = {str(folder / _file(each)): _text(each) for each in compiled.definitions}
+    for number, each in enumerate(compiled.passes, start=1):
+        comment = [f"-- {generated_from_module(compiled)}", f"-- one pass for {', '.join(each.ids)}"]
+        found[str(folder / _pass_file(number))] = "\n".join([*comment, each.sql, ""])
     found[str(folder / "manifest.json")] = (
         json.dumps(_manifest(compiled), indent=2, ensure_ascii=False) + "\n"
     )
@@ -21,6 +26,10 @@ def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
 
 def _file(each: Compiled) -> str:
     return f"{each.mark.id}.sql"
+
+
+def _pass_file(number: int) -> str:
+    return f"pass_{number}.sql"
 
 
 def _text(each: Compiled) -> str:
@@ -49,5 +58,9 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
                 "sql": _file(each),
             }
             for each in compiled.definitions
+        ],
+        "passes": [
+            {"definitions": list(each.ids), "decisions": each.decisions, "sql": _pass_file(number)}
+            for number, each in enumerate(compiled.passes, start=1)
         ],
     }
