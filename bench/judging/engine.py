@@ -1,9 +1,10 @@
 """Runs queries that judge over a trace's tables, in a process of its own that can be measured.
 
-    python engine.py {spark,duckdb} FOLDER < {"<definition>": {"sql": ..., "shown": ...}, ...}
+    python engine.py {spark,duckdb} FOLDER < {"<query>": {"sql": ..., "shown": ...}, ...}
 
-Each query has a column ``verdict``; ``shown`` is what to keep of the first violation. Prints JSON: per
-definition its seconds, the counts of verdicts and the first violation.
+Each query has the columns ``definition`` and ``verdict``; ``shown`` is what to keep of the first violation.
+Prints JSON: per query its seconds, the counts of verdicts (true, false, unknown) of each definition and the
+first violation.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ def main() -> int:
     for identity, query in queries.items():
         begun = time.monotonic()
         first = f"min(CASE WHEN NOT verdict THEN {query['shown']} END)"
-        rows = ask(f"SELECT verdict, count(*), {first} FROM ({query['sql']}) GROUP BY verdict")
+        counts = "count_if(verdict), count_if(NOT verdict), count_if(verdict IS NULL)"
+        rows = ask(f"SELECT definition, {counts}, {first} FROM ({query['sql']}) GROUP BY definition")
         found[identity] = {
             "seconds": time.monotonic() - begun,
-            "verdicts": {str(verdict): count for verdict, count, _ in rows},
-            "first": [str(shown) for verdict, _, shown in rows if verdict is False],
+            "verdicts": {definition: counted for definition, *counted, _ in rows},
+            "first": {definition: str(shown) for definition, *_, shown in rows if shown is not None},
         }
     sys.stdout.write(json.dumps(found))
     close()
