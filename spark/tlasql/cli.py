@@ -44,6 +44,8 @@ def _run(options: argparse.Namespace) -> int:
         dialect=options.dialect,
     )
     _check_outputs(compiled)
+    for identity, reason in compiled.skipped.items():
+        print(f"not compiled, as the mapping says: {identity}: {reason}")
     return int(options.run(compiled, options))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +67,8 @@ class CompiledModule:
     declarations: tuple[Declaration, ...]
     definitions: tuple[Compiled, ...]
     dialect: Dialect
+    skipped: Dict[str, str]
+    """id of a marked definition the mapping leaves out -> its reason"""
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
@@ -97,7 +100,8 @@ def compile_module(
     notes = _annotations(parsed)
     declarations = parsed.declarations()
     types, problems = declared_types([note for each in notes for note in each.types], declarations)
-    for name, written in sidecar(mapping).types.items():
+    beside = sidecar(mapping)
+    for name, written in beside.types.items():
         try:
             types.setdefault(name, parse_type(written))
         except TypeSyntaxError as error:
@@ -111,6 +115,8 @@ def compile_module(
     implied_marks, unclear = _implied(parsed, notes, {definition.uid for _, definition in marked})
     marked = sorted(marked + implied_marks, key=lambda pair: pair[1].location)
     problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
+    wanted = [pair for pair in marked if pair[0].id not in beside.skip]
+    problems += _unknown_skips(mapping, beside.skip.keys() - {mark.id for mark, _ in marked})
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -126,7 +132,7 @@ def compile_module(
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
-    compiled = tuple(stages.compile_all(marked))
+    compiled = tuple(stages.compile_all(wanted))
     return CompiledModule(
         parsed.name,
         module,
@@ -137,7 +143,16 @@ def compile_module(
         tuple(declarations),
         compiled,
         DIALECTS[dialect],
+        beside.skip,
     )
+
+
+def _unknown_skips(mapping: Path, names: Iterable[str]) -> list[Diagnostic]:
+    where = Location(str(mapping), 1, 1)
+    return [
+        Diagnostic(where, f"[skip] {name}: no marked definition has this id", "remove the line")
+        for name in sorted(names)
+    ]
 
 
 def _annotations(parsed: Module) -> list[Annotations]:

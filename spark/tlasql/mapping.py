@@ -108,11 +108,12 @@ class Records:
 @dataclass(frozen=True)
 class Sidecar:
     """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant
-    -> its value as TOML.
+    -> its value as TOML. ``skip``: id of a marked definition that is not to be compiled -> the reason.
     """
 
     types: Dict[str, str]
     constants: Dict[str, Any]
+    skip: Dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,8 @@ def sidecar(path: Path) -> Sidecar:
     """The parts of a mapping that are needed before types are known. Raises TlaSqlError."""
     _, found = _read(path)
     types = {str(name): str(text) for name, text in found.get("types", {}).items()}
-    return Sidecar(types, dict(found.get("constants", {})))
+    skip = {str(name): str(reason) for name, reason in found.get("skip", {}).items()}
+    return Sidecar(types, dict(found.get("constants", {})), skip)
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:

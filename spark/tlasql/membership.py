@@ -4,7 +4,7 @@ the set's own text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -200,7 +200,7 @@ class Membership:
             case "UNION", (sets,):
                 return self._distinct(dialect.flattened(values.of(sets)), _element(expr))
             case "\\X", parts:
-                return self._product(expr, parts)
+                return self._product([f"_{n}" for n in range(1, len(parts) + 1)], parts)
             case "SUBSET", (Op(symbol="{}", arguments=members),) if len(members) <= 8:
                 chosen = [
                     Op(
@@ -284,6 +284,27 @@ class Membership:
                     Literal(body.location, True),
                     every,
                 )
+            case RecordSet(names=names, arguments=parts) if variable is not None and isinstance(
+                variable.type, Record
+            ):
+                fields = [
+                    values.variable(domain.location, name, _element(part))
+                    for name, part in zip(names, parts, strict=True)
+                ]
+                record = RecordOf(domain.location, names, tuple(fields), type=variable.type)
+
+                def field(index: int) -> exp.Expr:
+                    if index == len(parts):
+                        return values.inside(variable, values.of(record), test)
+                    return self._over(
+                        parts[index],
+                        fields[index],
+                        lambda: field(index + 1),
+                        Literal(body.location, True),
+                        every,
+                    )
+
+                return field(0)
             case Op(symbol="DOMAIN", arguments=(function,)) if _domain_of(function) is not None:
                 inner_domain = _domain_of(function)
                 assert inner_domain is not None
@@ -440,14 +461,18 @@ class Membership:
         images = dialect.array([values.sized(image)], SetOf(_type(image)))
         return tree.case([(tree.is_known(values.of(key)), dialect.map_of(keys, images))])
 
-    def _product(self, expr: Op, parts: tuple[Expr, ...]) -> exp.Expr:
-        """All tuples: nested images of each part, made flat."""
+    def records(self, expr: RecordSet) -> exp.Expr:
+        """``[a : S, b : T]``, all of them."""
+        return self._product(expr.names, expr.arguments)
+
+    def _product(self, names: Sequence[str], parts: Sequence[Expr]) -> exp.Expr:
+        """All tuples or records: nested images of each part, made flat."""
         values, dialect = self._values, self._dialect
 
         def level(index: int, chosen: list[exp.Expr]) -> exp.Expr:
             if index == len(parts):
                 known = tree.all_of(tree.is_known(each.copy()) for each in chosen)
-                made = dialect.struct([(f"_{n}", each.copy()) for n, each in enumerate(chosen, start=1)])
+                made = dialect.struct([(n, each.copy()) for n, each in zip(names, chosen, strict=True)])
                 return tree.case([(known, made)])
             inner = dialect.transformed(
                 values.of(parts[index]), values.fresh("e"), lambda each: level(index + 1, [*chosen, each])

@@ -221,6 +221,8 @@ class Unifier:
                 self._all((part, result) for _, part in fields)
             case Listing(parts=parts), Tuple(parts=others) if len(parts) == len(others):
                 self._all(zip(parts, others, strict=True))
+            case Listing(parts=()), Function():  # the function without arguments is also written <<>>
+                return
             case Listing(parts=parts), SeqOf(element=element):
                 self._all((part, element) for part in parts)
             case Numbered(result=result), SeqOf(element=element):

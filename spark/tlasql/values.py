@@ -25,6 +25,7 @@ from tlasql.ir import (
     Op,
     Quantified,
     RecordOf,
+    RecordSet,
     rebuild,
     text,
 )
@@ -75,6 +76,8 @@ class Values:
                 return self._index(function, key)
             case RecordOf(names=names, arguments=arguments):
                 return self._record(expr, dict(zip(names, arguments, strict=True)))
+            case RecordSet():
+                return self._sets.records(expr)
             case Except():
                 return self._except(expr)
             case Quantified():
@@ -276,6 +279,8 @@ class Values:
         return let(fresh("a"), one, lambda x: let(fresh("b"), other, lambda y: body(x.copy(), y.copy())))
 
     def _tuple(self, expr: Op) -> exp.Expr:
+        if isinstance(expr.type, Function):
+            return self.dialect.empty(expr.type)
         if isinstance(expr.type, SeqOf):
             return self.dialect.array([self.sized(each) for each in expr.arguments], expr.type)
         return self.dialect.struct(

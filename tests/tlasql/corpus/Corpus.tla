@@ -402,6 +402,15 @@ SetOfSets == s \in {owned[m] : m \in DOMAIN owned}
 \* @invariant("sets_of_sets_size", "info", "state")
 SetsOfSetsSize == Cardinality({owned[m] : m \in DOMAIN owned}) = Cardinality(DOMAIN owned)
 
+\* @invariant("empty_function", "info", "state")
+EmptyFunction == epoch = <<>> \/ n \in s
+
+\* @invariant("over_records", "info", "state")
+OverRecords == \E x \in [at : s, ok : BOOLEAN] : x \in msgs /\ x.at <= n
+
+\* @invariant("set_of_records", "info", "state")
+SetOfRecords == Cardinality([at : t, ok : {b}]) > 1
+
 \* @step("never_falls", "info", "step")
 NeverFalls == n' >= n
 
