@@ -60,7 +60,8 @@ def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> ElementTree.E
     # run.
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         run = _java(java, "tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module, scratch)
-        if run.returncode != 0:
+        # of a wrong level the exporter complains and exports all the same
+        if run.returncode != 0 or "*** Errors:" in run.stderr:
             detail = run.stdout + run.stderr
             if (
                 "Could not parse module" in detail

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import duckdb
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import SparkSession
 from tlasql_corpus import (
     FOLDER,
@@ -65,6 +67,18 @@ def test_spark_agrees_with_tlc(spark: SparkSession, traces: dict[str, list[State
     assert _differences(on_spark(spark, compiled("spark"), traces), oracle) == {}
 
 
+def test_an_overflow_is_an_error(spark: SparkSession) -> None:
+    """Integers have 64 bits on both engines, and no result is ever one that wrapped."""
+    chance = random.Random(64)
+    traces = {"t": [behaviour(chance, 1)[0] | {"n": 2**62, "k": 4}]}
+    for dialect in ("duckdb", "spark"):
+        module = compiled(dialect)
+        product = [each for each in module.definitions if each.mark.id == "product"]
+        with pytest.raises((duckdb.Error, ArithmeticException), match=r"(?i)overflow"):
+            module = replace(module, definitions=tuple(product))
+            on_duckdb(module, traces) if dialect == "duckdb" else on_spark(spark, module, traces)
+
+
 @dataclass
 class Removed:
     """What became of verdicts when one to three values were taken out of a state."""
@@ -116,13 +130,15 @@ def test_the_unknown_is_never_guessed(removed: Removed, times: int) -> None:
     assert sum(verdict is None for verdict in removed.said.values()) > len(removed.said) / 100
 
 
-def test_what_no_completion_changes_is_known(removed: Removed) -> None:
+def test_what_no_completion_changes_is_known(removed: Removed, times: int) -> None:
     """Exactly the meet of the completions, but where that takes seeing that two readings are one unknown
     value, computing with bounds, or counting: those definitions are listed in the corpus.
     """
     lines = (FOLDER / "inexact.txt").read_text(encoding="utf-8").splitlines()
     listed = {line for line in lines if not line.startswith("#")}
-    assert {each for each, count in removed.missed.items() if count} <= listed
+    missed = {each for each, count in removed.missed.items() if count}
+    assert missed <= listed
+    assert times < 35 or missed == listed  # enough cases to tell that one is listed for nothing
     assert removed.missed.total() < 0.04 * removed.meets.total()
 
 

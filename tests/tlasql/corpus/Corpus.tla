@@ -8,6 +8,9 @@ EXTENDS Integers, Sequences, FiniteSets, TLC
 \* @type: Set(KEY);
 CONSTANT Keys
 
+\* @type: KEY;
+CONSTANT Nobody
+
 \* @type: Int;
 VARIABLE n
 \* @type: Int;
@@ -410,6 +413,28 @@ OverRecords == \E x \in [at : s, ok : BOOLEAN] : x \in msgs /\ x.at <= n
 
 \* @invariant("set_of_records", "info", "state")
 SetOfRecords == Cardinality([at : t, ok : {b}]) > 1
+
+Small(x) == x <= 1
+Plain == INSTANCE Shelf WITH Size <- 1, Fits <- Small, books <- s
+Sized(m) == INSTANCE Shelf WITH Size <- m, Fits <- LAMBDA x : x < m, books <- s \cup t
+
+\* @invariant("instance", "info", "state")
+Instance == Plain!Within
+
+\* @invariant("instance_operator", "info", "state")
+InstanceOperator == Plain!AllFit
+
+\* @invariant("instance_parameter", "info", "state")
+InstanceParameter == Sized(2)!Within => Sized(2)!Holds(n)
+
+\* @invariant("instance_of_expression", "info", "state")
+InstanceOfExpression == \E x \in {1, 2} : Sized(x)!AllFit /\ x > n
+
+\* @invariant("model_value", "info", "state")
+ModelValue == key /= Nobody /\ Nobody \notin live
+
+\* @step("instance_step", "info", "step")
+InstanceStep == Plain!Grown
 
 \* @step("never_falls", "info", "step")
 NeverFalls == n' >= n
