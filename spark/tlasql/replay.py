@@ -136,11 +136,11 @@ def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str) -> 
 
 
 def _constants(compiled: CompiledModule) -> str:
-    lines = []
-    for each in compiled.declarations:
-        if not each.is_variable:
-            given = compiled.mapping.constants.get(each.name)
-            lines.append(f"    {each.name} = {each.name if given is None else _configured(given)}")
+    """A value for every CONSTANT, and for the definitions that the mapping gives one."""
+    given = dict(compiled.mapping.constants)
+    declared = [each.name for each in compiled.declarations if not each.is_variable]
+    lines = [f"    {name} = {_configured(given.pop(name)) if name in given else name}" for name in declared]
+    lines += [f"    {name} = {_configured(value)}" for name, value in given.items()]
     return "CONSTANTS\n" + "\n".join(lines) + "\n" if lines else ""
 
 

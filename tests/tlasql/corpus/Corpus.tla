@@ -433,6 +433,11 @@ InstanceOfExpression == \E x \in {1, 2} : Sized(x)!AllFit /\ x > n
 \* @invariant("model_value", "info", "state")
 ModelValue == key /= Nobody /\ Nobody \notin live
 
+Nothing == CHOOSE x : x \notin Keys
+
+\* @invariant("definition_with_a_value", "info", "state")
+DefinitionWithAValue == key /= Nothing
+
 \* @step("instance_step", "info", "step")
 InstanceStep == Plain!Grown
 
