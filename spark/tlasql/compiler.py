@@ -242,8 +242,11 @@ class _Stages:
     ) -> None:
         self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
         self._checker = Checker(types, parsed.declarations())
+        # one without a type takes the type it is used with
         constants = {
-            name: self._checker.check(_constant(value), {}, types.get(name))
+            name: self._checker.check(_constant(value), {}, types[name])
+            if name in types
+            else _constant(value)
             for name, value in mapping.constants.items()
         }
         self._inliner = Inliner(parsed, constants)
