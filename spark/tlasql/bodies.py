@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from tlasql.binders import bind, taken_apart
 from tlasql.errors import Location, TlaSqlError, fail
@@ -27,11 +26,11 @@ from tlasql.ir import (
     Substituted,
     Variable,
 )
+from tlasql.sany import Xml, child, text_of
 
 if TYPE_CHECKING:
     from tlasql.reader import Module
 
-Xml = ElementTree.Element
 
 # SANY's name -> the spelling used in the representation
 _OPERATORS = {
@@ -84,11 +83,11 @@ class Bodies:
         location = self._module.location(node)
         match node.tag:
             case "NumeralNode":
-                return Literal(location, int(_text(node, "IntValue")))
+                return Literal(location, int(text_of(node, "IntValue")))
             case "StringNode":
-                return Literal(location, _text(node, "StringValue"))
+                return Literal(location, text_of(node, "StringValue"))
             case "LetInNode" | "LabelNode":  # what LET defines is inlined like all else
-                return self.expression(_child(node, "body")[0])
+                return self.expression(child(node, "body")[0])
             case "AtNode":
                 return self._at(location)
             case "SubstInNode":
@@ -98,13 +97,13 @@ class Bodies:
         raise outside(location, f"this expression ({node.tag})")
 
     def _application(self, node: Xml, location: Location) -> Expr:
-        uid, name, target = self._module.target(_child(node, "operator")[0])
+        uid, name, target = self._module.target(child(node, "operator")[0])
         match target.tag:
             case "OpDeclNode":
                 operands = self._operands(node)
                 if operands:
                     return Apply(location, Bound(location, name, uid), operands)
-                kind = Variable if _text(target, "kind") == "3" else Constant
+                kind = Variable if text_of(target, "kind") == "3" else Constant
                 return kind(location, name, uid)
             case "FormalParamNode":
                 operands = self._operands(node)
@@ -186,23 +185,23 @@ class Bodies:
         """What ``[]P``, ``[][A]_v`` and conjunctions of such claim of one state or step."""
         location = self._module.location(node)
         if node.tag == "OpApplNode":
-            uid, name, target = self._module.target(_child(node, "operator")[0])
+            uid, name, target = self._module.target(child(node, "operator")[0])
             if name == "[]":
-                return self.expression(_child(node, "operands")[0])
+                return self.expression(child(node, "operands")[0])
             if name in ("\\land", "$ConjList"):
-                return Op(location, "/\\", tuple(self.always(each) for each in _child(node, "operands")))
-            if target.tag == "UserDefinedOpKind" and not _child(node, "operands"):
+                return Op(location, "/\\", tuple(self.always(each) for each in child(node, "operands")))
+            if target.tag == "UserDefinedOpKind" and not child(node, "operands"):
                 return Call(location, name, uid, ())
         raise outside(location, "this temporal formula", _NO_TIME)
 
     def _operands(self, node: Xml) -> tuple[Expr, ...]:
-        return tuple(self._operand(each) for each in _child(node, "operands"))
+        return tuple(self._operand(each) for each in child(node, "operands"))
 
     def _operand(self, node: Xml) -> Expr:
         if node.tag != "OpArgNode":
             return self.expression(node)
         location = self._module.location(node)
-        uid, name, target = self._module.target(_child(node, "argument")[0])
+        uid, name, target = self._module.target(child(node, "argument")[0])
         if target.tag in ("FormalParamNode", "OpDeclNode"):
             return Bound(location, name, uid)
         names = self._module.parameters(uid)
@@ -212,30 +211,30 @@ class Bodies:
         if symbol is None:
             raise outside(location, f"{name} as an argument", f"write LAMBDA a, b : a {name} b")
         if not names:  # of a built-in operator SANY names no parameters
-            arity = int(_text(target, "arity"))
+            arity = int(text_of(target, "arity"))
             names = tuple(Bound(location, f"p{n}", -(10**7) - n) for n in range(1, arity + 1))
         return Lambda(location, names, Op(location, symbol, names))
 
     def _record(self, node: Xml, location: Location, kind: type[RecordOf | RecordSet]) -> Expr:
-        pairs = [_child(pair, "operands") for pair in _child(node, "operands")]
-        names = tuple(_text(pair[0], "StringValue") for pair in pairs)
+        pairs = [child(pair, "operands") for pair in child(node, "operands")]
+        names = tuple(text_of(pair[0], "StringValue") for pair in pairs)
         return kind(location, names, tuple(self.expression(pair[1]) for pair in pairs))
 
     def _case(self, node: Xml, location: Location) -> Expr:
         arms: list[Expr] = []
-        for pair in _child(node, "operands"):
-            test, value = _child(pair, "operands")
+        for pair in child(node, "operands"):
+            test, value = child(pair, "operands")
             other = test.tag == "StringNode" and (test.text or "").strip() == "$Other"
             arms += [] if other else [self.expression(test)]
             arms.append(self.expression(value))
         return Op(location, "CASE", tuple(arms))
 
     def _except(self, node: Xml, location: Location) -> Expr:
-        base, *changes = _child(node, "operands")
+        base, *changes = child(node, "operands")
         found = self.expression(base)
         for change in changes:
-            path, value = _child(change, "operands")
-            keys = [self.expression(each) for each in _child(path, "operands")]
+            path, value = child(change, "operands")
+            keys = [self.expression(each) for each in child(path, "operands")]
             self._paths.append((found, keys))
             new = self.expression(value)
             self._paths.pop()
@@ -252,15 +251,15 @@ class Bodies:
 
     def _substituted(self, node: Xml, location: Location) -> Expr:
         declarations, arguments = [], []
-        for each in _child(node, "substs"):
+        for each in child(node, "substs"):
             target, given = each[0], each[1]
-            declarations.append(int(_text(target, "UID")))
+            declarations.append(int(text_of(target, "UID")))
             arguments.append(self._operand(given))
-        body = self.expression(_child(node, "body")[0])
+        body = self.expression(child(node, "body")[0])
         return Substituted(location, tuple(declarations), tuple(arguments), body)
 
     def _bound(self, node: Xml, kind: str, location: Location) -> Expr:
-        body = self.expression(_child(node, "operands")[0])
+        body = self.expression(child(node, "operands")[0])
         bounds: list[tuple[Bound, Expr]] = []
         for bound in node.iterfind("boundSymbols/bound"):
             domain = self.expression(bound[-1])
@@ -274,7 +273,7 @@ class Bodies:
 
     def _recursive(self, node: Xml, location: Location) -> Expr:
         """``f[x \\in S] == e`` where ``e`` applies ``f``."""
-        own = self._module.parameter(_child(_child(node, "boundSymbols"), "unbound")[0])
+        own = self._module.parameter(child(child(node, "boundSymbols"), "unbound")[0])
         function = self._bound(node, "function", location)
         assert isinstance(function, Quantified)
         return Recursive(location, own, function)
@@ -293,13 +292,3 @@ def _changed(location: Location, base: Expr, keys: list[Expr], value: Expr) -> E
 def outside(location: Location, what: str, remedy: str = "") -> TlaSqlError:
     """The error of a construct that has no meaning over logs."""
     return fail(location, f"{what} is outside the fragment that can be judged over logs", remedy)
-
-
-def _child(node: Xml, tag: str) -> Xml:
-    found = node.find(tag)
-    assert found is not None, (node.tag, tag)
-    return found
-
-
-def _text(node: Xml, tag: str) -> str:
-    return node.findtext(tag) or ""

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
 from tlasql.bodies import Bodies
 from tlasql.errors import Location
 from tlasql.ir import Bound, Expr
-
-Xml = ElementTree.Element
+from tlasql.sany import Xml, child, text_of
 
 STANDARD = frozenset(
     ("Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "TLC", "Bags", "RealTime", "Randomization")
@@ -60,9 +58,9 @@ class Module:
         self.name = file.stem
         self._context: dict[int, Xml] = {}
         for entry in xml.iter("entry"):
-            self._context[int(_text(entry, "UID"))] = entry[1]
+            self._context[int(text_of(entry, "UID"))] = entry[1]
         self._bodies: dict[int, Expr] = {}
-        nodes = {_text(node, "uniquename"): node for node in self._of("ModuleNode")}
+        nodes = {text_of(node, "uniquename"): node for node in self._of("ModuleNode")}
         self._root = nodes[self.name]
         own = {each: _references(node) for each, node in nodes.items() if each not in STANDARD}
         visible = own[self.name]
@@ -85,7 +83,7 @@ class Module:
         """Every VARIABLE and CONSTANT of the module and what it extends, in no particular order."""
         nodes = (self._context[uid] for uid in _references(self._root))
         return [
-            Declaration(_text(node, "uniquename"), self.location(node), _text(node, "kind") == "3")
+            Declaration(text_of(node, "uniquename"), self.location(node), text_of(node, "kind") == "3")
             for node in nodes
             if node.tag == "OpDeclNode"
         ]
@@ -103,17 +101,17 @@ class Module:
         for node in nodes:
             body = node.find("body") if node.tag == "TheoremNode" else None
             if body is not None and len(body) and body[0].tag == "OpApplNode":
-                _, name, _ = self.target(_child(body[0], "operator")[0])
+                _, name, _ = self.target(child(body[0], "operator")[0])
                 if name == "=>":
-                    found |= self._claims(_child(body[0], "operands")[1], always=False)
+                    found |= self._claims(child(body[0], "operands")[1], always=False)
         return frozenset(found)
 
     def _claims(self, node: Xml, always: bool) -> set[int]:
         """``always``: a box is around it."""
         if node.tag != "OpApplNode":
             return set()
-        uid, name, target = self.target(_child(node, "operator")[0])
-        operands = list(_child(node, "operands"))
+        uid, name, target = self.target(child(node, "operator")[0])
+        operands = list(child(node, "operands"))
         if name in ("\\land", "$ConjList"):
             return set().union(*(self._claims(each, always) for each in operands))
         if name == "[]" and not always:
@@ -127,13 +125,13 @@ class Module:
     def definition(self, uid: int) -> Definition:
         """The definition SANY numbered ``uid``."""
         node = self._context[uid]
-        level, always = int(_text(node, "level")), False
-        body = _child(node, "body")[0]
+        level, always = int(text_of(node, "level")), False
+        body = child(node, "body")[0]
         if level == TEMPORAL:
             inner = self._always_level(body)
             level, always = inner or TEMPORAL, inner is not None
         return Definition(
-            _text(node, "uniquename"),
+            text_of(node, "uniquename"),
             uid,
             self.location(node),
             level,
@@ -146,10 +144,10 @@ class Module:
         """The level of what ``[]P``, ``[][A]_v`` and conjunctions of such claim; None for other formulas."""
         if node.tag != "OpApplNode":
             return None
-        uid, name, target = self.target(_child(node, "operator")[0])
-        operands = list(_child(node, "operands"))
+        uid, name, target = self.target(child(node, "operator")[0])
+        operands = list(child(node, "operands"))
         if name == "[]":
-            level = int(_text(operands[0], "level"))
+            level = int(text_of(operands[0], "level"))
             return level if level < TEMPORAL else None
         if name in ("\\land", "$ConjList"):
             levels = [self._always_level(each) for each in operands]
@@ -169,7 +167,7 @@ class Module:
         fragment.
         """
         if uid not in self._bodies:
-            body = _child(self._context[uid], "body")[0]
+            body = child(self._context[uid], "body")[0]
             bodies = Bodies(self)
             temporal = self.definition(uid).always
             self._bodies[uid] = bodies.always(body) if temporal else bodies.expression(body)
@@ -180,26 +178,26 @@ class Module:
         found = node.find("location")
         if found is None:
             return Location(str(self.file), 1, 1)
-        line, column = _child(found, "line"), _child(found, "column")
+        line, column = child(found, "line"), child(found, "column")
         return Location(
-            str(self.source(_text(found, "filename"))),
-            int(_text(line, "begin")),
-            int(_text(column, "begin")),
-            int(_text(line, "end")),
-            int(_text(column, "end")),
+            str(self.source(text_of(found, "filename"))),
+            int(text_of(line, "begin")),
+            int(text_of(column, "begin")),
+            int(text_of(line, "end")),
+            int(text_of(column, "end")),
         )
 
     def parameter(self, reference: Xml) -> Bound:
         """The parameter or quantified variable that SANY refers to."""
-        uid = int(_text(reference, "UID"))
+        uid = int(text_of(reference, "UID"))
         node = self._context[uid]
-        return Bound(self.location(node), _text(node, "uniquename"), uid)
+        return Bound(self.location(node), text_of(node, "uniquename"), uid)
 
     def target(self, reference: Xml) -> tuple[int, str, Xml]:
         """SANY's number, name and node of what a reference names."""
-        uid = int(_text(reference, "UID"))
+        uid = int(text_of(reference, "UID"))
         node = self._context[uid]
-        return uid, _text(node, "uniquename"), node
+        return uid, text_of(node, "uniquename"), node
 
     @staticmethod
     def is_standard(node: Xml) -> bool:
@@ -207,23 +205,13 @@ class Module:
         body = node.find("body")
         inner = body[0] if body is not None and len(body) else node
         while inner.tag == "SubstInNode":
-            inner = _child(inner, "body")[0]
+            inner = child(inner, "body")[0]
         return _file_of(inner) in STANDARD
 
 
 def _references(module: Xml) -> frozenset[int]:
-    return frozenset(int(_text(each, "UID")) for each in module if each.tag.endswith("Ref"))
+    return frozenset(int(text_of(each, "UID")) for each in module if each.tag.endswith("Ref"))
 
 
 def _file_of(node: Xml) -> str:
     return node.findtext("location/filename") or ""
-
-
-def _child(node: Xml, tag: str) -> Xml:
-    found = node.find(tag)
-    assert found is not None, (node.tag, tag)
-    return found
-
-
-def _text(node: Xml, tag: str) -> str:
-    return node.findtext(tag) or ""

