@@ -91,10 +91,7 @@ class _States:
         judged = judge(self._frame.clause, self._value)
         columns = judged.columns
         if self._frame.stepped:
-            same = [
-                Op(each.location, "=", (Prime(each.location, each, type=each.type), each), type=BOOL)
-                for each in self._variables
-            ]
+            same = stutters(self._frame)
             columns = [tree.alias(tree.all_of(self._value(each) for each in same), "unchanged"), *columns]
         return judged, columns
 
@@ -136,13 +133,24 @@ class _States:
         return [tree.alias(tree.col(self._names.columns[each]), each) for each in names]
 
     def _leaves(self) -> list[exp.Expr]:
-        """The value of each state expression, as the source names it, witnesses left out."""
-        found: dict[str, exp.Expr] = {}
-        for predicate in (*self._frame.clause.antecedents, *self._frame.clause.conjuncts):
-            for leaf in leaves(predicate):
-                if not isinstance(leaf, Bound):
-                    found.setdefault(leaf.label or text(leaf), self._value(leaf))
-        return [tree.alias(column, label) for label, column in found.items()]
+        return [tree.alias(self._value(leaf), label) for label, leaf in shown_leaves(self._frame).items()]
+
+
+def shown_leaves(frame: StateFrame) -> dict[str, Expr]:
+    """Each state expression by how the source names it, witnesses left out."""
+    found: dict[str, Expr] = {}
+    for predicate in (*frame.clause.antecedents, *frame.clause.conjuncts):
+        for leaf in leaves(predicate):
+            if not isinstance(leaf, Bound):
+                found.setdefault(leaf.label or text(leaf), leaf)
+    return found
+
+
+def stutters(frame: StateFrame) -> list[Expr]:
+    """``v' = v`` for each variable of the frame."""
+    where = _nowhere(frame)
+    variables = [Variable(where, each.name, type=each.type) for each in frame.variables]
+    return [Op(where, "=", (Prime(where, each, type=each.type), each), type=BOOL) for each in variables]
 
 
 def _next(column: str) -> exp.Expr:
