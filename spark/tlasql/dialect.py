@@ -85,6 +85,8 @@ class Dialect:
 
     def at_index(self, array: exp.Expr, index: exp.Expr) -> exp.Expr:
         """The element at ``index`` from 1, null beyond the ends."""
+        if isinstance(index, exp.Literal) and int(index.this) >= 1:
+            return tree.call("TRY_ELEMENT_AT" if self.spark else "LIST_EXTRACT", array, index)
         inside = exp.GTE(this=index, expression=exp.Literal.number(1))
         found = tree.call("TRY_ELEMENT_AT", array, exp.cast(index.copy(), "int"))
         if not self.spark:
@@ -94,6 +96,11 @@ class Dialect:
     def size(self, array: exp.Expr) -> exp.Expr:
         """Number of elements, as BIGINT."""
         return exp.cast(tree.call("SIZE" if self.spark else "LEN", array), "bigint")
+
+    def rest(self, array: exp.Expr) -> exp.Expr:
+        """All elements but the first, of an array that has one; its length is more than are left."""
+        size = exp.cast(self.size(array), "int") if self.spark else self.size(array)
+        return tree.call("SLICE" if self.spark else "LIST_SLICE", array.copy(), exp.Literal.number(2), size)
 
     def slice(self, array: exp.Expr, first: exp.Expr, length: exp.Expr) -> exp.Expr:
         """``length`` elements from ``first`` on."""
@@ -106,12 +113,7 @@ class Dialect:
         """Two arrays, one after the other; null when either is."""
         if self.spark:
             return tree.call("CONCAT", one, other)
-
-        def joined(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-            known = tree.all_of([tree.is_known(left), tree.is_known(right)])
-            return tree.case([(known, tree.call("LIST_CONCAT", left.copy(), right.copy()))])
-
-        return self.let("one_", one, lambda left: self.let("other_", other, lambda r: joined(left, r)))
+        return exp.DPipe(this=tree.grouped(one), expression=tree.grouped(other))
 
     def flattened(self, arrays: exp.Expr) -> exp.Expr:
         """All elements of the arrays; null when one of them is."""

@@ -54,26 +54,22 @@ class Membership:
         if text(left) == text(right) and all(_total(each) for each in walk(left)):
             return exp.true()
         for one, other in ((left, right), (right, left)):
-            if (
-                isinstance(kind, SetOf)
-                and isinstance(other, Op)
-                and other.symbol == "{}"
-                and not other.arguments
-            ):
-                return self._over(one, None, exp.false, Literal(one.location, False, type=BOOL), True)
-            if (
-                isinstance(kind, SeqOf)
-                and isinstance(other, Op)
-                and other.symbol == "<<>>"
-                and not other.arguments
-            ):
-                return exp.EQ(this=self._dialect.size(self._values.of(one)), expression=exp.Literal.number(0))
+            if isinstance(other, Op) and other.symbol in ("{}", "<<>>") and not other.arguments:
+                return self._empty(one)
         pairs = _written_out(left, right)
         if pairs is not None:
             return tree.all_of(self.equality(a, b) for a, b in pairs)
         if isinstance(kind, SetOf) and (_virtual(left) or _virtual(right)):
             return tree.all_of([self._subset(left, right), self._subset(right, left)])
         return self._values.same(self._values.of(left), self._values.of(right), kind)
+
+    def _empty(self, expr: Expr) -> exp.Expr:
+        """Whether a set, sequence or function has no element."""
+        if isinstance(expr.type, SetOf):
+            return self._over(expr, None, exp.false, Literal(expr.location, False, type=BOOL), True)
+        found = self._values.of(expr)
+        array = self._dialect.keys(found) if isinstance(expr.type, Function) else found
+        return exp.EQ(this=self._dialect.size(array), expression=exp.Literal.number(0))
 
     def filtered(self, expr: Quantified) -> exp.Expr:
         """``{x \\in S : P}``; an element whose P is unknown may be there."""
@@ -459,7 +455,8 @@ class Membership:
         values, dialect = self._values, self._dialect
         keys = dialect.array([values.sized(key)], SetOf(_type(key)))
         images = dialect.array([values.sized(image)], SetOf(_type(image)))
-        return tree.case([(tree.is_known(values.of(key)), dialect.map_of(keys, images))])
+        made = dialect.map_of(keys, images)
+        return made if isinstance(key, Literal) else tree.case([(tree.is_known(values.of(key)), made)])
 
     def records(self, expr: RecordSet) -> exp.Expr:
         """``[a : S, b : T]``, all of them."""

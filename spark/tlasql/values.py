@@ -300,24 +300,32 @@ class Values:
             case "Last":
                 return dialect.at_index(first, length)
             case "Tail":
-                rest = dialect.slice(first, exp.Literal.number(2), exp.Sub(this=length, expression=one))
                 some = exp.GT(this=length.copy(), expression=exp.Literal.number(0))
-                return tree.case([(some, rest)])
+                return tree.case([(some, dialect.rest(first))])
             case "Append":
                 assert isinstance(expr.type, SeqOf)
                 return dialect.concatenated(first, dialect.array([self.sized(arguments[1])], expr.type))
             case "\\o":
                 return dialect.concatenated(first, self.of(arguments[1]))
-        low, high = (
-            tree_big(tree.grouped(self.of(arguments[1]))),
-            tree_big(tree.grouped(self.of(arguments[2]))),
-        )
         assert isinstance(expr.type, SeqOf)
-        inside = tree.all_of([exp.GTE(this=low, expression=one), exp.LTE(this=high, expression=length)])
+        return self._subsequence(first, arguments[1], arguments[2], expr.type)
+
+    def _subsequence(self, first: exp.Expr, low_: Expr, high_: Expr, kind: SeqOf) -> exp.Expr:
+        """``SubSeq(s, low, high)``: empty where high is below low, unknown beyond the ends."""
+        dialect, one = self.dialect, exp.Literal.number(1)
+        low, high = (tree_big(tree.grouped(self.of(each))) for each in (low_, high_))
+        within = exp.LTE(this=high, expression=dialect.size(first.copy()))
+        inside: exp.Expr = within
+        if not _positive(low):
+            inside = tree.all_of([exp.GTE(this=low, expression=one), within])
         wide = exp.Add(this=exp.Sub(this=high.copy(), expression=low.copy()), expression=one.copy())
-        empty = exp.GT(this=low.copy(), expression=high.copy())
-        none = tree.case([(tree.is_known(first.copy()), dialect.empty(expr.type))])
-        return tree.case([(empty, none), (inside, dialect.slice(first.copy(), low.copy(), wide))])
+        found = [(inside, dialect.slice(first.copy(), low.copy(), wide))]
+        if not (
+            isinstance(low_, Literal) and isinstance(high_, Literal) and int(low_.value) <= int(high_.value)
+        ):
+            none = tree.case([(tree.is_known(first.copy()), dialect.empty(kind))])
+            found.insert(0, (exp.GT(this=low.copy(), expression=high.copy()), none))
+        return tree.case(found)
 
 
 def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:

@@ -428,7 +428,7 @@ InstanceOperator == Plain!AllFit
 InstanceParameter == Sized(2)!Within => Sized(2)!Holds(n)
 
 \* @invariant("instance_of_expression", "info", "state")
-InstanceOfExpression == \E x \in {1, 2} : Sized(x)!AllFit /\ x > n
+InstanceOfExpression == \E x \in {1, 2} : Sized(x)!AllFit /\ x = n
 
 \* @invariant("model_value", "info", "state")
 ModelValue == key /= Nobody /\ Nobody \notin live
