@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -28,8 +29,11 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     """Judge the data, tell the first violations of each definition; 1 when there is any."""
     data = Data(options.data, compiled.schemas)
     found = NOTHING
-    for each in _chosen(compiled, options.only):
+    chosen = _chosen(compiled, options.only)
+    for place, each in enumerate(chosen, start=1):
+        _progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
         rows = data.rows(each.sql)
+        _progress("")
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
         found = FOUND if violated else found
@@ -97,11 +101,19 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     rows = sorted(rows, key=lambda row: (str(_scope(compiled, row)), row["from_position"] or 0))[
         : options.states
     ]
-    by_sql = {each.mark.id: _by_scope(compiled, data.rows(each.sql)) for each in judged}
+    by_sql = {}
+    for place, each in enumerate(judged, start=1):
+        _progress(f"SQL: {place} of {len(judged)} definitions")
+        by_sql[each.mark.id] = _by_scope(compiled, data.rows(each.sql))
     steps = {each.mark.id for each in judged if each.mark.kind == "step"}
     ends = frozenset(n for n, pair in enumerate(pairwise(rows)) if not _adjacent(compiled, *pair))
     compared, unknown, wrong = 0, 0, []
-    for (identity, index), oracle in verdicts(compiled, judged, rows, ends).items():
+    _progress(f"TLC: 0 of {len(rows)} states")
+    said_by_tlc = verdicts(
+        compiled, judged, rows, ends, lambda done: _progress(f"TLC: {done} of {len(rows)} states")
+    )
+    _progress("")
+    for (identity, index), oracle in said_by_tlc.items():
         scope, position = _scope(compiled, rows[index]), rows[index]["from_position"]
         said = _verdict(by_sql[identity].get(scope, []), position, identity in steps)
         compared += 1
@@ -112,6 +124,13 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         print(line)
     print(f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL")
     return FOUND if wrong else NOTHING
+
+
+def _progress(words: str) -> None:
+    """One line that replaces itself, for whoever waits at a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{words}")
+        sys.stderr.flush()
 
 
 def _scope(compiled: CompiledModule, row: Row) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from tlasql.tlc import SUCCESS, run_tlc
 from tlasql.types import Type
 
 TIMEOUT_SECONDS = 600
+BATCH = 1_300
+"""States in one run of TLC, which holds all of a generated module in memory."""
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
 _NAMES = re.compile(r"(?:EXTENDS|INSTANCE)\s+(\w+(?:\s*,\s*\w+)*)")
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
@@ -83,11 +85,29 @@ def verdicts(
     definitions: Sequence[Compiled],
     states: Sequence[trace.State],
     ends: frozenset[int] = frozenset(),
+    progress: Callable[[int], None] = lambda _: None,
 ) -> dict[tuple[str, int], bool]:
     """TLC's verdict for each (id, index of the state, or of the state stepped into).
 
-    ``ends``: indexes of states that have no successor. Raises TlcError and trace.TooLargeError.
+    ``ends``: indexes of states that have no successor. ``progress`` hears how many states are done. Raises
+    TlcError and trace.TooLargeError.
     """
+    said: dict[tuple[str, int], bool] = {}
+    for first in range(0, len(states), BATCH):
+        part = states[first : first + BATCH + 1]  # one more: the step into the next batch
+        inside = frozenset(index - first for index in ends if 0 <= index - first < len(part))
+        found = _verdicts(compiled, definitions, part, inside)
+        said |= {(identity, index + first): verdict for (identity, index), verdict in found.items()}
+        progress(min(first + BATCH, len(states)))
+    return said
+
+
+def _verdicts(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    states: Sequence[trace.State],
+    ends: frozenset[int],
+) -> dict[tuple[str, int], bool]:
     types = _types(compiled, definitions)
     behaviour = trace.Behaviour(_fitting(definitions, states, types), types, ends)
     invariants = [each for each in definitions if each.mark.kind == "invariant"]

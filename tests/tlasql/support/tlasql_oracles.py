@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 from tlasql_evaluator import evaluate, unchanged
@@ -17,22 +17,14 @@ Traces = Mapping[str, Trace]
 Verdicts = dict[tuple[str, str, int], bool | None]
 """(definition, trace, index of the state or of the state stepped into) -> verdict"""
 
-_BATCH = 130
-"""Traces in one run of TLC, which holds every state of a generated module in memory."""
-
 
 def by_tlc(module: CompiledModule, traces: Traces) -> Verdicts:
     """Every state of every trace is an initial state, so that each is judged."""
     judged = [each for each in module.definitions if each.mark.kind != "decision"]
-    found: Verdicts = {}
-    names = iter(traces)
-    while part := list(islice(names, _BATCH)):
-        places = [(name, n) for name in part for n in range(len(traces[name]))]
-        ends = frozenset(i for i, (name, n) in enumerate(places) if n == len(traces[name]) - 1)
-        states = [traces[name][n] for name, n in places]
-        said = verdicts(module, judged, [dict(state) for state in states], ends)
-        found |= {(identity, *places[index]): verdict for (identity, index), verdict in said.items()}
-    return found
+    places = [(name, n) for name, states in traces.items() for n in range(len(states))]
+    ends = frozenset(i for i, (name, n) in enumerate(places) if n == len(traces[name]) - 1)
+    said = verdicts(module, judged, [dict(traces[name][n]) for name, n in places], ends)
+    return {(identity, *places[index]): verdict for (identity, index), verdict in said.items()}
 
 
 def by_evaluator(module: CompiledModule, traces: Traces) -> Verdicts:
