@@ -34,6 +34,8 @@ from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, 
 if TYPE_CHECKING:
     from tlasql.values import Values
 
+COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
+_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
@@ -56,6 +58,8 @@ class Membership:
         for one, other in ((left, right), (right, left)):
             if isinstance(other, Op) and other.symbol in ("{}", "<<>>") and not other.arguments:
                 return self._empty(one)
+            if counts(one) and not counts(other):
+                return self.counted("=", one, other)
         pairs = _written_out(left, right)
         if pairs is not None:
             return tree.all_of(self.equality(a, b) for a, b in pairs)
@@ -404,6 +408,35 @@ class Membership:
             lambda each: self._values.inside(variable, each, lambda: self._member(variable, base)),
         )
 
+    def counted(self, symbol: str, left: Expr, right: Expr) -> exp.Expr:
+        """``Cardinality(S)`` compared with a number: the part of S that is known may decide."""
+        if counts(right):
+            return self.counted(_FLIPPED[symbol], right, left)
+        assert isinstance(left, Op)
+        values, dialect, element = self._values, self._dialect, _element(left.arguments[0])
+        number = values.of(right)
+
+        def decided(array: exp.Expr, count: exp.Expr) -> exp.Expr:
+            sure = dialect.filtered(array.copy(), values.fresh("e"), lambda each: values.known(each, element))
+            least, most = dialect.size(sure), dialect.size(array.copy())
+            if symbol == "=":
+                beyond = [exp.GT(this=least, expression=count), exp.LT(this=most, expression=count.copy())]
+                exact = [
+                    exp.EQ(this=least.copy(), expression=count.copy()),
+                    exp.EQ(this=most.copy(), expression=count.copy()),
+                ]
+                return tree.case([(tree.any_of(beyond), exp.false()), (tree.all_of(exact), exp.true())])
+            enough, possible = (least, most) if symbol in (">", ">=") else (most, least)
+            met = COMPARED[symbol](this=enough, expression=count.copy())
+            may = COMPARED[symbol](this=possible, expression=count.copy())
+            return tree.case([(met, exp.true()), (tree.negation(may), exp.false())])
+
+        return dialect.let(
+            values.fresh("all"),
+            values.of(left.arguments[0]),
+            lambda array: dialect.let(values.fresh("n"), number, lambda n: decided(array, n)),
+        )
+
     def _cardinality(self, counted: Expr) -> exp.Expr:
         return self._when_known(counted, self._dialect.size)
 
@@ -524,6 +557,11 @@ def _virtual(expr: Expr) -> bool:
     return isinstance(expr, RecordSet | Quantified) or (
         isinstance(expr, Op) and expr.symbol in {"\\cup", "\\cap", "\\", "{}", "UNION", "..", "DOMAIN"}
     )
+
+
+def counts(expr: Expr) -> bool:
+    """Whether it is a Cardinality."""
+    return isinstance(expr, Op) and expr.symbol == "Cardinality"
 
 
 def _total(part: Expr) -> bool:

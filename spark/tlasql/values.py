@@ -29,10 +29,9 @@ from tlasql.ir import (
     rebuild,
     text,
 )
-from tlasql.membership import Membership
+from tlasql.membership import COMPARED, Membership, counts
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
-_COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 Columns = Mapping[str, exp.Expr]
 
@@ -236,9 +235,11 @@ class Values:
                 return self._quotient(*(self.of(each) for each in arguments))
             case "%":
                 return self._remainder(*(self.of(each) for each in arguments))
-            case symbol if symbol in _COMPARED:
+            case symbol if symbol in COMPARED and sum(counts(each) for each in arguments) == 1:
+                return self._sets.counted(symbol, *arguments)
+            case symbol if symbol in COMPARED:
                 left, right = (tree.grouped(self.of(each)) for each in arguments)
-                return _COMPARED[symbol](this=left, expression=right)
+                return COMPARED[symbol](this=left, expression=right)
             case symbol if symbol in _COMPUTED:
                 left, right = (tree.grouped(self.of(each)) for each in arguments)
                 return _COMPUTED[symbol](this=tree_big(left), expression=right)
