@@ -565,8 +565,10 @@ def counts(expr: Expr) -> bool:
 
 
 def _total(part: Expr) -> bool:
-    """Whether TLC always finds a value for it: what has none is not even equal to itself."""
-    plain = isinstance(part, Variable | Prime | Bound | Field | Literal)
+    """Whether TLC always finds a value for it: what has none is not even equal to itself. Of a quantified
+    variable an element may not be there at all.
+    """
+    plain = isinstance(part, Variable | Prime | Field | Literal)
     return plain or (isinstance(part, Op) and part.symbol == "DOMAIN")
 
 

@@ -405,6 +405,9 @@ SetOfSets == s \in {owned[m] : m \in DOMAIN owned}
 \* @invariant("sets_of_sets_size", "info", "state")
 SetsOfSetsSize == Cardinality({owned[m] : m \in DOMAIN owned}) = Cardinality(DOMAIN owned)
 
+\* @invariant("itself", "info", "state")
+Itself == \E x \in s : x = x
+
 \* @invariant("empty_function", "info", "state")
 EmptyFunction == epoch = <<>> \/ n \in s
 
