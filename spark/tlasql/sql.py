@@ -15,10 +15,10 @@ from tlasql import tree
 from tlasql.dialect import SPARK, Dialect
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Frame, HistoryFrame, RecordFrame, StateFrame
-from tlasql.sql_histories import history_query
+from tlasql.sql_histories import Histories
 from tlasql.sql_records import decision_query, records_query
 from tlasql.sql_rows import Query, verdict_row
-from tlasql.sql_states import state_query
+from tlasql.sql_states import States
 
 
 def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dialect: Dialect = SPARK) -> str:
@@ -27,9 +27,9 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
     for number, frame in enumerate(frames, start=1):
         suffix = f"_{number}" if len(frames) > 1 else ""
         if isinstance(frame, HistoryFrame):
-            queries.append(history_query(frame, mapping, dialect, suffix))
+            queries.append(Histories({"": frame}, mapping, dialect, suffix).query())
         elif isinstance(frame, StateFrame):
-            queries.append(state_query(frame, mapping, dialect, suffix))
+            queries.append(States({"": frame}, mapping, dialect, suffix).query())
         else:
             queries.append(records_query({"": frame}, mapping, schemas, dialect, suffix))
     selects = [query.select for query in queries]

@@ -12,10 +12,8 @@ from tlasql.dialect import Dialect
 from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Aggregate, RecordFrame
-from tlasql.sql_rows import Judged, Names, Query, fanned, judge, verdict_row
+from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, verdict_row
 from tlasql.values import value
-
-Ctes = list[tuple[str, exp.Select]]
 
 
 def records_query(

@@ -23,6 +23,9 @@ OUTPUT = {
 }  # fmt: skip
 
 
+Ctes = list[tuple[str, exp.Select]]
+
+
 @dataclass(frozen=True)
 class Query:
     """Common table expressions, in order, and the SELECT over them."""
@@ -85,11 +88,6 @@ def verdict_row(
         "evidence": evidence,
     }
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
-
-
-def unless_holds(shown: exp.Expr, verdict: str = "verdict") -> exp.Expr:
-    """What explains a verdict: of the many rows that hold nobody asks, and it costs more than judging."""
-    return tree.case([(tree.negation(tree.surely(tree.col(verdict))), shown)])
 
 
 def fanned(

@@ -12,9 +12,9 @@ from tlasql import tree
 from tlasql.dialect import Dialect
 from tlasql.mapping import INTERVAL, History, Home, Mapping, Whole
 from tlasql.plan import StateFrame
+from tlasql.sql_rows import Ctes
 from tlasql.types import Function, SetOf, Type
 
-Ctes = list[tuple[str, exp.Select]]
 _SPAN = ("from_position", "to_position", "from_time", "to_time")
 
 

@@ -74,8 +74,11 @@ SELECT
   verdict,
   TRUE AS exercised,
   CASE
-    WHEN NOT c1
-    THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+    WHEN NOT verdict
+    THEN CASE
+      WHEN NOT c1
+      THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+    END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -61,7 +61,7 @@ SELECT
   to_time,
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
-  CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:25)' END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:25)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
@@ -79,7 +79,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:26)' END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:26)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))

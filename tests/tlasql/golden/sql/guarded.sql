@@ -62,7 +62,10 @@ SELECT
   to_time,
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
-  CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:47)' END AS failed_conjunct,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:47)' END
+  END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))

@@ -1,27 +1,24 @@
 -- generated from tests/tlasql/fragment/Case.tla:54 by `tlasql compile`; do not edit
 --
 -- LevelGrowsByOne == level' = level + 1
-WITH pairs AS (
+WITH frame AS (
   SELECT
     cluster,
     group_id,
     life,
-    to_position AS left_at,
-    LEAD(from_position) OVER successive AS from_position,
-    LEAD(to_position) OVER successive AS to_position,
-    LEAD(from_time) OVER successive AS from_time,
-    LEAD(to_time) OVER successive AS to_time,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
     level,
     LEAD(level) OVER successive AS `level'`,
     TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.groups
   WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
-), frame AS (
-  SELECT
-    *
-  FROM pairs
-  WHERE
-    pairs.from_position = pairs.left_at
 ), judged AS (
   SELECT
     *,
@@ -30,6 +27,8 @@ WITH pairs AS (
       CAST(level AS BIGINT) + 1
     ) AS c1
   FROM frame
+  WHERE
+    next_from_position = to_position
 ), weighed AS (
   SELECT
     *,
@@ -40,13 +39,13 @@ SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT unchanged THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:54)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:54)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))

@@ -1,47 +1,49 @@
 -- generated from tests/tlasql/fragment/Case.tla:50 by `tlasql compile`; do not edit
 --
 -- LevelNeverFalls == level' >= level
-WITH pairs AS (
+WITH frame AS (
   SELECT
     cluster,
     group_id,
     life,
-    to_position AS left_at,
-    to_time AS left_at_time,
-    LEAD(from_position) OVER successive AS from_position,
-    LEAD(to_position) OVER successive AS to_position,
-    LEAD(from_time) OVER successive AS from_time,
-    LEAD(to_time) OVER successive AS to_time,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
     level,
     LEAD(level) OVER successive AS `level'`,
     TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.groups
   WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
-), frame AS (
+), seen AS (
   SELECT
-    pairs.*,
-    pairs.from_position <> pairs.left_at AS gap
-  FROM pairs
+    frame.*,
+    frame.next_from_position <> frame.to_position AS gap,
+    NOT coverage.from_position IS NULL AS parted
+  FROM frame
   LEFT JOIN silver.coverage AS coverage
-    ON pairs.cluster = coverage.cluster
-    AND pairs.group_id = coverage.group_id
-    AND pairs.life = coverage.life
+    ON frame.cluster = coverage.cluster
+    AND frame.group_id = coverage.group_id
+    AND frame.life = coverage.life
     AND NOT COALESCE(coverage.covered, FALSE)
-    AND coverage.from_position <= pairs.left_at
+    AND coverage.from_position <= frame.to_position
     AND (
-      coverage.to_position IS NULL OR pairs.left_at < coverage.to_position
-    )
-  WHERE
-    pairs.from_position = pairs.left_at
-    OR (
-      NOT pairs.from_position IS NULL AND NOT coverage.from_position IS NULL
+      coverage.to_position IS NULL OR frame.to_position < coverage.to_position
     )
 ), judged AS (
   SELECT
     *,
     `level'` = level AS unchanged,
     `level'` >= level AS c1
-  FROM frame
+  FROM seen
+  WHERE
+    next_from_position = to_position OR (
+      NOT next_from_position IS NULL AND parted
+    )
 ), weighed AS (
   SELECT
     *,
@@ -52,13 +54,13 @@ SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
-  left_at AS from_position,
-  to_position,
-  COALESCE(CASE WHEN NOT gap THEN from_time END, left_at_time) AS from_time,
-  to_time,
+  to_position AS from_position,
+  next_to_position AS to_position,
+  COALESCE(CASE WHEN NOT gap THEN next_from_time END, to_time) AS from_time,
+  next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT unchanged THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:50)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:50)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))

@@ -1,28 +1,25 @@
 -- generated from tests/tlasql/fragment/Case.tla:57 by `tlasql compile`; do not edit
 --
 -- OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoch'[m] >= epoch[m]
-WITH pairs AS (
+WITH frame AS (
   SELECT
     cluster,
     group_id,
     life,
-    to_position AS left_at,
-    LEAD(from_position) OVER successive AS from_position,
-    LEAD(to_position) OVER successive AS to_position,
-    LEAD(from_time) OVER successive AS from_time,
-    LEAD(to_time) OVER successive AS to_time,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
     member_id AS m,
     epoch AS `epoch[m]`,
     LEAD(epoch) OVER successive AS `epoch'[m]`,
     '{}' AS evidence
   FROM silver.members
   WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
-), frame AS (
-  SELECT
-    *
-  FROM pairs
-  WHERE
-    pairs.from_position = pairs.left_at
 ), judged AS (
   SELECT
     *,
@@ -30,6 +27,8 @@ WITH pairs AS (
     `epoch[m]` > 2 AS antecedent,
     `epoch'[m]` >= `epoch[m]` AS c1
   FROM frame
+  WHERE
+    next_from_position = to_position
 ), weighed AS (
   SELECT
     *,
@@ -42,14 +41,14 @@ SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
   verdict,
-  COALESCE(NOT unchanged AND antecedent, FALSE) AS exercised,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
-    WHEN NOT unchanged
+    WHEN NOT verdict
     THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch\'[m] >= epoch[m] (Case:57)' END
   END AS failed_conjunct,
   CASE

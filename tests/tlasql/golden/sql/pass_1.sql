@@ -36,14 +36,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
+    `level'` = level AS unchanged_2,
+    `level'` = level AS unchanged_3,
     level >= 2 AS c1_1,
     NOT level = 4 AS c2_1,
     `level'` >= level AS c1_2,
     `level'` = (
       CAST(level AS BIGINT) + 1
-    ) AS c1_3,
-    `level'` = level AS unchanged_2,
-    `level'` = level AS unchanged_3
+    ) AS c1_3
   FROM seen
 ), weighed AS (
   SELECT
@@ -91,7 +91,10 @@ FROM (
           'exercised',
           TRUE,
           'failed_conjunct',
-          CASE WHEN NOT c1_1 THEN 'level >= 2 (Case:16)' WHEN NOT c2_1 THEN 'level # 4 (Case:16)' END,
+          CASE
+            WHEN NOT verdict_1
+            THEN CASE WHEN NOT c1_1 THEN 'level >= 2 (Case:16)' WHEN NOT c2_1 THEN 'level # 4 (Case:16)' END
+          END,
           'values',
           CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
@@ -122,7 +125,7 @@ FROM (
             'exercised',
             COALESCE(NOT unchanged_2, FALSE),
             'failed_conjunct',
-            CASE WHEN NOT unchanged_2 THEN CASE WHEN NOT c1_2 THEN 'level\' >= level (Case:50)' END END,
+            CASE WHEN NOT verdict_2 THEN CASE WHEN NOT c1_2 THEN 'level\' >= level (Case:50)' END END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_2, FALSE)
@@ -152,7 +155,7 @@ FROM (
             'exercised',
             COALESCE(NOT unchanged_3, FALSE),
             'failed_conjunct',
-            CASE WHEN NOT unchanged_3 THEN CASE WHEN NOT c1_3 THEN 'level\' = level + 1 (Case:54)' END END,
+            CASE WHEN NOT verdict_3 THEN CASE WHEN NOT c1_3 THEN 'level\' = level + 1 (Case:54)' END END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_3, FALSE)

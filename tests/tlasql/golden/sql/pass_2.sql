@@ -22,6 +22,7 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
+    `epoch'[m]` = `epoch[m]` AS unchanged_2,
     CASE (
         `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
       )
@@ -59,8 +60,7 @@ WITH frame AS (
       END
     END AS c1_1,
     `epoch[m]` > 2 AS antecedent_2,
-    `epoch'[m]` >= `epoch[m]` AS c1_2,
-    `epoch'[m]` = `epoch[m]` AS unchanged_2
+    `epoch'[m]` >= `epoch[m]` AS c1_2
   FROM frame
 ), weighed AS (
   SELECT
@@ -110,8 +110,11 @@ FROM (
           TRUE,
           'failed_conjunct',
           CASE
-            WHEN NOT c1_1
-            THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+            WHEN NOT verdict_1
+            THEN CASE
+              WHEN NOT c1_1
+              THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+            END
           END,
           'values',
           CASE
@@ -142,7 +145,7 @@ FROM (
             COALESCE(antecedent_2 AND NOT unchanged_2, FALSE),
             'failed_conjunct',
             CASE
-              WHEN NOT unchanged_2
+              WHEN NOT verdict_2
               THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'epoch\'[m] >= epoch[m] (Case:57)' END
             END,
             'values',

@@ -35,7 +35,10 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'level >= 2 (Case:16)' WHEN NOT c2 THEN 'level # 4 (Case:16)' END AS failed_conjunct,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'level >= 2 (Case:16)' WHEN NOT c2 THEN 'level # 4 (Case:16)' END
+  END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false'))

@@ -87,7 +87,10 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:43)' END AS failed_conjunct,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:43)' END
+  END AS failed_conjunct,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed

@@ -57,7 +57,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'level > 1 (Case:20)' END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level > 1 (Case:20)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false'))
@@ -75,7 +75,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:20)' END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:20)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))

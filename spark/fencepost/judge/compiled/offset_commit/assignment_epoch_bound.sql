@@ -42,7 +42,10 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:155)' END AS failed_conjunct,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:155)' END
+  END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`assignmentEpoch[m][p]`, `memberEpoch[m]`), MAP('ignoreNullFields', 'false'))

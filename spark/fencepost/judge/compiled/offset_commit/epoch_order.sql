@@ -45,12 +45,15 @@ SELECT
   verdict,
   TRUE AS exercised,
   CASE
-    WHEN NOT c1
-    THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
-    WHEN NOT c2
-    THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
-    WHEN NOT c3
-    THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+    WHEN NOT verdict
+    THEN CASE
+      WHEN NOT c1
+      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
+      WHEN NOT c2
+      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
+      WHEN NOT c3
+      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+    END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

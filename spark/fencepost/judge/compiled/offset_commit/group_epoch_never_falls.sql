@@ -1,33 +1,32 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:188 by `tlasql compile`; do not edit
 --
 -- GroupEpochNeverFalls == groupEpoch' >= groupEpoch
-WITH pairs AS (
+WITH frame AS (
   SELECT
     cluster,
     group_id,
     life,
-    to_position AS left_at,
-    LEAD(from_position) OVER successive AS from_position,
-    LEAD(to_position) OVER successive AS to_position,
-    LEAD(from_time) OVER successive AS from_time,
-    LEAD(to_time) OVER successive AS to_time,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
     group_epoch AS `groupEpoch`,
     LEAD(group_epoch) OVER successive AS `groupEpoch'`,
     TO_JSON(STRUCT(coordinator_partition), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.consumer_groups
   WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
-), frame AS (
-  SELECT
-    *
-  FROM pairs
-  WHERE
-    pairs.from_position = pairs.left_at
 ), judged AS (
   SELECT
     *,
     `groupEpoch'` = `groupEpoch` AS unchanged,
     `groupEpoch'` >= `groupEpoch` AS c1
   FROM frame
+  WHERE
+    next_from_position = to_position
 ), weighed AS (
   SELECT
     *,
@@ -38,14 +37,14 @@ SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
-    WHEN NOT unchanged
+    WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:188)' END
   END AS failed_conjunct,
   CASE

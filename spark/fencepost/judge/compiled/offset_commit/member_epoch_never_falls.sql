@@ -3,34 +3,33 @@
 -- MemberEpochNeverFalls ==
 --     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
 --         memberEpoch'[m] >= memberEpoch[m]
-WITH pairs AS (
+WITH frame AS (
   SELECT
     cluster,
     group_id,
     life,
-    to_position AS left_at,
-    LEAD(from_position) OVER successive AS from_position,
-    LEAD(to_position) OVER successive AS to_position,
-    LEAD(from_time) OVER successive AS from_time,
-    LEAD(to_time) OVER successive AS to_time,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
     member_id AS m,
     member_epoch AS `memberEpoch[m]`,
     LEAD(member_epoch) OVER successive AS `memberEpoch'[m]`,
     TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.group_members
   WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
-), frame AS (
-  SELECT
-    *
-  FROM pairs
-  WHERE
-    pairs.from_position = pairs.left_at
 ), judged AS (
   SELECT
     *,
     `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged,
     `memberEpoch'[m]` >= `memberEpoch[m]` AS c1
   FROM frame
+  WHERE
+    next_from_position = to_position
 ), weighed AS (
   SELECT
     *,
@@ -41,14 +40,14 @@ SELECT
   cluster,
   TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END AS witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
-    WHEN NOT unchanged
+    WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:213)' END
   END AS failed_conjunct,
   CASE

@@ -73,7 +73,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT c1 THEN 'm = n (OffsetCommitProps:141)' END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'm = n (OffsetCommitProps:141)' END END AS failed_conjunct,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed

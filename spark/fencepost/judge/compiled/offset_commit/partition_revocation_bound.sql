@@ -40,8 +40,11 @@ SELECT
   verdict,
   TRUE AS exercised,
   CASE
-    WHEN NOT c1
-    THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:172)'
+    WHEN NOT verdict
+    THEN CASE
+      WHEN NOT c1
+      THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:172)'
+    END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -25,11 +25,11 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
+    `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged_2,
     `revocationEpoch[m]` < `memberEpoch[m]` AS c1_1,
     `memberEpoch[m]` <= `targetAssignmentEpoch` AS c2_1,
     `targetAssignmentEpoch` <= `groupEpoch` AS c3_1,
-    `memberEpoch'[m]` >= `memberEpoch[m]` AS c1_2,
-    `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged_2
+    `memberEpoch'[m]` >= `memberEpoch[m]` AS c1_2
   FROM frame
 ), weighed AS (
   SELECT
@@ -77,12 +77,15 @@ FROM (
           TRUE,
           'failed_conjunct',
           CASE
-            WHEN NOT c1_1
-            THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
-            WHEN NOT c2_1
-            THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
-            WHEN NOT c3_1
-            THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+            WHEN NOT verdict_1
+            THEN CASE
+              WHEN NOT c1_1
+              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
+              WHEN NOT c2_1
+              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
+              WHEN NOT c3_1
+              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+            END
           END,
           'values',
           CASE
@@ -116,7 +119,7 @@ FROM (
             COALESCE(NOT unchanged_2, FALSE),
             'failed_conjunct',
             CASE
-              WHEN NOT unchanged_2
+              WHEN NOT verdict_2
               THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:213)' END
             END,
             'values',

@@ -23,10 +23,10 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    `groupEpoch'` >= `groupEpoch` AS c1_1,
-    `targetAssignmentEpoch'` >= `targetAssignmentEpoch` AS c1_2,
     `groupEpoch'` = `groupEpoch` AS unchanged_1,
-    `targetAssignmentEpoch'` = `targetAssignmentEpoch` AS unchanged_2
+    `targetAssignmentEpoch'` = `targetAssignmentEpoch` AS unchanged_2,
+    `groupEpoch'` >= `groupEpoch` AS c1_1,
+    `targetAssignmentEpoch'` >= `targetAssignmentEpoch` AS c1_2
   FROM frame
 ), weighed AS (
   SELECT
@@ -72,7 +72,7 @@ FROM (
             COALESCE(NOT unchanged_1, FALSE),
             'failed_conjunct',
             CASE
-              WHEN NOT unchanged_1
+              WHEN NOT verdict_1
               THEN CASE WHEN NOT c1_1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:188)' END
             END,
             'values',
@@ -97,7 +97,7 @@ FROM (
             COALESCE(NOT unchanged_2, FALSE),
             'failed_conjunct',
             CASE
-              WHEN NOT unchanged_2
+              WHEN NOT verdict_2
               THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:199)' END
             END,
             'values',
