@@ -61,6 +61,8 @@ class CompiledModule:
     name: str
     file: Path
     libraries: tuple[Path, ...]
+    modules: tuple[str, ...]
+    """the module, and all that it extends or instantiates but the standard ones"""
     mapping: Mapping
     schemas: Schemas
     types: dict[str, Type]
@@ -137,6 +139,7 @@ def compile_module(
         parsed.name,
         module,
         tuple(libraries),
+        parsed.every,
         mapped,
         schemas,
         types,
@@ -197,8 +200,9 @@ def _implied(
             problems.append(Diagnostic(header.location, message, "name the definition below it"))
         elif definition.uid not in taken:
             claims.setdefault(definition.uid, _claim(definition, header.prose))
+    claimed = parsed.claimed() - taken
     for definition in definitions.values():
-        if definition.uid in parsed.claimed() - taken:
+        if definition.uid in claimed:
             claims.setdefault(definition.uid, _claim(definition, ()))
     problems += [problem for mark, definition in claims.values() for problem in _misfits(mark, definition)]
     return list(claims.values()), problems
@@ -272,33 +276,27 @@ class _Stages:
             raise fail(mark.location, message, "make @scope and the mapping's scope the same")
         body = self._typed(definition, {}, self._guard(mark))
         parts = clauses(body)
-        step = mark.kind == "step"
         try:
-            if step and len(parts) > 1:
+            if mark.kind == "step" and len(parts) > 1:
                 where = parts[1].conjuncts[0].location
                 raise fail(where, "a step whose conjuncts range over different sets")
-            frames = [self._narrow(part, mark) for part in parts]
+            frames = [self._frame(part, mark, whole=False) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         except TlaSqlError:
             if mark.transitive:
                 raise
-            frames = [self._wide(part, step) for part in parts]
+            frames = [self._frame(part, mark, whole=True) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         return Compiled(mark, definition, body, tuple(frames), sql)
 
-    def _narrow(self, part: Clause, mark: Mark) -> Frame:
-        """A frame of joined rows: fast, for what fits it."""
+    def _frame(self, part: Clause, mark: Mark, whole: bool) -> Frame:
+        """Joined rows, fast for what fits them, or ``whole`` states, for everything else."""
         records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
         if records is not None:
             return plan_records(part, records, self._mapping)
+        if whole:
+            return plan_state(part, self._mapping, mark.kind == "step")
         return plan_history(part, self._mapping, mark.kind == "step", mark.transitive)
-
-    def _wide(self, part: Clause, step: bool) -> Frame:
-        """A frame of whole states: for everything else."""
-        records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
-        if records is not None:
-            return plan_records(part, records, self._mapping)
-        return plan_state(part, self._mapping, step)
 
     def _guard(self, mark: Mark) -> Definition | None:
         """Where the mark applies."""

@@ -314,6 +314,13 @@ def rebuild(expr: E_, change: Callable[[Expr], Expr]) -> E_:
     return replace(expr, **changed) if changed else expr  # type: ignore[arg-type]
 
 
+def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
+    """``expr`` with ``by`` for a quantified variable or parameter, wherever it stands."""
+    if isinstance(expr, Bound) and expr.uid == variable.uid:
+        return replace(by, location=expr.location)
+    return rebuild(expr, lambda part: substitute(part, variable, by))
+
+
 def free(expr: Expr) -> frozenset[int]:
     """The uids of the quantified variables and parameters that ``expr`` does not bind itself."""
     match expr:

@@ -228,7 +228,7 @@ class Membership:
         if isinstance(kind, Tuple):
             numbers = [exp.Literal.number(n) for n in range(1, len(kind.parts) + 1)]
             return self._dialect.array(list(numbers), SetOf(INT))
-        inner = _domain_of(function)
+        inner = domain_of(function)
         if inner is not None:
             return self._values.of(inner)
         return self._dialect.keys(self._values.of(function))
@@ -305,8 +305,8 @@ class Membership:
                     )
 
                 return field(0)
-            case Op(symbol="DOMAIN", arguments=(function,)) if _domain_of(function) is not None:
-                inner_domain = _domain_of(function)
+            case Op(symbol="DOMAIN", arguments=(function,)) if domain_of(function) is not None:
+                inner_domain = domain_of(function)
                 assert inner_domain is not None
                 return self._over(inner_domain, variable, test, body, every)
         array = values.of(domain)
@@ -317,10 +317,7 @@ class Membership:
         values = self._values
         found = values.of
         location = element.location
-
-        def inside(each: Expr, container_: Expr) -> exp.Expr:
-            return self._member(each, container_)
-
+        inside = self._member
         match container:
             case Op(symbol="Int" | "STRING" | "BOOLEAN"):
                 return exp.true()
@@ -352,8 +349,8 @@ class Membership:
                 family = self._values.variable(location, "family", _element(sets))
                 held = Op(location, "\\in", (element, family), type=BOOL)
                 return self._over(sets, family, lambda: inside(element, family), held, every=False)
-            case Op(symbol="DOMAIN", arguments=(function,)) if _domain_of(function) is not None:
-                inner = _domain_of(function)
+            case Op(symbol="DOMAIN", arguments=(function,)) if domain_of(function) is not None:
+                inner = domain_of(function)
                 assert inner is not None
                 return inside(element, inner)
             case Op(symbol="DOMAIN", arguments=(function,)) if isinstance(function.type, SeqOf):
@@ -541,13 +538,13 @@ def _component(expr: Expr, n: int) -> Expr:
     return Index(expr.location, expr, Literal(expr.location, n, type=INT), type=expr.type.parts[n - 1])
 
 
-def _domain_of(function: Expr) -> Expr | None:
+def domain_of(function: Expr) -> Expr | None:
     """The set a function is written over, None when only its value knows."""
     match function:
         case Quantified(kind="function", domain=domain):
             return domain
         case Except(function=inner) if isinstance(inner.type, Function):
-            found = _domain_of(inner)
+            found = domain_of(inner)
             return found or Op(inner.location, "DOMAIN", (inner,), type=SetOf(inner.type.argument))
     return None
 

@@ -28,6 +28,7 @@ from tlasql.ir import (
     Variable,
     free,
     rebuild,
+    substitute,
     text,
     walk,
 )
@@ -255,15 +256,9 @@ def _ranges(variable: Bound, domain: Expr) -> tuple[tuple[Range, ...], tuple[Exp
             return tuple(r for each in both for r in each[0]), tuple(f for each in both for f in each[1])
         case Quantified(kind="filter", variable=inner, domain=base, body=body):
             ranges, filters = _ranges(variable, base)
-            return ranges, (*filters, _substitute(body, inner, variable))
+            return ranges, (*filters, substitute(body, inner, variable))
         case _:
             return (Range(variable, domain),), ()
-
-
-def _substitute(expr: Expr, old: Bound, new: Bound) -> Expr:
-    if isinstance(expr, Bound) and expr.uid == old.uid:
-        return replace(new, location=expr.location, type=expr.type)
-    return rebuild(expr, lambda part: _substitute(part, old, new))
 
 
 def push_primes(expr: Expr, primed: bool = False) -> Expr:

@@ -64,6 +64,7 @@ class Module:
         self._root = nodes[self.name]
         own = {each: _references(node) for each, node in nodes.items() if each not in STANDARD}
         visible = own[self.name]
+        self.every = tuple(own)  # those that are instantiated too
         self.modules = [each for each, found in own.items() if self._made_in(each, found) <= visible]
 
     def _of(self, tag: str) -> Iterator[Xml]:

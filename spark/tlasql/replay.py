@@ -20,7 +20,6 @@ TIMEOUT_SECONDS = 600
 BATCH = 1_300
 """States in one run of TLC, which holds all of a generated module in memory."""
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
-_NAMES = re.compile(r"(?:EXTENDS|INSTANCE)\s+(\w+(?:\s*,\s*\w+)*)")
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 
 
@@ -52,16 +51,12 @@ def exported(compiled: CompiledModule, definition: Compiled, states: Sequence[tr
     Raises trace.TooLargeError when the states do not fit TLC's integers.
     """
     text, config = _judging(compiled, definition, states)
-    folders = (compiled.file.parent, *compiled.libraries)
-    needed, found = [compiled.name], {"Replay.tla": text, "Replay.cfg": config}
-    while needed:
-        name = needed.pop()
-        path = next(
-            (folder / f"{name}.tla" for folder in folders if (folder / f"{name}.tla").is_file()), None
-        )
-        if path is not None and path.name not in found:
+    found = {"Replay.tla": text, "Replay.cfg": config}
+    for name in compiled.modules:
+        places = (folder / f"{name}.tla" for folder in (compiled.file.parent, *compiled.libraries))
+        path = next((each for each in places if each.is_file()), None)
+        if path is not None:
             found[path.name] = path.read_text(encoding="utf-8")
-            needed += re.findall(r"\b[A-Za-z]\w*\b", " ".join(_NAMES.findall(found[path.name])))
     return found
 
 

@@ -24,7 +24,6 @@ class Pass:
     """Definitions judged by one query; its rows begin with ``definition``, whose they are."""
 
     ids: tuple[str, ...]
-    decisions: bool
     sql: str
 
 
@@ -54,9 +53,7 @@ def passes(
             groups.append((what, group))
         group[identity] = frames[0]
     return tuple(
-        Pass(
-            tuple(group), what == "decision", printed(_query(what, group, mapping, schemas, dialect), dialect)
-        )
+        Pass(tuple(group), printed(_query(what, group, mapping, schemas, dialect), dialect))
         for what, group in groups
         if len(group) > 1
     )

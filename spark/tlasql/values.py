@@ -26,7 +26,7 @@ from tlasql.ir import (
     Quantified,
     RecordOf,
     RecordSet,
-    rebuild,
+    substitute,
     text,
 )
 from tlasql.membership import COMPARED, Membership, counts
@@ -143,7 +143,8 @@ class Values:
                 return tree.case([(inside, self.of(substitute(body, variable, key)))])
             case Except(function=inner, key=changed, value=new):
                 here = self.same(self.of(key), self.of(changed), _type(key))
-                present = self.of(Op(key.location, "\\in", (key, domain_of(inner)), type=BOOL))
+                keys = Op(key.location, "DOMAIN", (inner,), type=SetOf(_type(key)))
+                present = self.of(Op(key.location, "\\in", (key, keys), type=BOOL))
                 then = tree.case([(present, self.of(new))])
                 return choice(here, then, self._index(inner, key))
             case Op(symbol="IF", arguments=(test, then, other)):
@@ -359,25 +360,6 @@ def _positive(divisor: exp.Expr) -> bool:
     """Whether it is a number written out."""
     inner = divisor.this if isinstance(divisor, exp.Cast) else divisor
     return isinstance(inner, exp.Literal) and inner.is_int and int(inner.this) > 0
-
-
-def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
-    """``expr`` with ``by`` for the quantified variable."""
-    if isinstance(expr, Bound) and expr.uid == variable.uid:
-        return by
-    return rebuild(expr, lambda part: substitute(part, variable, by))
-
-
-def domain_of(function: Expr) -> Expr:
-    """DOMAIN of a function, without building the function where it is built by its text."""
-    match function:
-        case Quantified(kind="function", domain=domain):
-            return domain
-        case Except(function=inner):
-            return domain_of(inner)
-    kind = _type(function)
-    assert isinstance(kind, Function)
-    return Op(function.location, "DOMAIN", (function,), type=SetOf(kind.argument))
 
 
 def tree_big(part: exp.Expr) -> exp.Expr:

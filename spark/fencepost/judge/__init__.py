@@ -16,10 +16,6 @@ from fencepost.settings import Settings
 
 __all__ = ["JudgeSummary", "judge"]
 
-_ROW = (
-    "cluster", "scope", "witness", "from_position", "to_position", "from_time", "to_time", "verdict",
-    "exercised", "failed_conjunct", "values", "evidence",
-)  # fmt: skip
 log = logging.getLogger(__name__)
 
 
@@ -66,13 +62,13 @@ def _decides(query: Query) -> bool:
 def _judged(spark: SparkSession, settings: Settings, query: Query) -> DataFrame:
     kinds = {found.id: found.kind for found in query.definitions}
     severities = {found.id: settings.severities.get(found.id, found.severity) for found in query.definitions}
-    return spark.sql(query.sql).select(
+    facts = (
         F.lit(query.definitions[0].module).alias("module"),
         F.col("definition").alias("invariant"),
         _looked_up(kinds).alias("kind"),
         _looked_up(severities).alias("severity"),
-        *_ROW,
     )
+    return spark.sql(query.sql).select(*facts, "*").drop("definition")
 
 
 def _looked_up(facts: Mapping[str, str | None]) -> Column:

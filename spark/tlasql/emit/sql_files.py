@@ -60,7 +60,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
             for each in compiled.definitions
         ],
         "passes": [
-            {"definitions": list(each.ids), "decisions": each.decisions, "sql": _pass_file(number)}
+            {"definitions": list(each.ids), "sql": _pass_file(number)}
             for number, each in enumerate(compiled.passes, start=1)
         ],
     }
