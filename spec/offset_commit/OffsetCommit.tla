@@ -1,37 +1,54 @@
 ---------------------------- MODULE OffsetCommit ----------------------------
 (***************************************************************************)
-(* How a consumer group (KIP-848) moves its members and partitions, and    *)
-(* how the group coordinator decides an offset commit.                     *)
+(* How a consumer group (KIP-848) or a streams group (KIP-1071) moves its  *)
+(* members and partitions, and how the group coordinator decides an offset *)
+(* commit. ClassicGroup has the classic groups.                            *)
 (*                                                                         *)
 (* A commit carries the member epoch its client believed in when it was    *)
 (* sent. It may be delayed for as long as anyone likes: that is how a      *)
-(* zombie commit comes about. The coordinator decides by the rule of its   *)
-(* version (constant Rule):                                                *)
+(* zombie commit comes about. The coordinator decides by its rule          *)
+(* (constant Rule):                                                        *)
 (*                                                                         *)
-(*   "strict"            KIP-848: the member's current epoch, no other     *)
-(*   "assignment_epoch"  KIP-1251: also an older epoch, for a partition    *)
-(*                       that has been assigned since that epoch or before *)
+(*   "strict"                KIP-848: the member's current epoch, no other *)
+(*   "assignment_epoch"      KIP-1251: also an older epoch, for a          *)
+(*                           partition assigned since then or before       *)
+(*   "member_revocation"     KAFKA-19779: also an older epoch, if the      *)
+(*                           member has revoked nothing since              *)
+(*   "partition_revocation"  the same of this one partition                *)
 (*                                                                         *)
-(* The revocation epochs that KAFKA-19779 proposed instead are derived     *)
-(* here by the proposal's own transitions, although no broker stores them. *)
+(* The last two were proposed and no broker has them. The revocation       *)
+(* epochs they compare follow the proposal's own transitions, in every     *)
+(* model and in the audit of every cluster.                                *)
 (*                                                                         *)
-(* Reconciliation follows the broker's CurrentAssignmentBuilder, and the   *)
-(* decision follows ConsumerGroup.validateOffsetCommit. Left out: static   *)
-(* members, subscriptions and regular expressions, classic members in a    *)
-(* group under migration, heartbeats sent again after a lost response      *)
-(* (their member epochs are reached through a late response as well).      *)
+(* In a streams group what a member owns are its active tasks: PARTITION   *)
+(* stands for the source partition of one. Standby tasks (constant         *)
+(* StandbyTasks) are asked for and revoked like active ones and move the   *)
+(* member's epoch, but nobody commits for them: ActiveTaskRevocationEpoch, *)
+(* here revocationEpoch, does not move with them. A warm-up task behaves   *)
+(* as a standby task does.                                                 *)
+(*                                                                         *)
+(* A commit may belong to a transaction (constant Transactions): refused,  *)
+(* it dooms the transaction; accepted, it is pending until the transaction *)
+(* ends and then stored, unless a newer one has been stored meanwhile.     *)
+(*                                                                         *)
+(* Reconciliation follows the broker's two CurrentAssignmentBuilders, and  *)
+(* the decision follows ConsumerGroup.validateOffsetCommit and its twin in *)
+(* StreamsGroup. Left out: static members, subscriptions, topologies and   *)
+(* regular expressions, classic members in a group under migration,        *)
+(* heartbeats sent again after a lost response (their member epochs are    *)
+(* reached through a late response as well), several members in a process. *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
-\* @typeAlias: inFlight = {request: REQUEST, member: MEMBER, clientEpoch: Int, partitions: Set(PARTITION)};
+\* @typeAlias: inFlight = {request: REQUEST, member: MEMBER, clientEpoch: Int, transactional: Bool, partitions: Set(PARTITION)};
 \* @typeAlias: ownership = <<MEMBER, PARTITION, Int>>;
-\* @typeAlias: commit = {request: REQUEST, member: MEMBER, partition: PARTITION, clientEpoch: Int, accepted: Bool, fenced: Bool, rule: Str, unfenced: Bool, memberKnown: Bool, memberEpoch: Int, revocationEpoch: Int, partitionRevocationEpoch: Int, assignmentEpoch: Int, ownedAtClientEpoch: Bool, uninterrupted: Bool, reassignedSince: Bool, ownedBySelf: Bool, ownedByAnother: Bool};
+\* @typeAlias: commit = {request: REQUEST, member: MEMBER, partition: PARTITION, clientEpoch: Int, accepted: Bool, fenced: Bool, transactional: Bool, protocol: Str, rule: Str, rebalancing: Bool, unfenced: Bool, memberKnown: Bool, memberEpoch: Int, revocationEpoch: Int, partitionRevocationEpoch: Int, assignmentEpoch: Int, ownedAtClientEpoch: Bool, uninterrupted: Bool, reassignedSince: Bool, ownedBySelf: Bool, ownedByAnother: Bool};
 
 \* The member ids that clients may take.
 \* @type: Set(MEMBER);
 CONSTANT Members
 
-\* The partitions of the subscribed topics.
+\* The partitions of the subscribed topics; of a streams group, the source partitions of its tasks.
 \* @type: Set(PARTITION);
 CONSTANT Partitions
 
@@ -39,7 +56,11 @@ CONSTANT Partitions
 \* @type: Set(REQUEST);
 CONSTANT Requests
 
-\* The rule by which this coordinator decides commits: "strict" or "assignment_epoch".
+\* What kind of group this is: "consumer" or "streams" ("classic" in ClassicGroup).
+\* @type: Str;
+CONSTANT GroupProtocol
+
+\* The rule by which this coordinator decides commits, see above ("generation" in ClassicGroup).
 \* @type: Str;
 CONSTANT Rule
 
@@ -47,10 +68,31 @@ CONSTANT Rule
 \* @type: Int;
 CONSTANT PartitionsPerRequest
 
-\* TRUE: a member that has released partitions never stays in the epoch in which it owned them (KIP-848, brokers
-\* up to 4.1). FALSE: it stays when the newer target takes further partitions from it (from 4.2, KAFKA-19974).
+\* TRUE: a member that has released partitions never stays in the epoch in which it owned them (KIP-848: consumer
+\* groups on brokers up to 4.1, streams groups up to 4.3 at least). FALSE: it stays when the newer target takes further
+\* partitions from it (consumer groups from 4.2, KAFKA-19974).
 \* @type: Bool;
 CONSTANT EpochMovesOnRelease
+
+\* TRUE: each task has a standby with every member that does not have it active (streams groups).
+\* @type: Bool;
+CONSTANT StandbyTasks
+
+\* TRUE: commits may belong to transactions, which are followed to their end.
+\* @type: Bool;
+CONSTANT Transactions
+
+\* TRUE: clients keep the rule that KAFKA-19779 proposes for them. They remember the epoch at which
+\* onPartitionsRevoked (onTasksRevoked) was called, and once it has returned they do not commit until they hear of
+\* another epoch. What they commit inside the callback is as good as any other commit.
+\* @type: Bool;
+CONSTANT ClientRule
+
+\* FALSE: a commit is decided before its client confirms a revocation: "in the absence of the commit requests
+\* actually being delayed", says the proposal of what its client rule achieves. A client has that when it waits in
+\* the callback for the answers to its commits and none runs into a timeout.
+\* @type: Bool;
+CONSTANT DelayedRequests
 
 \* TRUE: a client that left or was fenced may join again under the same member id.
 \* @type: Bool;
@@ -60,7 +102,11 @@ CONSTANT MemberIdsUsedAgain
 \* @type: Bool;
 CONSTANT RogueClients
 
-ASSUME Rule \in {"strict", "assignment_epoch"}
+ASSUME GroupProtocol \in {"classic", "consumer", "streams"}
+ASSUME Rule \in {"generation", "strict", "member_revocation", "partition_revocation", "assignment_epoch"}
+ASSUME (GroupProtocol = "classic") <=> (Rule = "generation")
+ASSUME StandbyTasks \in BOOLEAN /\ (StandbyTasks => GroupProtocol = "streams")
+ASSUME Transactions \in BOOLEAN /\ ClientRule \in BOOLEAN /\ DelayedRequests \in BOOLEAN
 ASSUME EpochMovesOnRelease \in BOOLEAN /\ MemberIdsUsedAgain \in BOOLEAN /\ RogueClients \in BOOLEAN
 ASSUME PartitionsPerRequest \in Nat \ {0}
 
@@ -85,7 +131,8 @@ VARIABLE memberEpoch
 \* @type: MEMBER -> Int;
 VARIABLE revocationEpoch
 
-\* The partitions of every live member: assigned to it, or waiting for it to confirm their revocation.
+\* The partitions of every live member: assigned to it, or waiting for it to confirm their revocation. In a streams
+\* group its active tasks.
 \* @type: MEMBER -> Set(PARTITION);
 VARIABLE owned
 
@@ -114,6 +161,18 @@ VARIABLE targetAssignment
 \* @type: MEMBER -> Set(PARTITION);
 VARIABLE pendingRevocation
 
+\* The standby tasks that the target assignment gives to every live member.
+\* @type: MEMBER -> Set(PARTITION);
+VARIABLE targetStandby
+
+\* The standby tasks of every live member: assigned to it, or waiting for it to confirm their revocation.
+\* @type: MEMBER -> Set(PARTITION);
+VARIABLE standby
+
+\* The standby tasks whose revocation the member has yet to confirm.
+\* @type: MEMBER -> Set(PARTITION);
+VARIABLE pendingStandby
+
 \* The member ids that left or were fenced.
 \* @type: Set(MEMBER);
 VARIABLE gone
@@ -126,9 +185,35 @@ VARIABLE clientEpoch
 \* @type: MEMBER -> Set(PARTITION);
 VARIABLE clientOwned
 
+\* The epoch at which each client last gave up partitions, until it hears of the next; 0 otherwise, and for clients
+\* that do not keep the proposal's rule.
+\* @type: MEMBER -> Int;
+VARIABLE clientRevocationEpoch
+
 \* Commit requests that were sent and not decided.
 \* @type: Set($inFlight);
 VARIABLE requests
+
+(***************************************************************************)
+(* Transactions and what is stored. A position is the place of a commit's  *)
+(* record in the coordinator's log.                                        *)
+(***************************************************************************)
+
+\* The transaction of each client's producer: "none", "ongoing", or "doomed" when one of its commits was refused.
+\* @type: MEMBER -> Str;
+VARIABLE transaction
+
+\* The positions of the commits that were accepted in a transaction which has not ended.
+\* @type: MEMBER -> PARTITION -> Int;
+VARIABLE pendingOffsets
+
+\* The position of the commit that is stored for each partition; 0 when there is none.
+\* @type: PARTITION -> Int;
+VARIABLE storedAt
+
+\* The position of the last commit. Commits are counted only where Transactions is TRUE: nothing else compares them.
+\* @type: Int;
+VARIABLE logEnd
 
 (***************************************************************************)
 (* The truth about ownership, kept from the history of `owned` alone: a    *)
@@ -148,12 +233,13 @@ VARIABLE lost
 \* @type: Set($ownership);
 VARIABLE taken
 
-groupVars  == <<groupEpoch, targetAssignmentEpoch, targetAssignment>>
-memberVars == <<memberEpoch, revocationEpoch, owned, pendingRevocation, assignmentEpoch,
-                partitionRevocationEpoch, gone>>
-clientVars == <<clientEpoch, clientOwned>>
-truthVars  == <<held, lost, taken>>
-vars       == <<groupVars, memberVars, clientVars, truthVars, requests, commits>>
+groupVars   == <<groupEpoch, targetAssignmentEpoch, targetAssignment, targetStandby>>
+memberVars  == <<memberEpoch, revocationEpoch, owned, pendingRevocation, assignmentEpoch,
+                 partitionRevocationEpoch, standby, pendingStandby, gone>>
+clientVars  == <<clientEpoch, clientOwned, clientRevocationEpoch>>
+storedVars  == <<transaction, pendingOffsets, storedAt, logEnd>>
+truthVars   == <<held, lost, taken>>
+vars        == <<groupVars, memberVars, clientVars, storedVars, truthVars, requests, commits>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -169,15 +255,25 @@ Live == DOMAIN memberEpoch
 \* The partitions assigned to m, without those it is giving up.
 Assigned(m) == owned[m] \ pendingRevocation[m]
 
-\* Nobody owns p; what m itself is giving up counts as free for m (KAFKA-19449).
-Free(p, m) == \A n \in Live : p \in owned[n] => n = m /\ p \in pendingRevocation[m]
+\* The standby tasks of m, without those it is giving up.
+Standing(m) == standby[m] \ pendingStandby[m]
 
-\* The state of a member as the broker's MemberState names it.
+\* What m has yet to revoke, or has just revoked when its heartbeat confirms it.
+Revoking(m) == pendingRevocation[m] # {} \/ pendingStandby[m] # {}
+
+\* Nobody owns p. In a consumer group what m itself is giving up counts as free for m (KAFKA-19449); in a streams
+\* group it does not, nor is a task free for a process that has its standby.
+Free(p, m) ==
+    /\ \A n \in Live : p \in owned[n] => GroupProtocol = "consumer" /\ n = m /\ p \in pendingRevocation[m]
+    /\ p \notin standby[m]
+
+\* The state of a member as the broker's MemberState names it; in a streams group it says TASKS for PARTITIONS.
 MemberState(m) ==
-    CASE pendingRevocation[m] # {}             -> "UNREVOKED_PARTITIONS"
-      [] Assigned(m) # targetAssignment[m]
-         /\ memberEpoch[m] = targetAssignmentEpoch -> "UNRELEASED_PARTITIONS"
-      [] OTHER                                 -> "STABLE"
+    CASE Revoking(m)                               -> "UNREVOKED_PARTITIONS"
+      [] /\ memberEpoch[m] = targetAssignmentEpoch
+         /\ \/ Assigned(m) # targetAssignment[m]
+            \/ Standing(m) # targetStandby[m]     -> "UNRELEASED_PARTITIONS"
+      [] OTHER                                     -> "STABLE"
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -217,15 +313,23 @@ Init ==
     /\ groupEpoch = 1
     /\ targetAssignmentEpoch = 1
     /\ targetAssignment = Empty
+    /\ targetStandby = Empty
     /\ memberEpoch = Empty
     /\ revocationEpoch = Empty
     /\ owned = Empty
     /\ pendingRevocation = Empty
     /\ assignmentEpoch = Empty
     /\ partitionRevocationEpoch = Empty
+    /\ standby = Empty
+    /\ pendingStandby = Empty
     /\ gone = {}
     /\ clientEpoch = [m \in Members |-> 0]
     /\ clientOwned = [m \in Members |-> {}]
+    /\ clientRevocationEpoch = [m \in Members |-> 0]
+    /\ transaction = [m \in Members |-> "none"]
+    /\ pendingOffsets = [m \in Members |-> Empty]
+    /\ storedAt = [p \in Partitions |-> 0]
+    /\ logEnd = 0
     /\ requests = {}
     /\ commits = {}
     /\ held = {}
@@ -242,14 +346,17 @@ Join(m) ==
     \* state changes
     /\ groupEpoch' = groupEpoch + 1
     /\ targetAssignment' = With(targetAssignment, m, {})
+    /\ targetStandby' = With(targetStandby, m, {})
     /\ memberEpoch' = With(memberEpoch, m, targetAssignmentEpoch)
     /\ revocationEpoch' = With(revocationEpoch, m, 0)
     /\ owned' = With(owned, m, {})
     /\ pendingRevocation' = With(pendingRevocation, m, {})
     /\ assignmentEpoch' = With(assignmentEpoch, m, Empty)
     /\ partitionRevocationEpoch' = With(partitionRevocationEpoch, m, Empty)
+    /\ standby' = With(standby, m, {})
+    /\ pendingStandby' = With(pendingStandby, m, {})
     /\ commits' = {}
-    /\ UNCHANGED <<targetAssignmentEpoch, gone, clientVars, requests>>
+    /\ UNCHANGED <<targetAssignmentEpoch, gone, clientVars, storedVars, requests>>
     /\ RecordTruth
 
 \* The group epoch after a member is gone.
@@ -259,12 +366,15 @@ GroupEpochAfterRemoving(m) == groupEpoch + 1
 Remove(m) ==
     /\ groupEpoch' = GroupEpochAfterRemoving(m)
     /\ targetAssignment' = Without(targetAssignment, m)
+    /\ targetStandby' = Without(targetStandby, m)
     /\ memberEpoch' = Without(memberEpoch, m)
     /\ revocationEpoch' = Without(revocationEpoch, m)
     /\ owned' = Without(owned, m)
     /\ pendingRevocation' = Without(pendingRevocation, m)
     /\ assignmentEpoch' = Without(assignmentEpoch, m)
     /\ partitionRevocationEpoch' = Without(partitionRevocationEpoch, m)
+    /\ standby' = Without(standby, m)
+    /\ pendingStandby' = Without(pendingStandby, m)
     /\ gone' = gone \cup {m}
     /\ UNCHANGED targetAssignmentEpoch
 
@@ -277,8 +387,9 @@ Leave(m) ==
     /\ Remove(m)
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = 0]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
+    /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = 0]
     /\ commits' = {}
-    /\ UNCHANGED requests
+    /\ UNCHANGED <<storedVars, requests>>
     /\ RecordTruth
 
 \* The coordinator drops m: no heartbeat within the session timeout, or no confirmation of a revocation within the
@@ -289,7 +400,7 @@ Fence(m) ==
     \* state changes
     /\ Remove(m)
     /\ commits' = {}
-    /\ UNCHANGED <<clientVars, requests>>
+    /\ UNCHANGED <<clientVars, storedVars, requests>>
     /\ RecordTruth
 
 \* Subscribed topics changed, or their partitions did.
@@ -299,7 +410,8 @@ BumpGroupEpoch ==
     \* state changes
     /\ groupEpoch' = groupEpoch + 1
     /\ commits' = {}
-    /\ UNCHANGED <<targetAssignmentEpoch, targetAssignment, memberVars, clientVars, requests>>
+    /\ UNCHANGED <<targetAssignmentEpoch, targetAssignment, targetStandby, memberVars>>
+    /\ UNCHANGED <<clientVars, storedVars, requests>>
     /\ RecordTruth
 
 \* Every way to give each partition to one live member.
@@ -307,6 +419,9 @@ Assignments ==
     IF Live = {}
     THEN {Empty}
     ELSE {[m \in Live |-> {p \in Partitions : to[p] = m}] : to \in [Partitions -> Live]}
+
+\* The standby tasks of m beside a new target assignment.
+Standbys(m) == {p \in Partitions : StandbyTasks /\ \E n \in Live \ {m} : p \in targetAssignment'[n]}
 
 \* The epochs for which a finished assignment may be installed.
 InstallableEpochs == {groupEpoch}
@@ -318,8 +433,9 @@ UpdateTargetAssignment ==
     \* state changes
     /\ targetAssignmentEpoch' \in InstallableEpochs
     /\ targetAssignment' \in Assignments
+    /\ targetStandby' = [m \in Live |-> Standbys(m)]
     /\ commits' = {}
-    /\ UNCHANGED <<groupEpoch, memberVars, clientVars, requests>>
+    /\ UNCHANGED <<groupEpoch, memberVars, clientVars, storedVars, requests>>
     /\ RecordTruth
 
 -----------------------------------------------------------------------------
@@ -339,14 +455,19 @@ Unwanted(m) == Assigned(m) \ targetAssignment[m]
 \* Partitions that the target assignment gives to m and that m can have now.
 Obtainable(m) == {p \in targetAssignment[m] \ Assigned(m) : Free(p, m)}
 
+\* The same of standby tasks. No process has a task twice; what other processes have does not matter.
+UnwantedStandby(m)   == Standing(m) \ targetStandby[m]
+ObtainableStandby(m) == (targetStandby[m] \ standby[m]) \ owned[m]
+
 \* The epoch of m when it has nothing left to revoke.
 EpochReached(m) == targetAssignmentEpoch
 
-\* The epoch of m when it has just released partitions and must revoke more.
+\* The epoch of m when it has just released partitions (or tasks) and must revoke more.
 EpochWhileRevokingMore(m) ==
-    IF pendingRevocation[m] # {} /\ EpochMovesOnRelease THEN memberEpoch[m] + 1 ELSE memberEpoch[m]
+    IF Revoking(m) /\ EpochMovesOnRelease THEN memberEpoch[m] + 1 ELSE memberEpoch[m]
 
-\* KAFKA-19779: completing a revocation leaves the old member epoch as the revocation epoch.
+\* KAFKA-19779: completing a revocation leaves the old member epoch as the revocation epoch. In a streams group only
+\* that of active tasks does.
 RevocationEpochAfter(m, newEpoch) ==
     IF pendingRevocation[m] # {} /\ newEpoch > memberEpoch[m] THEN memberEpoch[m] ELSE revocationEpoch[m]
 
@@ -360,7 +481,7 @@ AssignmentEpochAfter(m, p) ==
     IF p \in Assigned(m) THEN assignmentEpoch[m][p] ELSE targetAssignmentEpoch
 
 \* The new record of m: what it keeps or gains, what it is asked to revoke, its epoch.
-Reconcile(m, assigned, pending, newEpoch) ==
+Reconcile(m, assigned, pending, standing, pendingStanding, newEpoch) ==
     /\ memberEpoch' = [memberEpoch EXCEPT ![m] = newEpoch]
     /\ owned' = [owned EXCEPT ![m] = assigned \cup pending]
     /\ pendingRevocation' = [pendingRevocation EXCEPT ![m] = pending]
@@ -368,21 +489,24 @@ Reconcile(m, assigned, pending, newEpoch) ==
                               [p \in assigned \cup pending |-> AssignmentEpochAfter(m, p)]]
     /\ revocationEpoch' = [revocationEpoch EXCEPT ![m] = RevocationEpochAfter(m, newEpoch)]
     /\ partitionRevocationEpoch' = [partitionRevocationEpoch EXCEPT ![m] = PartitionRevocationEpochsAfter(m)]
+    /\ standby' = [standby EXCEPT ![m] = standing \cup pendingStanding]
+    /\ pendingStandby' = [pendingStandby EXCEPT ![m] = pendingStanding]
     /\ UNCHANGED gone
 
 \* The target takes partitions from m: it is asked to revoke them and becomes UNREVOKED_PARTITIONS. Partitions whose
-\* revocation the same heartbeat confirms are released.
+\* revocation the same heartbeat confirms are released. Standby tasks likewise, and in either case in this state.
 HeartbeatStartsRevocation(m) ==
     \* enabling conditions
     /\ m \in Live
     /\ HeardLastResponse(m)
     /\ ConfirmsRevocation(m)
     /\ memberEpoch[m] < targetAssignmentEpoch
-    /\ Unwanted(m) # {}
+    /\ Unwanted(m) # {} \/ UnwantedStandby(m) # {}
     \* state changes
-    /\ Reconcile(m, Assigned(m) \ Unwanted(m), Unwanted(m), EpochWhileRevokingMore(m))
+    /\ Reconcile(m, Assigned(m) \ Unwanted(m), Unwanted(m), Standing(m) \ UnwantedStandby(m), UnwantedStandby(m),
+                 EpochWhileRevokingMore(m))
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, clientVars, requests>>
+    /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
     /\ RecordTruth
 
 \* Nothing (more) is taken from m: it moves to the target assignment epoch with every partition it can have. It becomes
@@ -392,12 +516,12 @@ HeartbeatReachesTarget(m) ==
     /\ m \in Live
     /\ HeardLastResponse(m)
     /\ ConfirmsRevocation(m)
-    /\ memberEpoch[m] < targetAssignmentEpoch \/ Obtainable(m) # {}
-    /\ Unwanted(m) = {}
+    /\ memberEpoch[m] < targetAssignmentEpoch \/ Obtainable(m) # {} \/ ObtainableStandby(m) # {}
+    /\ Unwanted(m) = {} /\ UnwantedStandby(m) = {}
     \* state changes
-    /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, EpochReached(m))
+    /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {}, EpochReached(m))
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, clientVars, requests>>
+    /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
     /\ RecordTruth
 
 -----------------------------------------------------------------------------
@@ -413,20 +537,29 @@ ReceiveHeartbeatResponse(m) ==
     \* state changes
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = memberEpoch[m]]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \cup Assigned(m)]
+    /\ clientRevocationEpoch' =
+           [clientRevocationEpoch EXCEPT ![m] = IF memberEpoch[m] > clientEpoch[m] THEN 0 ELSE @]
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, memberVars, requests>>
+    /\ UNCHANGED <<groupVars, memberVars, storedVars, requests>>
     /\ RecordTruth
 
-\* The client gives up what it was asked to, after onPartitionsRevoked has returned.
+\* No request of m is on its way.
+NothingInFlight(m) == \A q \in requests : q.member # m
+
+\* onPartitionsRevoked (onTasksRevoked) returns: the client gives up what it was asked to, and its next heartbeat
+\* confirms it. Commits inside the callback are those that were sent before this step. Standby tasks have no offsets
+\* and no callback: the next heartbeat confirms their revocation without a step of the client.
 RevokePartitions(m) ==
     \* enabling conditions
     /\ m \in Live
     /\ HeardLastResponse(m)
     /\ pendingRevocation[m] \cap clientOwned[m] # {}
+    /\ DelayedRequests \/ NothingInFlight(m)
     \* state changes
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \ pendingRevocation[m]]
+    /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = IF ClientRule THEN clientEpoch[m] ELSE 0]
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, memberVars, clientEpoch, requests>>
+    /\ UNCHANGED <<groupVars, memberVars, clientEpoch, storedVars, requests>>
     /\ RecordTruth
 
 \* A fenced client learns that it is no member any more.
@@ -437,25 +570,34 @@ LearnFencing(m) ==
     \* state changes
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = 0]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
+    /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = 0]
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, memberVars, requests>>
+    /\ UNCHANGED <<groupVars, memberVars, storedVars, requests>>
     /\ RecordTruth
 
 \* What a client commits for: a correct one only for what it consumes.
 Committable(m) == IF RogueClients THEN Partitions ELSE clientOwned[m]
 
-\* The client commits, at the epoch it believes in. The request may arrive at any later time.
-SendCommit(r, m) ==
+\* The rule of KAFKA-19779 for clients: between the callback and the next epoch, no commit.
+MayCommit(m) == ClientRule => clientEpoch[m] # clientRevocationEpoch[m]
+
+\* The client commits, at the epoch it believes in. The request may arrive at any later time. A producer whose
+\* transaction is doomed can only abort it.
+SendCommit(r, m, transactional) ==
     \* enabling conditions
     /\ clientEpoch[m] > 0
+    /\ MayCommit(m)
+    /\ transactional => transaction[m] # "doomed"
     /\ \A q \in requests : q.request # r
     \* state changes
     /\ \E chosen \in SUBSET Committable(m) :
         /\ Cardinality(chosen) \in 1..PartitionsPerRequest
         /\ requests' = requests \cup
-            {[request |-> r, member |-> m, clientEpoch |-> clientEpoch[m], partitions |-> chosen]}
+            {[request |-> r, member |-> m, clientEpoch |-> clientEpoch[m], transactional |-> transactional,
+              partitions |-> chosen]}
+    /\ transaction' = [transaction EXCEPT ![m] = IF Transactions /\ transactional THEN "ongoing" ELSE @]
     /\ commits' = {}
-    /\ UNCHANGED <<groupVars, memberVars, clientVars>>
+    /\ UNCHANGED <<groupVars, memberVars, clientVars, pendingOffsets, storedAt, logEnd>>
     /\ RecordTruth
 
 -----------------------------------------------------------------------------
@@ -463,15 +605,27 @@ SendCommit(r, m) ==
 (* The coordinator decides commits.                                        *)
 (***************************************************************************)
 
-\* ConsumerGroup.validateOffsetCommit, in its order: a client outside the group protocol and an empty group; unknown
-\* member; the current epoch; a newer one; an older one, by this coordinator's rule.
+\* Nothing to be fenced by: a client outside the group protocol commits to an empty group, or a producer commits
+\* without saying for which member.
+Unfenced(q) == q.clientEpoch < 0 /\ (Live = {} \/ q.transactional)
+
+\* The largest epoch at which p was revoked from m; 0 when it never was.
+LastRevoked(m, p) == IF p \in DOMAIN partitionRevocationEpoch[m] THEN partitionRevocationEpoch[m][p] ELSE 0
+
+\* An epoch of m that has passed, by this coordinator's rule.
+AdmitsOlder(m, p, epoch) ==
+    CASE Rule = "strict"               -> FALSE
+      [] Rule = "member_revocation"    -> revocationEpoch[m] < epoch
+      [] Rule = "partition_revocation" -> LastRevoked(m, p) < epoch
+      [] Rule = "assignment_epoch"     -> p \in owned[m] /\ assignmentEpoch[m][p] <= epoch
+
+\* validateOffsetCommit, in its order: unfenced; unknown member; the current epoch; a newer one; an older one.
 Admits(q, p) ==
-    IF q.clientEpoch < 0 /\ Live = {} THEN TRUE
+    IF Unfenced(q) THEN TRUE
     ELSE IF q.member \notin Live THEN FALSE
     ELSE IF q.clientEpoch = memberEpoch[q.member] THEN TRUE
     ELSE IF q.clientEpoch > memberEpoch[q.member] THEN FALSE
-    ELSE IF Rule = "strict" THEN FALSE
-    ELSE p \in owned[q.member] /\ assignmentEpoch[q.member][p] <= q.clientEpoch
+    ELSE AdmitsOlder(q.member, p, q.clientEpoch)
 
 \* One refused partition refuses the whole request.
 Answer(q) == \A p \in q.partitions : Admits(q, p)
@@ -488,20 +642,34 @@ Meeting(q, p, accepted) ==
          clientEpoch              |-> q.clientEpoch,
          accepted                 |-> accepted,
          fenced                   |-> ~accepted,
+         transactional            |-> q.transactional,
+         protocol                 |-> GroupProtocol,
          rule                     |-> Rule,
-         unfenced                 |-> q.clientEpoch < 0 /\ Live = {},
+         rebalancing              |-> FALSE,
+         unfenced                 |-> Unfenced(q),
          memberKnown              |-> known,
          memberEpoch              |-> IF known THEN memberEpoch[m] ELSE -1,
          revocationEpoch          |-> IF known THEN revocationEpoch[m] ELSE -1,
-         partitionRevocationEpoch |-> IF ~known THEN -1
-                                      ELSE IF p \in DOMAIN partitionRevocationEpoch[m]
-                                           THEN partitionRevocationEpoch[m][p] ELSE 0,
+         partitionRevocationEpoch |-> IF known THEN LastRevoked(m, p) ELSE -1,
          assignmentEpoch          |-> IF owns THEN assignmentEpoch[m][p] ELSE -1,
          ownedAtClientEpoch       |-> then \in held \cup lost \cup taken,
          uninterrupted            |-> then \in held,
          reassignedSince          |-> then \in taken,
          ownedBySelf              |-> owns,
          ownedByAnother           |-> \E n \in Live \ {m} : p \in owned[n]]
+
+\* What an answer leaves behind: a plain commit is stored, one in a transaction is pending; refused, it dooms its
+\* transaction (ILLEGAL_GENERATION or STALE_MEMBER_EPOCH: the producer can only abort).
+StoreOrDoom(q, accepted) ==
+    IF ~Transactions THEN UNCHANGED storedVars
+    ELSE /\ logEnd' = IF accepted THEN logEnd + 1 ELSE logEnd
+         /\ storedAt' = [p \in Partitions |->
+                IF accepted /\ ~q.transactional /\ p \in q.partitions THEN logEnd + 1 ELSE storedAt[p]]
+         /\ pendingOffsets' = [pendingOffsets EXCEPT ![q.member] =
+                IF ~accepted \/ ~q.transactional THEN @
+                ELSE [p \in DOMAIN @ \cup q.partitions |-> IF p \in q.partitions THEN logEnd + 1 ELSE @[p]]]
+         /\ transaction' = [transaction EXCEPT ![q.member] =
+                IF ~q.transactional THEN @ ELSE IF accepted THEN "ongoing" ELSE "doomed"]
 
 \* A request arrives and is decided.
 DecideCommit(q) ==
@@ -510,19 +678,43 @@ DecideCommit(q) ==
     \* state changes
     /\ requests' = requests \ {q}
     /\ commits' = {Meeting(q, p, Answer(q)) : p \in q.partitions}
+    /\ StoreOrDoom(q, Answer(q))
     /\ UNCHANGED <<groupVars, memberVars, clientVars>>
     /\ RecordTruth
 
 \* A client that assigns partitions to itself, or an admin tool, commits to a group without members: epoch -1, nothing
-\* to be fenced by. Whatever member id it names is not looked at.
-CommitToEmptyGroup(r, m, p) ==
+\* to be fenced by. Whatever member id it names is not looked at. Or a producer commits without the group's metadata
+\* (sendOffsetsToTransaction with a group id alone): that is accepted while the group has members, too. Its
+\* transaction is that of no member and is not followed.
+CommitUnfenced(r, m, p, transactional) ==
     \* enabling conditions
-    /\ Live = {}
+    /\ Live = {} \/ transactional
     /\ \A q \in requests : q.request # r
     \* state changes
-    /\ LET q == [request |-> r, member |-> m, clientEpoch |-> -1, partitions |-> {p}]
-       IN  commits' = {Meeting(q, p, Answer(q))}
+    /\ LET q == [request |-> r, member |-> m, clientEpoch |-> -1, transactional |-> transactional, partitions |-> {p}]
+       IN  /\ commits' = {Meeting(q, p, Answer(q))}
+           /\ IF transactional THEN UNCHANGED storedVars ELSE StoreOrDoom(q, Answer(q))
     /\ UNCHANGED <<groupVars, memberVars, clientVars, requests>>
+    /\ RecordTruth
+
+\* What is stored for a partition when a pending commit of it becomes final. The newer by position in the log stays:
+\* a transaction that ends late does not undo what was committed after it (OffsetMetadataManager skips it).
+Materialised(pendingAt, at) == IF pendingAt > at THEN pendingAt ELSE at
+
+\* A producer ends its transaction, and the marker reaches the coordinator's log.
+EndTransaction(m, committed) ==
+    \* enabling conditions
+    /\ transaction[m] # "none"
+    /\ committed => transaction[m] = "ongoing"
+    /\ \A q \in requests : q.member = m => ~q.transactional
+    \* state changes
+    /\ transaction' = [transaction EXCEPT ![m] = "none"]
+    /\ pendingOffsets' = [pendingOffsets EXCEPT ![m] = Empty]
+    /\ storedAt' = [p \in Partitions |->
+           IF committed /\ p \in DOMAIN pendingOffsets[m] THEN Materialised(pendingOffsets[m][p], storedAt[p])
+           ELSE storedAt[p]]
+    /\ commits' = {}
+    /\ UNCHANGED <<groupVars, memberVars, clientVars, logEnd, requests>>
     /\ RecordTruth
 
 -----------------------------------------------------------------------------
@@ -537,16 +729,21 @@ GroupStep ==
         \/ HeartbeatStartsRevocation(m)
         \/ HeartbeatReachesTarget(m)
 
+\* Commits outside and inside transactions.
+Kinds == IF Transactions THEN BOOLEAN ELSE {FALSE}
+
 ClientStep ==
     \E m \in Members :
         \/ ReceiveHeartbeatResponse(m)
         \/ RevokePartitions(m)
         \/ LearnFencing(m)
-        \/ \E r \in Requests : SendCommit(r, m)
+        \/ \E r \in Requests : \E transactional \in Kinds : SendCommit(r, m, transactional)
+        \/ \E committed \in BOOLEAN : EndTransaction(m, committed)
 
 CommitStep ==
     \/ \E q \in requests : DecideCommit(q)
-    \/ \E r \in Requests : \E m \in Members : \E p \in Partitions : CommitToEmptyGroup(r, m, p)
+    \/ \E r \in Requests : \E m \in Members : \E p \in Partitions : \E transactional \in Kinds :
+           CommitUnfenced(r, m, p, transactional)
 
 Next == GroupStep \/ ClientStep \/ CommitStep
 
@@ -561,16 +758,24 @@ TypeOK ==
     /\ {groupEpoch, targetAssignmentEpoch} \subseteq Nat
     /\ Live \subseteq Members
     /\ \A f \in {DOMAIN revocationEpoch, DOMAIN owned, DOMAIN pendingRevocation, DOMAIN assignmentEpoch,
-                 DOMAIN partitionRevocationEpoch, DOMAIN targetAssignment} : f = Live
+                 DOMAIN partitionRevocationEpoch, DOMAIN targetAssignment, DOMAIN targetStandby, DOMAIN standby,
+                 DOMAIN pendingStandby} : f = Live
     /\ \A m \in Live :
         /\ {memberEpoch[m], revocationEpoch[m]} \subseteq Nat
         /\ owned[m] \cup targetAssignment[m] \subseteq Partitions
         /\ pendingRevocation[m] \subseteq owned[m]
+        /\ standby[m] \cup targetStandby[m] \subseteq Partitions
+        /\ pendingStandby[m] \subseteq standby[m]
+        /\ standby[m] \cap owned[m] = {}
         /\ DOMAIN assignmentEpoch[m] = owned[m]
         /\ DOMAIN partitionRevocationEpoch[m] \subseteq Partitions
         /\ MemberState(m) \in {"STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
         /\ MemberState(m) = "UNREVOKED_PARTITIONS" => memberEpoch[m] < targetAssignmentEpoch
     /\ gone \subseteq Members
+    /\ \A m \in Members :
+        /\ transaction[m] \in {"none", "ongoing", "doomed"}
+        /\ DOMAIN pendingOffsets[m] # {} => transaction[m] # "none"
+        /\ clientRevocationEpoch[m] \in {0, clientEpoch[m]}
     /\ \A c \in commits : c.accepted # c.fenced
     /\ held \cap (lost \cup taken) = {}
 

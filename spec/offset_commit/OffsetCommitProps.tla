@@ -2,26 +2,33 @@
 (***************************************************************************)
 (* What must hold of offset-commit fencing, and how each policy decides.   *)
 (*                                                                         *)
-(* TLC checks these definitions on the behaviours of OffsetCommit; tlasql  *)
-(* compiles the same text to SQL and runs it over the history that was     *)
-(* rebuilt from a cluster's logs. A comment before a marked definition     *)
-(* says what it means, where it does not hold, and what the person on call *)
-(* should do when it is violated.                                          *)
+(* TLC checks these definitions on the behaviours of OffsetCommit and      *)
+(* ClassicGroup; tlasql compiles the same text to SQL and runs it over the *)
+(* history that was rebuilt from a cluster's logs. A comment before a      *)
+(* marked definition says what it means, where it does not hold, and what  *)
+(* the person on call should do when it is violated.                       *)
+(*                                                                         *)
+(* The groups of a cluster are of several kinds, and the words below cover *)
+(* them: in a streams group a partition is an active task (of a commit,    *)
+(* the task that reads it); in a classic group the group epoch, the target *)
+(* assignment epoch and every member epoch are the generation; a share     *)
+(* group has epochs, and neither owners nor commits.                       *)
 (***************************************************************************)
 EXTENDS OffsetCommit
 
 (***************************************************************************)
-(* The four policies. A commit c carries the state it met at the           *)
-(* coordinator; a policy says whether it is accepted.                      *)
+(* The four policies, and the rule of the broker that answered. A commit c *)
+(* carries the state it met at the coordinator; a policy says whether it   *)
+(* is accepted, whatever kind of group it was sent to.                     *)
 (***************************************************************************)
 
-\* KIP-848 as first shipped (consumer groups up to 4.2): a commit is accepted at the member's current epoch and
-\* at no other. What the member owns is not looked at.
+\* KIP-848 as first shipped (consumer groups up to 4.2, streams groups of 4.1): a commit is accepted at the
+\* member's current epoch and at no other. What the member owns is not looked at.
 \*
 \* Where it does not hold: an epoch that has passed is refused although the member may own the partition still,
-\* so this policy refuses owners (no_owner_refused). From 4.2 a member can release partitions without a new epoch
-\* (KAFKA-19974); the current epoch then no longer proves ownership. Classic members of a group under migration
-\* are compared by generation instead.
+\* so this policy refuses owners (no_owner_refused). From 4.2 a member of a consumer group can release partitions
+\* without a new epoch (KAFKA-19974); the current epoch then no longer proves ownership. In a classic group it compares
+\* generations and leaves out that plain commits wait while the group rebalances (broker_rule has that).
 \*
 \* On call: many reject here beside accept under assignment_epoch says that brokers of 4.3 or later would end the
 \* refusals. `kafka-features.sh --bootstrap-server ... describe` and the brokers' versions tell which rule
@@ -32,11 +39,13 @@ Strict(c) ==
     \/ c.memberKnown /\ c.clientEpoch = c.memberEpoch
 
 \* KAFKA-19779 as proposed: an older epoch is accepted if nothing at all was revoked from the member since. One
-\* epoch per member, derived here from its records: no broker stores it.
+\* epoch per member, derived here from its records: no broker stores it. In a streams group the revocation of
+\* active tasks counts and that of standby and warm-up tasks does not (the proposal's ActiveTaskRevocationEpoch).
 \*
 \* Where it does not hold: it refuses an owner whose other partition was revoked. It admits an old commit of a
 \* member that left and joined again under the same id, since its revocation epoch starts at 0 again
-\* (MCOffsetCommit_ids_used_again). Rebuilt from records; a hole in the log makes it unknown.
+\* (MCOffsetCommit_ids_used_again). Rebuilt from records; a hole in the log makes it unknown. The proposal does not
+\* speak of classic groups: there it says what would follow if a generation were treated as a member epoch.
 \*
 \* On call: nothing to do: no broker decides by it. It shows what the proposal would have answered.
 \* @decision("member_revocation")
@@ -74,12 +83,14 @@ AcceptedByAssignmentEpoch(c) ==
 
 \* KIP-1251 as shipped (streams groups from 4.2, consumer groups from 4.3): the current epoch is accepted without
 \* a look at ownership; an older one for a partition that is assigned, or pending revocation, since that epoch or
-\* before. One refused partition refuses the whole request.
+\* before. One refused partition refuses the whole request. In a streams group a partition is assigned when the
+\* active task that reads it is.
 \*
 \* Where it does not hold: an owned partition is refused when it shares a request with a revoked one. The current
-\* epoch is accepted for any partition, owned or not (no_commit_for_anothers_partition). Records written by 4.2
-\* carry no assignment epochs: each partition then counts as assigned at the member epoch, and owners at older
-\* epochs are refused. A topic unknown to the broker's metadata is refused for another reason.
+\* epoch is accepted for any partition, owned or not (no_commit_for_anothers_partition). Records of consumer groups
+\* written by 4.2 carry no assignment epochs: each partition then counts as assigned at the member epoch, and owners
+\* at older epochs are refused. A topic unknown to the broker's metadata, or outside the topology of a streams group, is
+\* refused for another reason. Classic groups have no such rule.
 \*
 \* On call: accept here beside STALE_MEMBER_EPOCH from the broker on an older release says that an upgrade to 4.3
 \* removes the error; on 4.3 or later it is broker_keeps_its_rule that is violated.
@@ -87,8 +98,31 @@ AcceptedByAssignmentEpoch(c) ==
 AssignmentEpoch(c) ==
     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
 
-\* The rule that the broker which answered c implements.
-BrokerRule(c) == IF c.rule = "strict" THEN Strict(c) ELSE AssignmentEpoch(c)
+\* Classic groups: a known member at the group's generation. Between the JoinGroup answers, which begin a generation,
+\* and the SyncGroup of the leader, which brings its assignment, a plain commit has to wait.
+Generation(c) ==
+    \/ c.unfenced
+    \/ /\ c.memberKnown
+       /\ c.clientEpoch = c.memberEpoch
+       /\ c.transactional \/ ~c.rebalancing
+
+\* What the broker that answered had to decide, by the rule its version has for this kind of group: in a classic
+\* group the generation, and for plain commits no rebalance that waits for its assignment; in a consumer or streams
+\* group the strict rule or KIP-1251's. Beside the four policies it tells what is, not what might be.
+\*
+\* Where it does not hold: the rule follows from the versions and features the log shows; where they are not known,
+\* as for a group of unknown kind, it is unknown. Static members, classic members of a group under migration and
+\* topics that the broker's metadata did not know are decided by further rules that are not modelled. The proposal's
+\* two policies are no broker's rule and have no case here.
+\*
+\* On call: where the broker's answer differs from this one, broker_keeps_its_rule is violated: begin there. A
+\* reject here beside accept under assignment_epoch is a refusal that brokers of 4.3 or later would not give; in a
+\* classic group, one that the consumer group protocol (group.protocol=consumer) would not give.
+\* @decision("broker_rule")
+BrokerRule(c) ==
+    CASE c.rule = "generation"       -> Generation(c)
+      [] c.rule = "strict"           -> Strict(c)
+      [] c.rule = "assignment_epoch" -> AssignmentEpoch(c)
 
 (***************************************************************************)
 (* The truth about a commit, from the history of ownership alone.          *)
@@ -110,7 +144,9 @@ Owner(c) == c.ownedAtClientEpoch /\ c.uninterrupted
 \* Where it does not hold: only at the end of a batch: the coordinator writes several records in one batch and
 \* the order between them is never observable. Brokers before 4.4 leave the group epoch above the assignment
 \* epoch when the last member goes; that is inside the order. Static members away with epoch -2 are not live
-\* members here.
+\* members here. In a classic group all but the revocation epoch are the generation of the last assignment, so that
+\* the order says of it only that revocations came before. In a share group no partition is revoked: there it speaks
+\* of the three epochs.
 \*
 \* On call: run `kafka-consumer-groups.sh --bootstrap-server ... --describe --group G --members --verbose` and
 \* `--state --verbose`, and compare CURRENT-EPOCH, TARGET-EPOCH, TARGET-ASSIGNMENT-EPOCH and GROUP-EPOCH. If they
@@ -124,17 +160,21 @@ EpochOrder ==
         /\ memberEpoch[m] <= targetAssignmentEpoch
         /\ targetAssignmentEpoch <= groupEpoch
 
-\* A partition is assigned to, or waits for revocation at, one member at most. This is the exclusive ownership
-\* that a consumer group exists for.
+\* A partition is assigned to, or waits for revocation at, one member at most; no active task runs twice. This is the
+\* exclusive ownership that a group exists for.
 \*
 \* Where it does not hold: only at the end of a batch: one batch may hand a partition over. It says what the
-\* coordinator believes: a client that was fenced may go on consuming until it hears of it. Share groups share
-\* partitions by design and are not judged.
+\* coordinator believes: a client that was fenced may go on consuming until it hears of it. In a classic group the
+\* assignment is a client's work: the coordinator passes on what the leader's assignor made, and an assignor that is
+\* not Kafka's may give a partition to several members on purpose. Standby and warm-up tasks are copies and are not
+\* judged, nor are share groups, whose members own nothing.
 \*
 \* On call: two members process the same records now. `kafka-consumer-groups.sh --bootstrap-server ... --describe
-\* --group G --members --verbose` shows both; restart one of the two clients so that it joins anew. A coordinator
-\* that meets such records while loading fails with "because the partition is still owned at epoch": expect the
-\* group to be unavailable after the next coordinator move, and keep the segments for the report.
+\* --group G --members --verbose` (`kafka-streams-groups.sh` likewise) shows both; restart one of the two clients so
+\* that it joins anew. In a classic group look at the assignor (partition.assignment.strategy) and at the log of the
+\* group's leader. In the others a coordinator that meets such records while loading fails with "because the
+\* partition is still owned at epoch": expect the group to be unavailable after the next coordinator move, and keep
+\* the segments for the report.
 \* @invariant("no_partition_owned_twice", "critical", "partition")
 NoPartitionOwnedTwice ==
     \A m \in DOMAIN owned : \A n \in DOMAIN owned :
@@ -143,8 +183,9 @@ NoPartitionOwnedTwice ==
 \* A partition cannot have been assigned in an epoch its owner has not reached. KIP-1251 accepts older epochs
 \* down to this one, so an assignment epoch from the future refuses every commit but those at the current epoch.
 \*
-\* Where it does not hold: where a record carries no assignment epochs (written by 4.2 or before) the broker
-\* takes the member epoch for all of them and the bound holds by construction, which says nothing.
+\* Where it does not hold: where a record carries no assignment epochs (consumer groups written by 4.2 or before,
+\* streams groups by 4.1) the broker takes the member epoch for all of them and the bound holds by construction,
+\* which says nothing. It says as little of classic groups, whose assignment is of the generation it came with.
 \*
 \* On call: commits of this member for this partition fail with STALE_MEMBER_EPOCH until its epoch catches up.
 \* Look at the record in `kafka-dump-log.sh --offsets-decoder` at from_position; restart the client if commits do
@@ -157,10 +198,12 @@ AssignmentEpochBound ==
 \* The member's revocation epoch is at least as large as the one of each of its partitions. The proposal replaces
 \* the precise check per partition by one number per member on the strength of this.
 \*
-\* Where it does not hold: on brokers from 4.2 (KAFKA-19974): a member that has released a partition and is at
-\* once asked for another stays in the epoch in which it owned the first, so that a partition was revoked at the
-\* epoch the member still has, which no revocation epoch below the member epoch can bound
-\* (MCOffsetCommit_epoch_stays_partition_revocation).
+\* Where it does not hold: in consumer groups on brokers from 4.2 (KAFKA-19974): a member that has released a
+\* partition and is at once asked for another stays in the epoch in which it owned the first, so that a partition was
+\* revoked at the epoch the member still has, which no revocation epoch below the member epoch can bound
+\* (MCOffsetCommit_epoch_stays_partition_revocation). Members of streams groups move on by one there (seen up to
+\* 4.3). Both epochs are derived, nobody stores them: of a classic group, which loses partitions with a new
+\* generation and no other way, it tells nothing new.
 \*
 \* On call: the member went through two revocations in one epoch. Fencing of this group is weaker than KIP-848
 \* promises until the member reaches the target epoch: check no_zombie_accepted and
@@ -175,10 +218,13 @@ PartitionRevocationBound ==
 (* Steps: what may happen from one observable state to the next.           *)
 (***************************************************************************)
 
-\* The group epoch only grows while the group exists. Target assignments and member epochs are ordered by it.
+\* The group epoch only grows while the group exists; so does the generation of a classic group, and the epoch of a
+\* share group. Target assignments and member epochs are ordered by it.
 \*
 \* Where it does not hold: within one life of the group only: a group that was deleted, or expired when empty,
-\* starts again at the lowest epoch. A step across a hole in the log is unknown: the group may have been deleted and
+\* starts again at the lowest epoch. A conversion between classic and consumer group ends no life: the coordinator
+\* writes the old group's end and the new one's beginning in one batch, and the epoch goes on from the generation (or
+\* the generation from the epoch). A step across a hole in the log is unknown: the group may have been deleted and
 \* born again in it.
 \*
 \* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader
@@ -190,7 +236,8 @@ GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 \* A newer target assignment is never replaced by an older one. Members that have moved to the newer one would
 \* otherwise be ahead of their target.
 \*
-\* Where it does not hold: within one life of the group only. A step across a hole in the log is unknown.
+\* Where it does not hold: within one life of the group only, which a conversion between classic and consumer group
+\* does not end. In a classic group it is the generation once more. A step across a hole in the log is unknown.
 \*
 \* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result
 \* was installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
@@ -199,14 +246,16 @@ GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 
 \* From one record of a member to the next its epoch grows or stays. A commit can only be told from a zombie's
-\* because epochs of one member are never used twice.
+\* because epochs of one member are never used twice. It holds of members of every kind of group; a classic member's
+\* epoch is the generation.
 \*
 \* Where it does not hold: within one life of the member only: leaving and joining again under the same id starts
-\* anew and is no step. A step across a hole in the log is unknown.
+\* anew and is no step. A member that a conversion between classic and consumer group takes over goes on: its epoch
+\* continues from the generation, and back. A step across a hole in the log is unknown.
 \*
-\* On call: the client will see FENCED_MEMBER_EPOCH and join again by itself. Look for a leader change of the
-\* __consumer_offsets partition at from_time, as for group_epoch_never_falls, and for two processes that use one
-\* member id.
+\* On call: the client will see FENCED_MEMBER_EPOCH (a classic one ILLEGAL_GENERATION) and join again by itself. Look
+\* for a leader change of the __consumer_offsets partition at from_time, as for group_epoch_never_falls, and for two
+\* processes that use one member id.
 \* @step("member_epoch_never_falls", "critical", "member") @transitive
 MemberEpochNeverFalls ==
     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -220,10 +269,12 @@ MemberEpochNeverFalls ==
 \* owned it, is never accepted. This is what fencing is for: a zombie's commit overwrites the offsets of the new
 \* owner.
 \*
-\* Where it does not hold: on brokers from 4.2 (KAFKA-19974) a member that releases one partition and is at once
-\* asked for another keeps its epoch; a delayed commit at that epoch is accepted for the released partition
+\* Where it does not hold: on brokers from 4.2 (KAFKA-19974) a member of a consumer group that releases one partition
+\* and is at once asked for another keeps its epoch; a delayed commit at it is accepted for the released partition
 \* (MCOffsetCommit_epoch_stays_zombie). A member id used again may meet its own old epochs. Transactional commits
-\* without member id and commits to an empty group carry nothing to be fenced by and are not counted as zombies.
+\* without member id and commits to an empty group carry nothing to be fenced by and are not counted as zombies. A
+\* transactional commit is judged when it is accepted: if its partition changes hands before its transaction ends it
+\* is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
 \*
 \* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
 \* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
@@ -235,24 +286,29 @@ NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 \* A member that has owned the partition without a break since the epoch it presents is never refused by a
 \* fencing rule. A refusal here is false: nobody else has anything to lose by the commit.
 \*
-\* Where it does not hold: the strict rule refuses every owner that has not heard of its new epoch yet, which is
-\* why it was replaced. The shipped rule refuses an owned partition when its request carries a refused one.
-\* Errors other than fencing (coordinator loading, authorization) do not count as refusals.
+\* Where it does not hold: the strict rule refuses every owner that has not heard of its new epoch yet, which is why
+\* it was replaced (MCOffsetCommit_strict_refuses_owners). The shipped rule refuses an owned partition when its
+\* request carries a refused one. In a classic group every rebalance refuses owners at the old generation
+\* (ILLEGAL_GENERATION; MCClassicGroup_refuses_owners); a plain commit at the new one before its assignment
+\* (REBALANCE_IN_PROGRESS) is not counted, since that generation has no owners yet; and a member that was removed
+\* shows as an owner in the log until the others' next assignment. Errors other than fencing (coordinator loading,
+\* authorization) do not count as refusals.
 \*
 \* On call: nothing is lost unless the client gives up: a plain consumer commits again at the new epoch, a
 \* transactional producer aborts (ILLEGAL_GENERATION, CommitFailedException) and Kafka Streams may restore its
-\* state. If it happens often, move consumer groups to brokers of 4.3 or later, or commit less often during
-\* rebalances.
+\* state. If it happens often, move consumer groups to brokers of 4.3 or later, streams groups to 4.2, classic
+\* groups to the consumer protocol, or commit less often during rebalances.
 \* @invariant("no_owner_refused", "warning", "commit")
 NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 
 \* Wherever the broker accepted or fenced a commit, it did what the rule of its own version says about the state
-\* the commit met. It checks the broker, and equally this specification and the state that was rebuilt.
+\* the commit met (broker_rule). It checks the broker, and equally this specification and the state that was rebuilt.
 \*
 \* Where it does not hold: where the rule of the answering broker is unknown the verdict is unknown. Static
 \* members, classic members of a group under migration and topics that the broker's metadata did not know are
 \* decided by further rules that are not modelled. A refused commit met one of several states: it is violated
-\* only if it is in every one of them.
+\* only if it is in every one of them. A classic group's rebalance shows in the log when it is over: a commit before
+\* that may have met either generation.
 \*
 \* On call: first doubt the evidence: clocks (request log against records, tolerance in the configuration), a
 \* broker whose version changed in a rolling upgrade, a coordinator move in that second. `fencepost explain
@@ -268,7 +324,9 @@ BrokerKeepsItsRule ==
 \* Where it does not hold: it speaks of owners alone: for a partition the member never owned, the precise form of
 \* the proposal accepts an older epoch that the shipped rule refuses. It compares the shipped rule for one
 \* partition at a time, since a shared request would bring in the other partitions. Where assignment epochs were
-\* not stored, an owner may be accepted by a revocation epoch and refused by its assignment epoch.
+\* not stored, an owner may be accepted by a revocation epoch and refused by its assignment epoch. In a classic group
+\* it compares what the policies would say, not what was asked of any broker; a partition's assignment epoch there is
+\* the generation that brought it to the member.
 \*
 \* On call: no user is harmed by this alone. It says that revocation epochs and assignment epochs of one member
 \* contradict each other: look at its records from the earlier epoch on (`fencepost explain VERDICT_ID`), and
@@ -283,9 +341,10 @@ PoliciesRelaxInOrder ==
 \* None of the four policies would have accepted a zombie, whatever the broker answered. It says that replacing
 \* one rule by another gives up no safety.
 \*
-\* Where it does not hold: on brokers from 4.2 every policy but the precise partition revocation epoch admits a
-\* zombie whose member kept its epoch (KAFKA-19974). Both policies of the proposal admit the commits of a member
-\* id used again. Neither shows on a member that has left: it is refused by its id.
+\* Where it does not hold: in consumer groups on brokers from 4.2 every policy but the precise partition revocation
+\* epoch admits a zombie whose member kept its epoch (KAFKA-19974). Both policies of the proposal admit the commits
+\* of a member id used again. Neither shows on a member that has left: it is refused by its id. In a classic group
+\* the strict policy is the generation and the others are hypothetical.
 \*
 \* On call: if no_zombie_accepted is violated by the same commit, work on that one. If not, the broker refused by
 \* luck of its version: the same commit would pass after a change of brokers. Look at what made the member id or
@@ -302,9 +361,10 @@ NoPolicyAdmitsAZombie ==
 \* overwrite the owner's offsets, whether or not the sender ever owned the partition.
 \*
 \* Where it does not hold: the shipped rule accepts the current epoch without a look at ownership, so a client
-\* that commits for partitions it does not own gets through on every version (RogueClient_anothers_partition).
-\* Applications that commit offsets they were handed by another process do this on purpose. Commits to an empty
-\* group are not judged.
+\* that commits for partitions it does not own gets through on every version (RogueClient_anothers_partition), in
+\* streams groups and, at the current generation, in classic groups as well. Applications that commit offsets they
+\* were handed by another process do this on purpose. Commits to an empty group and transactional commits without a
+\* member are not judged.
 \*
 \* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --describe --group
 \* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
@@ -317,10 +377,12 @@ NoCommitForAnothersPartition ==
 \* A commit of a group member is accepted only for a partition that some member owns at that moment. A partition
 \* between two owners belongs to nobody, and its next owner starts from what is committed now.
 \*
-\* Where it does not hold: the current epoch is accepted without a look at ownership. On brokers from 4.2
-\* (KAFKA-19974) the last commit of a partition just released may arrive late and be accepted, usually
-\* harmlessly. A member id that joined again may commit for what it owned before. Commits to an empty group are
-\* not judged.
+\* Where it does not hold: the current epoch is accepted without a look at ownership. In consumer groups on brokers
+\* from 4.2 (KAFKA-19974) the last commit of a partition just released may arrive late and be accepted, usually
+\* harmlessly. A member id that joined again may commit for what it owned before. A classic group that rebalances
+\* cooperatively hears which partitions it loses together with the new generation, and commits them once more in
+\* onPartitionsRevoked: accepted at that generation, owned by nobody (MCClassicGroup_cooperative_unowned_partition).
+\* Commits to an empty group and transactional commits without a member are not judged.
 \*
 \* On call: look whether the committed offset is the last the previous owner processed: then nothing is wrong but
 \* the timing. If the sender never owned the partition, find out what it commits for: a wrong topic name in the
@@ -328,5 +390,25 @@ NoCommitForAnothersPartition ==
 \* @invariant("no_commit_for_unowned_partition", "warning", "commit")
 NoCommitForUnownedPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother
+
+\* In a streams group no live member's commit reaches the coordinator at an epoch at or below the member's revocation
+\* epoch. KAFKA-19779 asks this of Kafka Streams: commit inside onTasksRevoked, and after it not until the member has
+\* heard of its next epoch. With its members keeping to that, the member-level revocation epoch refuses no owner. What
+\* the log can show of it: the coordinator had confirmed the revocation when this commit, at an epoch from before,
+\* arrived.
+\*
+\* Where it does not hold: a commit that was sent in time and delayed on its way arrives all the same
+\* (MCOffsetCommit_client_rule_delayed), and the log does not tell it from one sent late. Kafka as shipped has no such
+\* rule for clients, since KIP-1251 accepts these commits for what the member still owns. A commit sent after the
+\* revocation and decided before its confirmation shows nothing. Revocations of standby and warm-up tasks do not
+\* count. Consumer and classic groups, and members that have left, are not judged.
+\*
+\* On call: nothing to do by itself. Where no_owner_refused is violated by the same commits, this says that the
+\* client could have avoided the refusals: on brokers of 4.1 raise commit.interval.ms or move to 4.2 or later. Where
+\* it never is, the member-level revocation epoch would have served this application as well as KIP-1251 does.
+\* @invariant("no_commit_after_revocation", "info", "commit")
+NoCommitAfterRevocation ==
+    \A c \in commits :
+        c.protocol = "streams" /\ c.memberKnown /\ c.clientEpoch > 0 => c.revocationEpoch < c.clientEpoch
 
 =============================================================================

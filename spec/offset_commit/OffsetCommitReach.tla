@@ -66,4 +66,12 @@ NoCommitForUnownedPartitionReach ==
         /\ ~c.unfenced
         /\ \E p \in Partitions : \A n \in DOMAIN owned : p \notin owned[n]
 
+\* No member of a streams group commits after it has revoked and heard of its next epoch.
+NoCommitAfterRevocationReach ==
+    ~\E c \in commits :
+        /\ c.protocol = "streams"
+        /\ c.memberKnown
+        /\ 0 < c.revocationEpoch
+        /\ c.revocationEpoch < c.clientEpoch
+
 =============================================================================

@@ -37,6 +37,7 @@ MARKED = [
 CHECKED = [each for each in MARKED if each.kind != "decision"]
 RUNS = json.loads((SPEC / "manifest.json").read_text(encoding="utf-8"))["runs"]
 FINDINGS = [run for run in RUNS if run["kind"] in ("model", "finding")]
+MUTANTS = [run for run in RUNS if run["kind"] == "mutant"]
 README = (ROOT / "spec" / "README.md").read_text(encoding="utf-8")
 
 
@@ -80,6 +81,13 @@ def test_a_model_checks_it_and_it_holds(marked: Marked) -> None:
     assert any(listed.search(cfg.read_text(encoding="utf-8")) for cfg in healthy)
 
 
+@pytest.mark.parametrize("rule", ["generation", *(each.id for each in MARKED[:4])])
+def test_a_coordinator_with_each_policy_accepts_no_zombie(rule: str) -> None:
+    healthy = [run for run in RUNS if run["kind"] == "model" and run["result"] == "success"]
+    texts = [(SPEC / run["cfg"]).read_text(encoding="utf-8") for run in healthy]
+    assert any(f'    Rule = "{rule}"\n' in text and "\n    NoZombieAccepted\n" in text for text in texts)
+
+
 @pytest.mark.parametrize("marked", CHECKED, ids=ident)
 def test_a_trace_satisfies_it_and_a_planted_violation_breaks_it(marked: Marked) -> None:
     for verdict in ("holds", "violated"):
@@ -106,3 +114,8 @@ def test_the_readme_lists_it(marked: Marked) -> None:
 def test_the_readme_states_what_tlc_found(run: dict[str, object]) -> None:
     said = f"violates `{run['violates']}`" if run["violates"] else "holds"
     assert f"| `{run['cfg']}` | {said} | {run['distinct']:,} |" in README
+
+
+@pytest.mark.parametrize("run", MUTANTS, ids=[run["cfg"] for run in MUTANTS])
+def test_the_readme_lists_every_planted_fault(run: dict[str, object]) -> None:
+    assert f"| `{run['cfg']}` | `{run['violates']}` | {run['distinct']:,} | {run['about']} |" in README

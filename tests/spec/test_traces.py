@@ -24,8 +24,9 @@ OBSERVED = (
     "commits",
 )
 HIDDEN = (
-    *("targetAssignment", "pendingRevocation", "gone", "clientEpoch", "clientOwned"),
-    *("requests", "held", "lost", "taken"),
+    *("targetAssignment", "targetStandby", "pendingRevocation", "standby", "pendingStandby", "gone"),
+    *("clientEpoch", "clientOwned", "clientRevocationEpoch", "requests"),
+    *("transaction", "pendingOffsets", "storedAt", "logEnd", "held", "lost", "taken"),
 )
 PROPS = (SPEC / "OffsetCommitProps.tla").read_text(encoding="utf-8")
 REACH = (SPEC / "OffsetCommitReach.tla").read_text(encoding="utf-8")
@@ -118,10 +119,15 @@ CONSTANTS
     Members = {"m1", "m2"}
     Partitions = {"p0", "p1"}
     Requests = {"r1"}
+    GroupProtocol = "consumer"
     Rule = "assignment_epoch"
     PartitionsPerRequest = 1
     EpochMovesOnRelease = TRUE
     MemberIdsUsedAgain = FALSE
+    StandbyTasks = FALSE
+    Transactions = FALSE
+    ClientRule = FALSE
+    DelayedRequests = TRUE
     RogueClients = FALSE
     MaxGroupEpoch = 9
 """

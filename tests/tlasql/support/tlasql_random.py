@@ -19,6 +19,8 @@ _BOOLEANS = (
     "reassignedSince",
     "ownedBySelf",
     "ownedByAnother",
+    "transactional",
+    "rebalancing",
 )
 _EPOCHS = ("clientEpoch", "memberEpoch", "revocationEpoch", "partitionRevocationEpoch")
 
@@ -106,12 +108,13 @@ def _owned(chance: random.Random, live: list[str], careful: bool) -> dict[str, l
 def _commits(chance: random.Random) -> list[State]:
     found = []
     for request in range(chance.randint(0, 2)):
-        rule = chance.choice(("strict", "assignment_epoch"))
+        rule = chance.choice(("generation", "strict", "assignment_epoch"))
+        protocol = chance.choice(("classic", "consumer", "streams"))
         for partition in PARTITIONS[: chance.randint(1, 2)]:
             commit: State = {name: chance.random() < 0.4 for name in _BOOLEANS}
             commit |= {name: chance.randint(0, 3) for name in _EPOCHS}
             commit |= {"request": f"r{request}", "member": chance.choice(MEMBERS), "partition": partition}
-            commit |= {"rule": rule, "assignmentEpoch": chance.randint(-1, 2)}
+            commit |= {"rule": rule, "protocol": protocol, "assignmentEpoch": chance.randint(-1, 2)}
             commit["ownedAtClientEpoch"] = chance.random() < 0.6
             commit["memberKnown"] = chance.random() < 0.8
             commit["unfenced"] = chance.random() < 0.1

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:262 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:318 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsRule ==
 --     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -78,6 +78,8 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_known AS `c.memberKnown`,
     offset_commit_states.client_epoch AS `c.clientEpoch`,
     offset_commit_states.member_epoch AS `c.memberEpoch`,
+    offset_commit_states.transactional AS `c.transactional`,
+    offset_commit_states.rebalancing AS `c.rebalancing`,
     quantified_1.holds AS `AssignmentEpoch(c)`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
@@ -89,22 +91,107 @@ WITH quantified_1_rows AS (
     *,
     `c.accepted` OR `c.fenced` AS antecedent,
     `c.accepted` = CASE (
-        `c.rule` = 'strict'
+        `c.rule` = 'generation'
       )
       WHEN TRUE
-      THEN `c.unfenced` OR (
-        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+      THEN `c.unfenced`
+      OR (
+        `c.memberKnown`
+        AND `c.clientEpoch` = `c.memberEpoch`
+        AND (
+          `c.transactional` OR NOT `c.rebalancing`
+        )
       )
       WHEN FALSE
-      THEN `AssignmentEpoch(c)`
-      ELSE CASE
-        WHEN (
-          `c.unfenced` OR (
-            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-          )
-        ) = `AssignmentEpoch(c)`
+      THEN CASE (
+          `c.rule` = 'strict'
+        )
+        WHEN TRUE
         THEN `c.unfenced` OR (
           `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+        )
+        WHEN FALSE
+        THEN CASE (
+            `c.rule` = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN `AssignmentEpoch(c)`
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+        END
+        ELSE CASE
+          WHEN (
+            `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          ) = CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+        END
+      END
+      ELSE CASE
+        WHEN (
+          `c.unfenced`
+          OR (
+            `c.memberKnown`
+            AND `c.clientEpoch` = `c.memberEpoch`
+            AND (
+              `c.transactional` OR NOT `c.rebalancing`
+            )
+          )
+        ) = CASE (
+            `c.rule` = 'strict'
+          )
+          WHEN TRUE
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+          WHEN FALSE
+          THEN CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          ELSE CASE
+            WHEN (
+              `c.unfenced` OR (
+                `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+              )
+            ) = CASE (
+                `c.rule` = 'assignment_epoch'
+              )
+              WHEN TRUE
+              THEN `AssignmentEpoch(c)`
+              WHEN FALSE
+              THEN CAST(NULL AS BOOLEAN)
+              ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+            END
+            THEN `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          END
+        END
+        THEN `c.unfenced`
+        OR (
+          `c.memberKnown`
+          AND `c.clientEpoch` = `c.memberEpoch`
+          AND (
+            `c.transactional` OR NOT `c.rebalancing`
+          )
         )
       END
     END AS c1
@@ -122,7 +209,7 @@ WITH quantified_1_rows AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:263)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:319)' END AS failed_conjunct,
     TO_JSON(
       STRUCT(
         `c.accepted`,
@@ -132,6 +219,8 @@ WITH quantified_1_rows AS (
         `c.memberKnown`,
         `c.clientEpoch`,
         `c.memberEpoch`,
+        `c.transactional`,
+        `c.rebalancing`,
         `AssignmentEpoch(c)`
       ),
       MAP('ignoreNullFields', 'false')

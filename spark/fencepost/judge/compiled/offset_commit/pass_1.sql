@@ -1,5 +1,5 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for strict, member_revocation, partition_revocation, assignment_epoch
+-- one pass for strict, member_revocation, partition_revocation, assignment_epoch, broker_rule
 WITH quantified_1_rows AS (
   SELECT
     cluster,
@@ -75,6 +75,9 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_epoch AS `c.memberEpoch`,
     offset_commit_states.revocation_epoch AS `c.revocationEpoch`,
     offset_commit_states.partition_revocation_epoch AS `c.partitionRevocationEpoch`,
+    offset_commit_states.`rule` AS `c.rule`,
+    offset_commit_states.transactional AS `c.transactional`,
+    offset_commit_states.rebalancing AS `c.rebalancing`,
     quantified_1.holds AS `AssignmentEpoch(c)`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
@@ -97,7 +100,112 @@ WITH quantified_1_rows AS (
       AND `c.partitionRevocationEpoch` < `c.clientEpoch`
       AND `c.clientEpoch` <= `c.memberEpoch`
     ) AS c1_3,
-    `AssignmentEpoch(c)` AS c1_4
+    `AssignmentEpoch(c)` AS c1_4,
+    CASE (
+        `c.rule` = 'generation'
+      )
+      WHEN TRUE
+      THEN `c.unfenced`
+      OR (
+        `c.memberKnown`
+        AND `c.clientEpoch` = `c.memberEpoch`
+        AND (
+          `c.transactional` OR NOT `c.rebalancing`
+        )
+      )
+      WHEN FALSE
+      THEN CASE (
+          `c.rule` = 'strict'
+        )
+        WHEN TRUE
+        THEN `c.unfenced` OR (
+          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+        )
+        WHEN FALSE
+        THEN CASE (
+            `c.rule` = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN `AssignmentEpoch(c)`
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+        END
+        ELSE CASE
+          WHEN (
+            `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          ) = CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+        END
+      END
+      ELSE CASE
+        WHEN (
+          `c.unfenced`
+          OR (
+            `c.memberKnown`
+            AND `c.clientEpoch` = `c.memberEpoch`
+            AND (
+              `c.transactional` OR NOT `c.rebalancing`
+            )
+          )
+        ) = CASE (
+            `c.rule` = 'strict'
+          )
+          WHEN TRUE
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+          WHEN FALSE
+          THEN CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          ELSE CASE
+            WHEN (
+              `c.unfenced` OR (
+                `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+              )
+            ) = CASE (
+                `c.rule` = 'assignment_epoch'
+              )
+              WHEN TRUE
+              THEN `AssignmentEpoch(c)`
+              WHEN FALSE
+              THEN CAST(NULL AS BOOLEAN)
+              ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+            END
+            THEN `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          END
+        END
+        THEN `c.unfenced`
+        OR (
+          `c.memberKnown`
+          AND `c.clientEpoch` = `c.memberEpoch`
+          AND (
+            `c.transactional` OR NOT `c.rebalancing`
+          )
+        )
+      END
+    END AS c1_5
   FROM frame
 ), agreed AS (
   SELECT
@@ -127,7 +235,13 @@ WITH quantified_1_rows AS (
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT c1_4, FALSE))
       THEN FALSE
-    END AS verdict_4
+    END AS verdict_4,
+    CASE
+      WHEN BOOL_AND(COALESCE(c1_5, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT c1_5, FALSE))
+      THEN FALSE
+    END AS verdict_5
   FROM judged
   GROUP BY
     cluster,
@@ -167,6 +281,12 @@ FROM (
           'assignment_epoch',
           'outcome',
           CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'broker_rule',
+          'outcome',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END
         )
       )
     ) AS each

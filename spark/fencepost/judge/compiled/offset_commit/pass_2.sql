@@ -80,11 +80,11 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN NOT c1_1
-              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:123)'
+              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:159)'
               WHEN NOT c2_1
-              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:124)'
+              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:160)'
               WHEN NOT c3_1
-              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:125)'
+              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:161)'
             END
           END,
           'values',
@@ -120,7 +120,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:213)' END
+              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:262)' END
             END,
             'values',
             CASE

@@ -1,5 +1,5 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition
+-- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_commit_after_revocation
 WITH quantified_1_rows AS (
   SELECT
     cluster,
@@ -79,11 +79,14 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_known AS `c.memberKnown`,
     offset_commit_states.client_epoch AS `c.clientEpoch`,
     offset_commit_states.member_epoch AS `c.memberEpoch`,
+    offset_commit_states.transactional AS `c.transactional`,
+    offset_commit_states.rebalancing AS `c.rebalancing`,
     offset_commit_states.revocation_epoch AS `c.revocationEpoch`,
     offset_commit_states.partition_revocation_epoch AS `c.partitionRevocationEpoch`,
     offset_commit_states.assignment_epoch AS `c.assignmentEpoch`,
     offset_commit_states.owned_by_another AS `c.ownedByAnother`,
     offset_commit_states.owned_by_self AS `c.ownedBySelf`,
+    offset_commit_states.protocol AS `c.protocol`,
     quantified_1.holds AS `AssignmentEpoch(c)`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
@@ -99,22 +102,107 @@ WITH quantified_1_rows AS (
     NOT `c.fenced` AS c1_2,
     `c.accepted` OR `c.fenced` AS antecedent_3,
     `c.accepted` = CASE (
-        `c.rule` = 'strict'
+        `c.rule` = 'generation'
       )
       WHEN TRUE
-      THEN `c.unfenced` OR (
-        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+      THEN `c.unfenced`
+      OR (
+        `c.memberKnown`
+        AND `c.clientEpoch` = `c.memberEpoch`
+        AND (
+          `c.transactional` OR NOT `c.rebalancing`
+        )
       )
       WHEN FALSE
-      THEN `AssignmentEpoch(c)`
-      ELSE CASE
-        WHEN (
-          `c.unfenced` OR (
-            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-          )
-        ) = `AssignmentEpoch(c)`
+      THEN CASE (
+          `c.rule` = 'strict'
+        )
+        WHEN TRUE
         THEN `c.unfenced` OR (
           `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+        )
+        WHEN FALSE
+        THEN CASE (
+            `c.rule` = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN `AssignmentEpoch(c)`
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+        END
+        ELSE CASE
+          WHEN (
+            `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          ) = CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+        END
+      END
+      ELSE CASE
+        WHEN (
+          `c.unfenced`
+          OR (
+            `c.memberKnown`
+            AND `c.clientEpoch` = `c.memberEpoch`
+            AND (
+              `c.transactional` OR NOT `c.rebalancing`
+            )
+          )
+        ) = CASE (
+            `c.rule` = 'strict'
+          )
+          WHEN TRUE
+          THEN `c.unfenced` OR (
+            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+          )
+          WHEN FALSE
+          THEN CASE (
+              `c.rule` = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN `AssignmentEpoch(c)`
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+          END
+          ELSE CASE
+            WHEN (
+              `c.unfenced` OR (
+                `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+              )
+            ) = CASE (
+                `c.rule` = 'assignment_epoch'
+              )
+              WHEN TRUE
+              THEN `AssignmentEpoch(c)`
+              WHEN FALSE
+              THEN CAST(NULL AS BOOLEAN)
+              ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+            END
+            THEN `c.unfenced` OR (
+              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+            )
+          END
+        END
+        THEN `c.unfenced`
+        OR (
+          `c.memberKnown`
+          AND `c.clientEpoch` = `c.memberEpoch`
+          AND (
+            `c.transactional` OR NOT `c.rebalancing`
+          )
         )
       END
     END AS c1_3,
@@ -203,7 +291,11 @@ WITH quantified_1_rows AS (
     `c.accepted` AND NOT `c.unfenced` AS antecedent_6,
     NOT `c.ownedByAnother` AS c1_6,
     `c.accepted` AND NOT `c.unfenced` AS antecedent_7,
-    `c.ownedBySelf` OR `c.ownedByAnother` AS c1_7
+    `c.ownedBySelf` OR `c.ownedByAnother` AS c1_7,
+    (
+      `c.protocol` = 'streams' AND `c.memberKnown`
+    ) AND `c.clientEpoch` > 0 AS antecedent_8,
+    `c.revocationEpoch` < `c.clientEpoch` AS c1_8
   FROM frame
 ), weighed AS (
   SELECT
@@ -218,15 +310,15 @@ WITH quantified_1_rows AS (
     to_time,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:233)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:284)' END AS failed_conjunct_1,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.reassignedSince`, `c.accepted`), MAP('ignoreNullFields', 'false')) AS values_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:247)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:302)' END AS failed_conjunct_2,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.uninterrupted`, `c.fenced`), MAP('ignoreNullFields', 'false')) AS values_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:263)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:319)' END AS failed_conjunct_3,
     TO_JSON(
       STRUCT(
         `c.accepted`,
@@ -236,6 +328,8 @@ WITH quantified_1_rows AS (
         `c.memberKnown`,
         `c.clientEpoch`,
         `c.memberEpoch`,
+        `c.transactional`,
+        `c.rebalancing`,
         `AssignmentEpoch(c)`
       ),
       MAP('ignoreNullFields', 'false')
@@ -246,11 +340,11 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE
       WHEN antecedent_4 AND NOT c1_4
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:279)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:337)'
       WHEN antecedent_4 AND NOT c2_4
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:280)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:338)'
       WHEN antecedent_4 AND NOT c3_4
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:281)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:339)'
     END AS failed_conjunct_4,
     TO_JSON(
       STRUCT(
@@ -272,13 +366,13 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN '~Strict(c) (OffsetCommitProps:296)'
+      THEN '~Strict(c) (OffsetCommitProps:355)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN '~MemberRevocation(c) (OffsetCommitProps:297)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:356)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:298)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:357)'
       WHEN antecedent_5 AND NOT c4_5
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:299)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:358)'
     END AS failed_conjunct_5,
     TO_JSON(
       STRUCT(
@@ -296,18 +390,28 @@ WITH quantified_1_rows AS (
     ) AS values_5,
     NOT antecedent_6 OR c1_6 AS verdict_6,
     COALESCE(antecedent_6, FALSE) AS exercised_6,
-    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~c.ownedByAnother (OffsetCommitProps:315)' END AS failed_conjunct_6,
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~c.ownedByAnother (OffsetCommitProps:375)' END AS failed_conjunct_6,
     TO_JSON(STRUCT(`c.accepted`, `c.unfenced`, `c.ownedByAnother`), MAP('ignoreNullFields', 'false')) AS values_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
     CASE
       WHEN antecedent_7 AND NOT c1_7
-      THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:330)'
+      THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:392)'
     END AS failed_conjunct_7,
     TO_JSON(
       STRUCT(`c.accepted`, `c.unfenced`, `c.ownedBySelf`, `c.ownedByAnother`),
       MAP('ignoreNullFields', 'false')
-    ) AS values_7
+    ) AS values_7,
+    NOT antecedent_8 OR c1_8 AS verdict_8,
+    COALESCE(antecedent_8, FALSE) AS exercised_8,
+    CASE
+      WHEN antecedent_8 AND NOT c1_8
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:412)'
+    END AS failed_conjunct_8,
+    TO_JSON(
+      STRUCT(`c.protocol`, `c.memberKnown`, `c.clientEpoch`, `c.revocationEpoch`),
+      MAP('ignoreNullFields', 'false')
+    ) AS values_8
   FROM judged
 ), agreed AS (
   SELECT
@@ -382,7 +486,16 @@ WITH quantified_1_rows AS (
     END AS verdict_7,
     BOOL_AND(exercised_7) AS exercised_7,
     MIN_BY(failed_conjunct_7, candidate) AS failed_conjunct_7,
-    MIN_BY(values_7, candidate) AS values_7
+    MIN_BY(values_7, candidate) AS values_7,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_8, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_8, FALSE))
+      THEN FALSE
+    END AS verdict_8,
+    BOOL_AND(exercised_8) AS exercised_8,
+    MIN_BY(failed_conjunct_8, candidate) AS failed_conjunct_8,
+    MIN_BY(values_8, candidate) AS values_8
   FROM weighed
   GROUP BY
     cluster,
@@ -540,6 +653,21 @@ FROM (
           END,
           'values',
           agreed.values_7
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_commit_after_revocation',
+          'verdict',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END,
+          'exercised',
+          COALESCE(agreed.exercised_8, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = offset_commits.candidates
+            THEN CASE WHEN NOT agreed.verdict_8 THEN agreed.failed_conjunct_8 END
+          END,
+          'values',
+          agreed.values_8
         )
       )
     ) AS each

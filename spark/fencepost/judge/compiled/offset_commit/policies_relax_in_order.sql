@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:277 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:335 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
 --     \A c \in commits : Owner(c) =>
@@ -95,11 +95,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:279)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:337)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:280)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:338)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:281)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:339)'
     END AS failed_conjunct,
     TO_JSON(
       STRUCT(

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:30 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:37 by `tlasql compile`; do not edit
 --
 -- Strict(c) ==
 --     \/ c.unfenced
