@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from fencepost.tables import (
     BATCHES,
+    CLEANED,
     COMMIT_STATES,
     COMMITS,
     COVERAGE,
@@ -38,6 +39,7 @@ from fencepost.tables import (
 
 __all__ = [
     "BATCHES",
+    "CLEANED",
     "COMMITS",
     "COMMIT_STATES",
     "COVERAGE",
@@ -75,12 +77,17 @@ _PROPERTIES = {
 
 
 def ensure(spark: SparkSession) -> None:
-    """Create every schema and table that is not there yet; touches nothing that is."""
+    """Create every schema and table that is not there, and every column that a table does not have."""
     for schema in SCHEMAS:
         namespace = exp.to_identifier(schema, quoted=True)
         spark.sql(exp.Create(this=exp.Table(this=namespace), kind="SCHEMA", exists=True).sql("spark"))
     for table in TABLES:
         spark.sql(_create(table).sql("spark"))
+        present = set(spark.table(table.name).columns)
+        added = {name: kind for name, kind in table.columns.items() if name not in present}
+        if added:
+            columns = ", ".join(f"`{name}` {kind}" for name, kind in added.items())
+            spark.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({columns})")
 
 
 def align(df: DataFrame, table: Table) -> DataFrame:

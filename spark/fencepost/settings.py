@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -49,13 +50,17 @@ class Lake:
 
 @dataclass(frozen=True)
 class Broker:
-    """One broker's evidence: absolute globs, and the IANA zone its logs' local times are in."""
+    """One broker's evidence: absolute globs, and the IANA zone its logs' local times are in.
+
+    ``release`` (major, minor) overrides what the metadata log says of the broker's version.
+    """
 
     id: int
     log_dirs: tuple[str, ...] = ()
     request_logs: tuple[str, ...] = ()
     server_logs: tuple[str, ...] = ()
     timezone: str = "UTC"
+    release: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -223,9 +228,18 @@ def _broker(section: _Section) -> Broker:
         request_logs=section.globs("request_logs"),
         server_logs=section.globs("server_logs"),
         timezone=zone,
+        release=_release(section),
     )
     section.close()
     return broker
+
+
+def _release(section: _Section) -> tuple[int, int] | None:
+    text = section.take("kafka_version", str, "a release such as 4.2.1", "")
+    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*(-.*)?", text)
+    if text and not found:
+        raise section.error("kafka_version", f"{text!r} is not a release such as 4.2.1.")
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _client(section: _Section) -> Client:

@@ -146,6 +146,22 @@ FILES = Table(
     ("cluster", "broker_id", "kind", "file", "captured_at"),
 )
 
+CLEANED = Table(
+    "bronze.cleaned",
+    "Append-only: how far the log cleaner had been when a run had read the segments.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "topic": "string",
+        "partition": "int",
+        "cleaned_to": "bigint",  # the first offset that no compaction has seen
+        "file": "string",
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
+)
+
 QUARANTINE = Table(
     "bronze.quarantine",
     "Evidence that could not be read: set aside, counted, with file and position.",
@@ -182,14 +198,16 @@ GROUPS = Table(
 
 MEMBERS = Table(
     "silver.group_members",
-    "History of each member: its epochs, with the group's beside them so that an epoch rule is one scan.",
+    "History of each member: its epochs, with the group's beside them so that an epoch rule is one scan. "
+    "A classic member's epoch is the generation.",
     {
         **_GROUP,
         "coordinator_partition": "int",
         "member_id": "string",
         "client_id": "string",
         "instance_id": "string",
-        "state": "string",  # STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, UNKNOWN
+        "protocol": "string",  # what the member speaks: classic, consumer, streams, share
+        "state": "string",  # Kafka's MemberState of its protocol; STABLE in classic groups; UNKNOWN
         "member_epoch": "int",
         "previous_member_epoch": "int",
         "revocation_epoch": "int",
@@ -202,15 +220,19 @@ MEMBERS = Table(
 
 OWNED_PARTITIONS = Table(
     "silver.owned_partitions",
-    "History of ownership: a partition is owned while assigned or pending revocation.",
+    "History of ownership: a partition is owned while assigned or pending revocation. In a streams group the "
+    "active tasks are owned, which carry the partitions of their subtopology's source topics.",
     {
         **_GROUP,
         "coordinator_partition": "int",
         "member_id": "string",
-        "topic": "string",
+        "topic": "string",  # null for a task, as topic_id
         "topic_id": "string",
+        "subtopology_id": "string",  # of a task; null otherwise
         "partition": "int",
-        "partition_key": "string",  # '<topic_id>:<partition>', one column to join on
+        # one column to join on: '<topic_id>:<partition>' ('name/<topic>:<partition>' where a classic group's
+        # topic has no known id), 'task/<subtopology_id>:<partition>' of a task
+        "partition_key": "string",
         "pending_revocation": "boolean",
         "assignment_epoch": "int",  # as shipped; falls back to the member epoch where the record carries none
         "member_epoch": "int",
@@ -251,6 +273,8 @@ COMMITS = Table(
         "request_id": "string",  # digest of broker and request line
         "broker_id": "int",
         "group_id": "string",
+        "group_type": "string",  # as in silver.consumer_groups, at the decision; null when not known
+        "committer": "string",  # member, administrator, simple_consumer, producer (without member)
         "member_id": "string",
         "client_id": "string",
         "correlation_id": "int",
@@ -263,12 +287,21 @@ COMMITS = Table(
         "committed_offset": "bigint",
         "client_epoch": "int",
         "is_transactional": "boolean",
+        "transactional_id": "string",
         "producer_id": "bigint",
         "producer_epoch": "int",
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "broker_error": "string",  # Kafka's name, NONE when accepted
         "record_offset": "bigint",  # of the commit's own record; null when refused or not found
+        # of the transaction, refused commits' too: pending, committed, aborted; null when not known
+        "transaction_outcome": "string",
+        "transaction_ended_position": "bigint",  # of the marker in the coordinator's log
+        "transaction_ended_at": "timestamp",
+        # committed, pending, aborted, skipped (the stored offset was newer when the transaction committed) or
+        # replaced (by a later commit of the same transaction); null when refused or not known
+        "outcome": "string",
+        "offset_before": "bigint",  # what was stored when this was decided; null for none or unknown
         "candidates": "int",  # states the request may have met
         "unknown_reason": "string",  # why no state could be found; null when one was
         "file": "string",
@@ -293,7 +326,11 @@ COMMIT_STATES = Table(
         "client_epoch": "int",
         "accepted": "boolean",
         "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
-        "rule": "string",  # strict or assignment_epoch: what this broker's version implements
+        "transactional": "boolean",
+        "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
+        # generation (classic groups), strict or assignment_epoch: what this broker's version implements
+        "rule": "string",
+        "rebalancing": "boolean",  # a classic group that has a new generation and no assignment for it yet
         "unfenced": "boolean",  # negative epoch to an empty group: accepted by design
         "member_known": "boolean",
         "member_epoch": "int",
@@ -374,6 +411,7 @@ TABLES: tuple[Table, ...] = (
     RECORDS,
     REQUESTS,
     FILES,
+    CLEANED,
     QUARANTINE,
     GROUPS,
     MEMBERS,

@@ -19,12 +19,16 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fencepost import lake
-from fencepost.rebuild import stretches, topics
+from fencepost.rebuild import stretches, topics, transactions
 from fencepost.rebuild.records import COMMIT_RECORD, GROUP_FIELDS, PLACE, group_columns
 from fencepost.rebuild.run import Evidence, histories
 
 CASES = Path(__file__).with_name("cases")
-_COMPLETE = ("partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits")
+_COMPLETE = (
+    "partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits", "classic",
+    "streams", "conversion", "two_clocks",
+)  # fmt: skip
+_ANSWERED = ("classic",)
 _FATES = ("lost", "thinned", "unreadable")
 _COMBINATIONS_PER_CASE = 20
 
@@ -33,7 +37,7 @@ TOLERANCE_MS = 5
 _BATCH_KEY = "cluster string, coordinator_partition int, base_offset bigint, leader_epoch int"
 _ERRORS = {
     "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14, "ILLEGAL_GENERATION": 22,
-    "UNKNOWN_MEMBER_ID": 25, "STALE_MEMBER_EPOCH": 113,
+    "UNKNOWN_MEMBER_ID": 25, "REBALANCE_IN_PROGRESS": 27, "STALE_MEMBER_EPOCH": 113,
 }  # fmt: skip
 _TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
 
@@ -46,6 +50,8 @@ class _Bronze:
     groups: list[dict[str, Any]] = field(default_factory=list)
     commits: list[dict[str, Any]] = field(default_factory=list)
     undecodable: list[dict[str, Any]] = field(default_factory=list)
+    markers: list[dict[str, Any]] = field(default_factory=list)
+    cleaned: list[dict[str, Any]] = field(default_factory=list)
     metadata: list[dict[str, Any]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
 
@@ -61,10 +67,28 @@ def thinned() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def rebuilt(spark: SparkSession, thinned: dict[str, tuple[str, dict[str, Any]]]) -> Tables:
-    """What one rebuild makes of every case and thinned case: {cluster: {table: rows}}."""
+def unanswered() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Cases without some of the answers to members: {cluster: (name of the case, case)}."""
+    found = {}
+    for name in _ANSWERED:
+        case, chance = _case(name), random.Random(name)
+        lines = [at for at, request in enumerate(case["requests"]) if "api" in request]
+        subsets = [[at] for at in lines] + [chance.sample(lines, k=len(lines) // 2) for _ in range(10)]
+        for number, lost in enumerate([*subsets, lines]):
+            kept = [request for at, request in enumerate(case["requests"]) if at not in lost]
+            found[f"{name} unanswered {number}"] = (name, {**case, "requests": kept})
+    return found
+
+
+@pytest.fixture(scope="session")
+def rebuilt(
+    spark: SparkSession,
+    thinned: dict[str, tuple[str, dict[str, Any]]],
+    unanswered: dict[str, tuple[str, dict[str, Any]]],
+) -> Tables:
+    """What one rebuild makes of every case and what is left of it: {cluster: {table: rows}}."""
     cases = {path.stem: _case(path.stem) for path in CASES.glob("*.json")}
-    cases |= {cluster: case for cluster, (_, case) in thinned.items()}
+    cases |= {cluster: case for cluster, (_, case) in (thinned | unanswered).items()}
     bronze = _Bronze()
     for cluster, case in cases.items():
         _write_log(bronze, cluster, case)
@@ -115,7 +139,8 @@ def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> dict
 def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
     batches = _frame(spark, bronze.batches, lake.BATCHES.ddl)
     undecodable = _frame(spark, bronze.undecodable, _BATCH_KEY)
-    known = stretches.batches_in_stretches(batches, undecodable).localCheckpoint()
+    cleaned = _frame(spark, bronze.cleaned, lake.CLEANED.ddl)
+    known = stretches.batches_in_stretches(batches, undecodable, cleaned).localCheckpoint()
     place = _ddl(PLACE)
     fields = _ddl({f"v_{name}": kind for name, kind in GROUP_FIELDS.items()})
     commit_ddl = ", ".join(f"{name} {kind}" for name, kind in COMMIT_RECORD.items())
@@ -125,7 +150,9 @@ def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
         stretches.stretches(known, _frame(spark, [], lake.QUARANTINE.ddl)).localCheckpoint(),
         group_columns(_frame(spark, bronze.groups, f"{place}, tombstone boolean, {fields}")),
         _frame(spark, bronze.commits, commit_ddl),
+        transactions.markers(_frame(spark, bronze.markers, lake.RECORDS.ddl), known),
         _frame(spark, bronze.metadata, f"{place}, tombstone boolean, {meta}"),
+        _frame(spark, [], topics.RELEASES),
         _frame(spark, bronze.requests, lake.REQUESTS.ddl),
     )
 
@@ -144,6 +171,9 @@ def _frame(spark: SparkSession, rows: Iterable[dict[str, Any]], ddl: str) -> Dat
 
 def _write_log(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
     offset = case.get("log_start", 0)
+    if "cleaned_to" in case:
+        place = {"cluster": cluster, "topic": "__consumer_offsets", "partition": 0}
+        bronze.cleaned.append({**place, "broker_id": 1, "cleaned_to": case["cleaned_to"]})
     for batch in case["batches"]:
         records = batch["records"]
         offset = batch.get("base_offset", offset)
@@ -154,9 +184,9 @@ def _write_log(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
             "leader_epoch": batch.get("leader_epoch", 0),
             "base_offset": offset,
             "last_offset": offset + len(records) - 1,
-            "producer_id": -1,
-            "producer_epoch": -1,
-            "is_transactional": False,
+            "producer_id": batch.get("producer", -1),
+            "producer_epoch": 0 if "producer" in batch else -1,
+            "is_transactional": "producer" in batch,
         }
         if not batch.get("lost"):
             ms = batch["ms"]
@@ -177,15 +207,23 @@ def _write_log(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
 def _write_record(bronze: _Bronze, place: dict[str, Any], record: Mapping[str, Any]) -> None:
     if record.get("unreadable"):
         return
+    if "marker" in record:
+        bronze.markers.append(
+            {**place, "topic": "__consumer_offsets", "is_control": True,
+             "record_type": {"aborted": 0, "committed": 1}[record["marker"]]}
+        )  # fmt: skip
+        return
     if "commit" in record:
         topic, partition, committed = record["commit"]
         bronze.commits.append(
             {**place, "group_id": record["group"], "topic": topic, "topic_id": _TOPIC_IDS[topic],
-             "partition": partition, "committed_offset": committed, "committed_leader_epoch": -1}
+             "partition": partition, "committed_offset": committed, "committed_leader_epoch": -1,
+             "tombstone": record.get("tombstone", False)}
         )  # fmt: skip
         return
     epoch = {2: "v_generation", 3: "v_epoch", 6: "v_assignment_epoch", 11: "v_epoch", 17: "v_epoch"}
-    member = record["type"] == 8
+    epoch |= {20: "v_assignment_epoch"}
+    member = record["type"] in (8, 14, 22)
     bronze.groups.append(
         {
             **place,
@@ -198,7 +236,11 @@ def _write_record(bronze: _Bronze, place: dict[str, Any], record: Mapping[str, A
             "v_member_epoch": record.get("epoch") if member else None,
             "v_previous_member_epoch": record.get("previous"),
             "v_state": record.get("state", 0) if member else None,
-            "v_members": record.get("members"),
+            "v_members": _classic_members(record.get("members")),
+            "v_classic_member_metadata": (10_000, []) if record.get("speaks_classic") else None,
+            "v_subtopologies": _topology(record.get("topology")),
+            "v_active_tasks": _tasks(record.get("active")),
+            "v_active_tasks_pending_revocation": _tasks(record.get("active_pending", [] if member else None)),
             "v_assigned_partitions": _assigned(record.get("assigned")),
             "v_partitions_pending_revocation": _assigned(record.get("pending", [] if member else None)),
             **({epoch[record["type"]]: record.get("epoch")} if record["type"] in epoch else {}),
@@ -213,19 +255,80 @@ def _assigned(topics: list[Any] | None) -> list[Any] | None:
     return [(_TOPIC_IDS[name], partitions, epochs) for name, partitions, epochs in topics]
 
 
+def _tasks(tasks: list[Any] | None) -> list[Any] | None:
+    """[[subtopology, [partitions], [epochs] or null], ...] as the record's structs."""
+    return None if tasks is None else [tuple(task) for task in tasks]
+
+
+def _topology(topology: dict[str, list[str]] | None) -> list[Any] | None:
+    """{subtopology: [source topics]} as the record's structs."""
+    if topology is None:
+        return None
+    return [
+        {"subtopology_id": name, "source_topics": topics, "repartition_source_topics": []}
+        for name, topics in topology.items()
+    ]
+
+
+def _classic_members(members: dict[str, list[Any]] | None) -> list[Any] | None:
+    """{member: [[topic, [partitions]], ...]} as the record's structs."""
+    if members is None:
+        return None
+    return [
+        (member, None, f"client-{member}", [tuple(t) for t in topics]) for member, topics in members.items()
+    ]
+
+
 def _write_metadata(bronze: _Bronze, cluster: str, case: Mapping[str, Any]) -> None:
     place = {"cluster": cluster, "partition": 0, "record_offset": 0, "timestamp_ms": 0, "tombstone": False}
     version = case.get("metadata_version", 30)
     if version is not None:
         features = [("metadata.version", 7, version)]
-        bronze.metadata.append({**place, "record_type": 0, "v_broker_id": 1, "v_features": features})
+        for broker in case.get("brokers", [1]):
+            bronze.metadata.append({**place, "record_type": 0, "v_broker_id": broker, "v_features": features})
     for name, topic_id in {**_TOPIC_IDS, "__consumer_offsets": "C" * 22}.items():
         bronze.metadata.append({**place, "record_type": 2, "v_name": name, "v_topic_id": topic_id})
     bronze.metadata.append({**place, "record_type": 3, "v_topic_id": "C" * 22, "v_partition_id": 0})
 
 
+_APIS = {"join": 11, "heartbeat": 12, "leave": 13, "sync": 14, "commit": 8, "txn_commit": 28}
+
+
 def _request(cluster: str, number: int, request: Mapping[str, Any]) -> dict[str, Any]:
     start, end = request["ms"]
+    api = request.get("api", "commit")
+    body, answer = _commit(request) if api.endswith("commit") else _of_member(api, request)
+    return {
+        "cluster": cluster,
+        "broker_id": request.get("broker", 1),
+        "logged_at_ms": end,
+        "total_time_ms": float(end - start),
+        "api_key": _APIS[api],
+        "api_version": 9 if request.get("by_name") else 10,
+        "correlation_id": number,
+        "client_id": "client",
+        "request": json.dumps(body),
+        "response": json.dumps(answer),
+        "line_digest": f"line {number}",
+        "file": "request.log",
+        "position": number,
+    }
+
+
+def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """JoinGroup, SyncGroup, Heartbeat or LeaveGroup of a classic member, answered without error."""
+    member, generation = request["member"], request.get("generation", -1)
+    body: dict[str, Any] = {"groupId": request["group"], "memberId": member, "generationId": generation}
+    answer: dict[str, Any] = {"errorCode": 0}
+    if api == "join":
+        answer |= {"generationId": generation, "memberId": member}
+    if api == "leave":
+        body = {"groupId": request["group"], "members": [{"memberId": member}]}
+        answer |= {"members": [{"memberId": member, "errorCode": 0}]}
+    return body, answer
+
+
+def _commit(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     asked, answered = [], []
     for topic, partition, committed, error in request["commits"]:
         name = {"name": topic} if topic in _TOPIC_IDS and request.get("by_name") else {}
@@ -235,24 +338,11 @@ def _request(cluster: str, number: int, request: Mapping[str, Any]) -> dict[str,
                 {"partitionIndex": partition, "committedOffset": committed, "committedLeaderEpoch": -1}]}
         )  # fmt: skip
         answered.append({**name, "partitions": [{"partitionIndex": partition, "errorCode": _ERRORS[error]}]})
-    body = {
-        "groupId": request["group"],
-        "memberId": request.get("member", ""),
-        "generationIdOrMemberEpoch": request.get("epoch", -1),
-        "topics": asked,
-    }
-    return {
-        "cluster": cluster,
-        "broker_id": 1,
-        "logged_at_ms": end,
-        "total_time_ms": float(end - start),
-        "api_key": 8,
-        "api_version": 9 if request.get("by_name") else 10,
-        "correlation_id": number,
-        "client_id": "client",
-        "request": json.dumps(body),
-        "response": json.dumps({"topics": answered}),
-        "line_digest": f"line {number}",
-        "file": "request.log",
-        "position": number,
-    }
+    body = {"groupId": request["group"], "memberId": request.get("member", ""), "topics": asked}
+    body["groupInstanceId"] = request.get("instance")
+    if request.get("api") == "txn_commit":
+        body |= {"generationId": request.get("epoch", -1), "transactionalId": "tx", "producerEpoch": 0}
+        body["producerId"] = request["producer"]
+    else:
+        body["generationIdOrMemberEpoch"] = request.get("epoch", -1)
+    return body, {"topics": answered}

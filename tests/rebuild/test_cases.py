@@ -28,7 +28,7 @@ def _or_unknown(value: object) -> object:
 
 def _topic(key: str | None) -> str:
     names = {"O": "orders", "U": "audit", "X": "nowhere"}
-    return names[key[0]] + key[22:] if key else "?"
+    return "?" if not key else names[key[0]] + key[22:] if key[0] in names else key
 
 
 def _group(r: Row) -> str:
@@ -41,7 +41,7 @@ def _member(r: Row) -> str:
         f"epoch {r.member_epoch}, was {r.previous_member_epoch}, revocation {_or_unknown(r.revocation_epoch)}"
     )
     group = f"group {_or_unknown(r.group_epoch)}, target {_or_unknown(r.target_assignment_epoch)}"
-    return f"{r.group_id} life {r.life} {r.member_id} {_span(r)}: {own}, {r.state}, {group}"
+    return f"{r.group_id} life {r.life} {r.protocol} {r.member_id} {_span(r)}: {own}, {r.state}, {group}"
 
 
 def _owned(r: Row) -> str:
@@ -61,14 +61,21 @@ def _coverage(r: Row) -> str:
 
 def _commit(r: Row) -> str:
     where = f"record {r.record_offset}, {r.candidates} states"
+    became = f", {r.outcome} at {r.transaction_ended_position}" if r.transaction_outcome else ""
+    before = f", after {r.offset_before}" if r.offset_before is not None else ""
+    who = f"{r.committer} of {r.group_type or 'no'} group"
     known = r.unknown_reason or "known"
-    return f"{r.correlation_id} {_topic(r.partition_key)}: {r.broker_error}, {where}; {known}"
+    return (
+        f"{r.correlation_id} {_topic(r.partition_key)} by {who}: {r.broker_error}, {where}{became}{before}; "
+        f"{known}"
+    )
 
 
 def _state(r: Row, commits: dict[str, Row]) -> str:
     commit = commits[r.commit_id]
     alone = "" if r.request_id == commit.request_id else " alone"
     answer = "accepted" if r.accepted else "fenced" if r.fenced else "refused"
+    answer += " rebalancing" if r.rebalancing else ""
     own = f"epoch {_or_unknown(r.member_epoch)}, revocation {_or_unknown(r.revocation_epoch)}"
     part = (
         f"partition's {_or_unknown(r.partition_revocation_epoch)}, assigned {_or_unknown(r.assignment_epoch)}"

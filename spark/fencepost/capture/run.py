@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.capture import quarantine
+from fencepost.capture.cleaner import note_cleaned
 from fencepost.capture.log_dirs import base_offset, find_segments, has_no_replicas, with_known_topic_ids
 from fencepost.capture.plan import SEGMENT, Plan, Source
 from fencepost.capture.progress import Progress
@@ -70,6 +71,7 @@ def capture(
         skipped = _note_progress(spark, plan, outcome, run_id, now)
     finally:
         outcome.unpersist()
+    note_cleaned(spark, settings.clusters, run_id, now)
     report(f"{quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(len(plan.sources), batches, records, requests, skipped, quarantined)
 

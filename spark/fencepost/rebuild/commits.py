@@ -9,6 +9,11 @@ from fencepost.rebuild.frames import GROUP, before
 
 _KEY = (*GROUP, "partition", "committed_offset", "committed_leader_epoch", "producer_id", "producer_epoch")
 
+PAIR = (
+    "cluster", "group_id", "request_id", "commit_id", "broker_id", "coordinator_partition", "leader_epoch",
+    "record_offset", "stretch", "sure",
+)  # fmt: skip
+
 CANDIDATES = {
     "cluster": "string",
     "group_id": "string",
@@ -16,6 +21,7 @@ CANDIDATES = {
     "candidate": "int",
     "state_no": "bigint",  # the last record of the group that had been written; 0 for none
     "stretch": "int",  # the stretch of the log in which the request was decided
+    "leader_epoch": "int",  # and the leader epoch
 }
 """One row per request and state it may have met, numbered from 0."""
 
@@ -68,8 +74,7 @@ def group_partition(group_id: Column, partitions: Column) -> Column:
 
 
 def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> DataFrame:
-    """Accepted commits with the records they may have written: request_id, commit_id, record_offset, stretch,
-    sure.
+    """Accepted commits with the records they may have written: the columns of PAIR.
 
     A record fits when it is the same group's, topic's, partition's, offset, leader epoch (and producer's id
     and epoch) and was written between arrival and answer. ``sure`` when the commit and the record fit nobody
@@ -93,6 +98,7 @@ def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> Da
         "record_offset",
         "timestamp_ms",
         "stretch",
+        "leader_epoch",
     ]
     pairs = asked.drop("coordinator_partition").join(found.select(*columns), on=list(_KEY), how="inner")
     same_topic = F.coalesce(F.col("topic") == F.col("r_topic"), F.col("topic_id") == F.col("r_topic_id"))
@@ -105,11 +111,14 @@ def record_pairs(commits: DataFrame, stored: DataFrame, tolerance_ms: int) -> Da
 def _choose(pairs: DataFrame) -> DataFrame:
     key = Window.partitionBy(*_KEY, "r_topic")
     record = ("cluster", "coordinator_partition", "record_offset")
+    # ordered by where the log allows it first: no broker's clock can be wrong about that
     pairs = (
-        pairs.withColumn("of_commit", F.count("*").over(Window.partitionBy("commit_id")))
+        pairs.withColumn("low", F.min("record_offset").over(Window.partitionBy("commit_id")))
+        .withColumn("of_commit", F.count("*").over(Window.partitionBy("commit_id")))
         .withColumn("of_record", F.count("*").over(Window.partitionBy(*record)))
         .withColumn(
-            "commit_no", F.dense_rank().over(key.orderBy("responded_ms", "file", "position", "commit_id"))
+            "commit_no",
+            F.dense_rank().over(key.orderBy("low", "responded_ms", "file", "position", "commit_id")),
         )
         .withColumn("record_no", F.dense_rank().over(key.orderBy("record_offset")))
         .withColumn("commits", F.max("commit_no").over(key))
@@ -120,11 +129,7 @@ def _choose(pairs: DataFrame) -> DataFrame:
     pairs = pairs.withColumn("sure", alone | in_order)
     settled = F.max("sure").over(Window.partitionBy("commit_id"))
     keep = F.col("sure") | (~F.col("settled") & (F.col("commits") < F.col("records")))
-    return (
-        pairs.withColumn("settled", settled)
-        .where(keep)
-        .select("cluster", "group_id", "request_id", "commit_id", "record_offset", "stretch", "sure")
-    )
+    return pairs.withColumn("settled", settled).where(keep).select(*PAIR)
 
 
 def accepted_candidates(pairs: DataFrame, events: DataFrame) -> DataFrame:
@@ -135,13 +140,13 @@ def accepted_candidates(pairs: DataFrame, events: DataFrame) -> DataFrame:
     sure = (
         pairs.where("sure")
         .groupBy("cluster", "group_id", "request_id")
-        .agg(F.min(F.struct("record_offset", "stretch")).alias("at"))
+        .agg(F.min(F.struct("record_offset", "stretch", "leader_epoch")).alias("at"))
     )
     doubtful = pairs.join(sure.select("request_id"), on="request_id", how="left_anti")
     one = doubtful.groupBy("request_id").agg(F.min("commit_id").alias("commit_id"))
     doubtful = doubtful.join(one, on=["request_id", "commit_id"], how="left_semi")
     places = sure.select("cluster", "group_id", "request_id", "at.*").unionByName(
-        doubtful.select("cluster", "group_id", "request_id", "record_offset", "stretch")
+        doubtful.select("cluster", "group_id", "request_id", "record_offset", "stretch", "leader_epoch")
     )
     log = Window.partitionBy(*GROUP).orderBy("record_offset")
     known = events.select(*GROUP, "record_offset", "state_no")
@@ -153,16 +158,36 @@ def accepted_candidates(pairs: DataFrame, events: DataFrame) -> DataFrame:
     return rows.withColumn("candidate", number).select(*CANDIDATES)
 
 
+def terms(batches: DataFrame, leaders: DataFrame) -> DataFrame:
+    """The coordinators' logs cut where a stretch or a leader epoch begins: in each piece one clock wrote.
+
+    Columns: cluster, coordinator_partition, stretch, leader_epoch, ``led_by`` (broker id; null when not
+    known), ``begins`` (offset), ``first_ms`` and ``last_ms`` (newest timestamps of its first and last batch).
+    ``leaders``: as ``topics.leaders`` gives them.
+    """
+    pieces = (
+        batches.where("base_to is null")
+        .groupBy("cluster", "coordinator_partition", "stretch", "leader_epoch")
+        .agg(
+            F.min("base_offset").alias("begins"),
+            F.min_by("max_timestamp_ms", "base_offset").alias("first_ms"),
+            F.max_by("max_timestamp_ms", "base_offset").alias("last_ms"),
+        )
+    )
+    return pieces.join(leaders, on=["cluster", "coordinator_partition", "leader_epoch"], how="left")
+
+
 def refused_candidates(
-    commits: DataFrame, events: DataFrame, stretches: DataFrame, tolerance_ms: int
+    commits: DataFrame, events: DataFrame, pieces: DataFrame, stretches: DataFrame, tolerance_ms: int
 ) -> DataFrame:
     """CANDIDATES of requests without an accepted commit: every state of the group from arrival to answer.
 
+    Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
     None for a request that was decided where the coordinator's log has a hole, or is not there.
     """
     accepted = F.max(F.coalesce("accepted", F.lit(True)))
     asked = (
-        commits.groupBy("cluster", "group_id", "request_id", "coordinator_partition")
+        commits.groupBy("cluster", "group_id", "request_id", "broker_id", "coordinator_partition")
         .agg(
             accepted.alias("accepted"),
             F.min("requested_ms").alias("requested_ms"),
@@ -172,51 +197,80 @@ def refused_candidates(
         .select(
             *GROUP,
             "request_id",
+            "broker_id",
             "coordinator_partition",
             (F.col("requested_ms") - tolerance_ms).alias("start_ms"),
             (F.col("responded_ms") + tolerance_ms).alias("end_ms"),
         )
     )
-    asked = _in_one_stretch(asked, stretches)
-    states = events.where("step or ends").select(
-        *GROUP, F.col("state_no").alias("at_no"), F.col("timestamp_ms").alias("at_ms")
+    asked = _in_terms(asked, pieces, stretches)
+    states = events.where("step or ends or classic_members is not null").select(
+        *GROUP,
+        "stretch",
+        "leader_epoch",
+        F.col("state_no").alias("at_no"),
+        F.col("timestamp_ms").alias("at_ms"),
     )
     return _numbered(_state_before(asked, events), states)
 
 
-def _in_one_stretch(asked: DataFrame, stretches: DataFrame) -> DataFrame:
-    """The requests whose whole window lies inside one stretch of the coordinator's log."""
-    around = F.broadcast(stretches.drop("stretch_from"))
-    rows = asked.join(around, on=["cluster", "coordinator_partition"], how="inner")
-    begun = (F.col("stretch") == 0) | (F.col("first_ms") < F.col("start_ms"))
-    going_on = F.col("stretch_to").isNull() | (F.col("last_ms") > F.col("end_ms"))
-    rows = rows.where(begun & going_on)
-    single = F.count("*").over(Window.partitionBy("request_id")) == 1
-    return (
-        rows.withColumn("single", single).where("single").drop("single", "stretch_to", "first_ms", "last_ms")
+def _in_terms(asked: DataFrame, pieces: DataFrame, stretches: DataFrame) -> DataFrame:
+    """Each request with every term of its broker in which it may have been decided.
+
+    A term is out when the broker's next one had begun before the request, or the one before went on after it.
+    Nothing is given when a hole beside a term may hold another term, or records, that the request met.
+    """
+    newest = stretches.groupBy("cluster", "coordinator_partition").agg(
+        F.max("stretch").alias("last_stretch"), F.max_by("stretch_to", "stretch").isNotNull().alias("torn")
     )
+    around = pieces.join(newest, on=["cluster", "coordinator_partition"], how="inner")
+    rows = asked.join(F.broadcast(around), on=["cluster", "coordinator_partition"], how="inner")
+    rows = rows.where(F.coalesce(F.col("led_by") == F.col("broker_id"), F.lit(True)))
+    own = Window.partitionBy("request_id").orderBy("begins")
+    after = F.coalesce(F.lead("stretch").over(own), F.col("last_stretch") + F.col("torn").cast("int"))
+    rows = rows.withColumns(
+        {
+            "after_hole": F.coalesce(F.lag("stretch").over(own), F.lit(0)) != F.col("stretch"),
+            "before_hole": after != F.col("stretch"),
+            "followed": F.min("first_ms").over(own.rowsBetween(1, Window.unboundedFollowing)),
+            "preceded": F.max("last_ms").over(before(own)),
+        }
+    )
+    out = (F.col("followed") < F.col("start_ms")) | (F.col("preceded") > F.col("end_ms"))
+    rows = rows.where(~F.coalesce(out, F.lit(False)))
+    hidden = (F.col("after_hole") & (F.col("first_ms") >= F.col("start_ms"))) | (
+        F.col("before_hole") & (F.col("last_ms") <= F.col("end_ms"))
+    )
+    rows = rows.withColumn("hidden", F.max(hidden).over(Window.partitionBy("request_id")))
+    return rows.where("not hidden").select([*asked.columns, "stretch", "leader_epoch", "begins"])
 
 
 def _state_before(asked: DataFrame, events: DataFrame) -> DataFrame:
-    """Adds ``low_no``: the newest record of the group from before the window; 0 for none."""
-    clock = Window.partitionBy(*GROUP).orderBy("start_ms", "order")
+    """Adds ``low_no``: the newest record of the group from before the window, or from before the term; 0 for
+    none.
+    """
+    term = Window.partitionBy(*GROUP, "stretch", "leader_epoch").orderBy("start_ms", "order")
+    log = Window.partitionBy(*GROUP).orderBy("begins", "order")
     known = events.select(
-        *GROUP, F.col("timestamp_ms").alias("start_ms"), "state_no", F.lit(1).alias("order")
-    )
+        *GROUP, "stretch", "leader_epoch", F.col("timestamp_ms").alias("start_ms"), "state_no",
+        F.col("record_offset").alias("begins"), F.lit(1).alias("order"),
+    )  # fmt: skip
     rows = asked.withColumn("order", F.lit(0)).unionByName(known, allowMissingColumns=True)
-    rows = rows.withColumn("low_no", F.coalesce(F.max("state_no").over(before(clock)), F.lit(0)))
+    newest = F.coalesce(F.max("state_no").over(before(term)), F.max("state_no").over(before(log)), F.lit(0))
+    rows = rows.withColumn("low_no", newest)
     return rows.where("request_id is not null").drop("order", "state_no")
 
 
 def _numbered(asked: DataFrame, states: DataFrame) -> DataFrame:
-    inside = asked.join(states, on=list(GROUP), how="inner").where(
+    term = ("stretch", "leader_epoch")
+    inside = asked.join(states, on=[*GROUP, *term], how="inner").where(
         F.col("at_ms").between(F.col("start_ms"), F.col("end_ms"))
     )
-    first = inside.groupBy("request_id").agg((F.min("at_no") - 1).alias("first_no"))
-    start = asked.join(first, on="request_id", how="left").withColumn(
+    first = inside.groupBy("request_id", *term).agg((F.min("at_no") - 1).alias("first_no"))
+    start = asked.join(first, on=["request_id", *term], how="left").withColumn(
         "state_no", F.coalesce("first_no", "low_no").cast("bigint")
     )
-    columns = ("cluster", "group_id", "request_id", "stretch")
+    columns = ("cluster", "group_id", "request_id", "stretch", "leader_epoch")
     rows = start.select(*columns, "state_no").unionByName(
         inside.select(*columns, F.col("at_no").alias("state_no"))
     )

@@ -32,13 +32,18 @@ GROUP_RECORD = {
     "member_id": "string",  # null in records of the group itself
     "tombstone": "boolean",
     "epoch": "int",  # group epoch (3, 11, 17), generation (2), target assignment epoch (6, 12, 20)
-    "member_count": "int",  # type 2 only
-    "client_id": "string",  # type 5 only, as instance_id
+    # type 2 only: the members of a classic group; topics is null where the assignment could not be read
+    "classic_members": "array<struct<member_id:string,instance_id:string,client_id:string,"
+    "topics:array<struct<topic:string,partitions:array<int>>>>>",
+    "topology": "array<struct<subtopology_id:string,topics:array<string>>>",  # type 23 only
+    "client_id": "string",  # types 5, 10 and 19 only, as instance_id and speaks_classic
     "instance_id": "string",
-    "member_epoch": "int",  # type 8 only, as everything below
+    "speaks_classic": "boolean",  # a member of a consumer group that still uses the classic protocol
+    "member_epoch": "int",  # types 8, 14 and 22 only, as everything below
     "previous_member_epoch": "int",
     "state": "int",
-    "owned": "array<struct<partition_key:string,topic_id:string,partition:int,"
+    # partitions of a consumer group, active tasks of a streams group; share groups' partitions have no owner
+    "owned": "array<struct<partition_key:string,topic_id:string,subtopology_id:string,partition:int,"
     "pending_revocation:boolean,assignment_epoch:int,recorded:boolean>>",
 }
 """One record of ``__consumer_offsets`` that says something about a group, decoded."""

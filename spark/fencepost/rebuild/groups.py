@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.frames import GROUP, LIFE, SPAN, as_time, over, so_far
-from fencepost.rebuild.lives import EPOCH_TYPES, TARGET_TYPES
+from fencepost.rebuild.lives import CLASSIC_METADATA, EPOCH_TYPES, TARGET_TYPES
 
 
 def group_epochs(events: DataFrame) -> DataFrame:
@@ -20,15 +20,13 @@ def group_epochs(events: DataFrame) -> DataFrame:
     rows = events.where("alive")
     order = so_far(over(*SPAN, by="state_no"))
     epoch = F.when(F.col("record_type").isin(*EPOCH_TYPES), F.col("epoch"))
-    target = F.when(
-        F.col("record_type").isin(*TARGET_TYPES) | (F.col("group_type") == "classic"), F.col("epoch")
-    )
+    target = F.when(F.col("record_type").isin(*TARGET_TYPES, CLASSIC_METADATA), F.col("epoch"))
     rows = rows.withColumn("group_epoch", F.last(epoch, True).over(order)).withColumn(
         "target_assignment_epoch", F.last(target, True).over(order)
     )
     per_batch = Window.partitionBy(*SPAN, "last_offset")
     rows = rows.withColumn("newest", F.max("state_no").over(per_batch)).where("state_no = newest")
-    state = F.struct("group_epoch", "target_assignment_epoch")
+    state = F.struct("group_type", "group_epoch", "target_assignment_epoch")
     rows = rows.withColumn("was", F.lag(state).over(over(*SPAN, by="state_no")))
     rows = rows.where(F.col("was").isNull() | ~F.col("was").eqNullSafe(state))
     return _intervals(rows, over(*SPAN, by="state_no")).select(
@@ -80,7 +78,7 @@ def simple_groups(commit_records: DataFrame, events: DataFrame) -> DataFrame:
         *GROUP,
         F.lit(1).alias("life"),
         F.col("first.coordinator_partition").alias("coordinator_partition"),
-        (F.col("first.stretch") == 0).alias("known"),
+        (F.col("first.stretch") <= 0).alias("known"),
         F.col("first.last_offset").alias("from_position"),
         F.col("first.timestamp_ms").alias("from_ms"),
     )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost import lake
+from fencepost.rebuild.classic import classic_steps
 from fencepost.rebuild.frames import MEMBER, MEMBER_LIFE, SPAN, before, count_if, over, so_far
 from fencepost.rebuild.groups import with_times
+from fencepost.rebuild.lives import CLASSIC_METADATA, GROUP_TYPES, MEMBER_TYPES
 
+# org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState
 _STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
+_STREAMS_STATES = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
 
 
-def member_steps(events: DataFrame) -> DataFrame:
-    """Every record that changes a member of a consumer group, with what it means: one row per record.
+def member_steps(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Every record that changes a member of a group, with what it means: one row per record and member.
 
-    Records of type 8, and the tombstones of types 8 and 5. Within SPAN and ``member_id``, beside the columns
-    of the record: ``member_life`` (one more with each tombstone), ``start_known`` (the member is seen from
-    its beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and given up, with
+    Current assignments (types 8, 14, 22), the tombstones of members, and what each record of a classic group
+    says of each member. Within SPAN and ``member_id``, beside the columns of the record: ``protocol`` (what
+    the member speaks), ``member_life`` (one more with each tombstone), ``start_known`` (the member is seen
+    from its beginning), ``revocation_epoch``, ``keys`` and ``left`` (partition keys owned, and given up, with
     this record: what was pending revocation and is assigned again was given up in between, as KAFKA-19449
     lets the member have it back in one step), ``previous_epoch`` (of the record before), ``row`` (number
     within MEMBER_LIFE), ``to_no`` (state_no of the next step), ``last_in_batch``, and the interval at batch
@@ -30,15 +35,13 @@ def member_steps(events: DataFrame) -> DataFrame:
     is null until that happens.
     """
     member = over(*MEMBER, by="state_no")
-    rows = events.where((F.col("group_type") == "consumer") & F.col("member_id").isNotNull())
-    for name in ("client_id", "instance_id"):
-        rows = rows.withColumn(name, F.last(name, True).over(so_far(member)))
-    rows = rows.where("step")
+    rows = _without_taken_back(_recorded(events).unionByName(classic_steps(events, topics)))
+    rows = rows.withColumn("protocol", _protocol())
     following = F.lead(F.struct("state_no", "last_offset", "timestamp_ms")).over(member)
     rows = (
         rows.withColumn("following", following)
         .withColumn("member_life", F.coalesce(count_if(F.col("tombstone")).over(before(member)), F.lit(0)))
-        .withColumn("start_known", F.col("known") | (F.col("member_life") > 0))
+        .withColumn("start_known", (F.col("known") & ~_of_life("based")) | (F.col("member_life") > 0))
         .withColumn("to_no", F.coalesce("following.state_no", "end_no"))
         .withColumn("last_in_batch", ~F.col("last_offset").eqNullSafe(F.col("following.last_offset")))
         .withColumn("from_position", F.col("last_offset"))
@@ -48,6 +51,36 @@ def member_steps(events: DataFrame) -> DataFrame:
         .drop("following")
     )
     return _with_revocation_epoch(rows)
+
+
+def _of_life(flag: str) -> Column:
+    """Whether any record of the member's life has the flag."""
+    return F.max(flag).over(Window.partitionBy(*MEMBER_LIFE))
+
+
+def _recorded(events: DataFrame) -> DataFrame:
+    """The records of members, each with what the member's metadata (another record) says."""
+    member = so_far(over(*MEMBER, by="state_no"))
+    rows = events.where("member_id is not null")
+    for name in ("client_id", "instance_id"):
+        rows = rows.withColumn(name, F.last(name, True).over(member))
+    # a member of a consumer group may change its protocol, and then its metadata is written again
+    of_metadata = F.when(F.col("record_type").isin(*MEMBER_TYPES), F.col("speaks_classic"))
+    rows = rows.withColumn("speaks_classic", F.last(of_metadata, True).over(member))
+    return rows.where("step")
+
+
+def _without_taken_back(steps: DataFrame) -> DataFrame:
+    """Without the tombstones of members that their own batch takes over into a classic group."""
+    batch = Window.partitionBy(*MEMBER, "base_offset")
+    classic = F.col("record_type") == CLASSIC_METADATA
+    rows = steps.withColumn("taken_over", F.max(classic & ~F.col("tombstone")).over(batch))
+    return rows.where(~(F.col("tombstone") & F.col("taken_over") & ~classic)).drop("taken_over")
+
+
+def _protocol() -> Column:
+    names = F.create_map(*[F.lit(part) for pair in GROUP_TYPES.items() for part in pair])
+    return F.when(F.col("speaks_classic"), "classic").otherwise(names[F.col("record_type")])
 
 
 def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
@@ -93,6 +126,7 @@ def group_members(steps: DataFrame, epochs: DataFrame) -> DataFrame:
         "coordinator_partition",
         "client_id",
         "instance_id",
+        "protocol",
         _state().alias("state"),
         "member_epoch",
         "previous_member_epoch",
@@ -133,5 +167,9 @@ def intersect(rows: DataFrame, others: DataFrame, keys: tuple[str, ...]) -> Data
 
 
 def _state() -> Column:
-    names = F.create_map(*[F.lit(part) for pair in _STATES.items() for part in pair])
-    return F.coalesce(F.try_element_at(names, F.col("state")), F.lit("UNKNOWN"))
+    def named(states: dict[int, str]) -> Column:
+        names = F.create_map(*[F.lit(part) for pair in states.items() for part in pair])
+        return F.try_element_at(names, F.col("state"))
+
+    streams = F.col("protocol") == "streams"
+    return F.coalesce(F.when(streams, named(_STREAMS_STATES)).otherwise(named(_STATES)), F.lit("UNKNOWN"))

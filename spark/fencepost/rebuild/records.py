@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import pyarrow as pa
@@ -13,7 +13,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from fencepost.formats.decode import arrow_type, decode
 from fencepost.rebuild.frames import GROUP_RECORD, METADATA_TOPIC, OFFSETS_TOPIC, schema_of
-from fencepost.rebuild.lives import GROUP_TYPES
+from fencepost.rebuild.keys import TASK, key_of
+from fencepost.rebuild.lives import GROUP_TYPES, STREAMS_ASSIGNMENT
 
 COMMIT_TYPES = (0, 1)
 COMMIT_RECORD = {
@@ -33,8 +34,9 @@ COMMIT_RECORD = {
     "partition": "int",
     "committed_offset": "bigint",
     "committed_leader_epoch": "int",
+    "tombstone": "boolean",  # the stored offset is deleted
 }
-"""One stored offset commit, decoded."""
+"""One stored offset commit, or its deletion, decoded."""
 
 _ZERO_ID = "A" * 22
 PLACE = {
@@ -51,6 +53,18 @@ PLACE = {
     "record_type": pa.int32(),
 }
 _ASSIGNED = arrow_type("ConsumerGroupCurrentMemberAssignment").field("assigned_partitions").type
+_TASKS = arrow_type("StreamsGroupCurrentMemberAssignment").field("active_tasks").type
+_SUBTOPOLOGIES = arrow_type("StreamsGroupTopology").field("subtopologies").type
+_CLASSIC_METADATA = arrow_type("ConsumerGroupMemberMetadata").field("classic_member_metadata").type
+_CLASSIC_TOPICS = arrow_type("ConsumerProtocolAssignment").field("assigned_partitions").type
+_CLASSIC_MEMBER = pa.struct(
+    {
+        "member_id": pa.string(),
+        "group_instance_id": pa.string(),
+        "client_id": pa.string(),
+        "topics": _CLASSIC_TOPICS,
+    }
+)
 GROUP_FIELDS = {
     "group_id": pa.string(),
     "group": pa.string(),
@@ -58,7 +72,9 @@ GROUP_FIELDS = {
     "epoch": pa.int32(),
     "generation": pa.int32(),
     "assignment_epoch": pa.int32(),
-    "members": pa.int32(),
+    "members": pa.list_(_CLASSIC_MEMBER),
+    "subtopologies": _SUBTOPOLOGIES,
+    "classic_member_metadata": _CLASSIC_METADATA,
     "client_id": pa.string(),
     "instance_id": pa.string(),
     "member_epoch": pa.int32(),
@@ -66,7 +82,11 @@ GROUP_FIELDS = {
     "state": pa.int8(),
     "assigned_partitions": _ASSIGNED,
     "partitions_pending_revocation": _ASSIGNED,
+    "active_tasks": _TASKS,
+    "active_tasks_pending_revocation": _TASKS,
 }
+# Members of a share group share what is assigned to them: nobody owns it.
+_UNOWNED = {"ShareGroupCurrentMemberAssignment": "assigned_partitions"}
 _COMMIT_FIELDS = {
     "group": pa.string(),
     "topic": pa.string(),
@@ -89,21 +109,19 @@ def group_columns(rows: DataFrame) -> DataFrame:
     it has one for each partition, else the member epoch (0 when that is negative), as the coordinator reads
     it (Utils.assignmentFromTopicPartitions): records of brokers before 4.3 carry none.
     """
-    assigned = _partitions("v_assigned_partitions", pending=False)
-    pending = F.filter(
-        _partitions("v_partitions_pending_revocation", pending=True),
-        lambda p: ~F.array_contains(F.transform(assigned, lambda a: a["partition_key"]), p["partition_key"]),
-    )
-    # the nested filter costs what both lists' lengths multiply to, and the second list is nearly always empty
-    owned = F.when(F.size("v_partitions_pending_revocation") == 0, assigned).otherwise(
-        F.concat(assigned, pending)
-    )
+    partitions = _owned("v_assigned_partitions", "v_partitions_pending_revocation", _of_topic)
+    tasks = _owned("v_active_tasks", "v_active_tasks_pending_revocation", _of_subtopology)
+    nothing = F.array().cast(GROUP_RECORD["owned"])
+    streams = F.col("record_type") == STREAMS_ASSIGNMENT
+    owned = F.coalesce(F.when(streams, tasks).otherwise(partitions), nothing)
     rows = rows.select(
         F.col("partition").alias("coordinator_partition"),
         F.coalesce("v_group_id", "v_group").alias("group_id"),
         F.col("v_member_id").alias("member_id"),
         F.coalesce("v_epoch", "v_generation", "v_assignment_epoch").alias("epoch"),
-        F.col("v_members").alias("member_count"),
+        F.col("v_members").alias("classic_members"),
+        F.transform("v_subtopologies", _source_topics).alias("topology"),
+        F.col("v_classic_member_metadata").isNotNull().alias("speaks_classic"),
         *[
             F.col(f"v_{name}").alias(name)
             for name in ("client_id", "instance_id", "member_epoch", "previous_member_epoch", "state")
@@ -115,8 +133,8 @@ def group_columns(rows: DataFrame) -> DataFrame:
 
 
 def commit_records(records: DataFrame) -> DataFrame:
-    """The offset commits of ``bronze.records``, without their tombstones, as COMMIT_RECORD."""
-    rows = _decoded(_known(records, OFFSETS_TOPIC, COMMIT_TYPES).where("value is not null"), _COMMIT_FIELDS)
+    """The offset commits of ``bronze.records``, their tombstones too, as COMMIT_RECORD."""
+    rows = _decoded(_known(records, OFFSETS_TOPIC, COMMIT_TYPES), _COMMIT_FIELDS)
     rows = rows.select(
         F.col("partition").alias("coordinator_partition"),
         F.col("v_group").alias("group_id"),
@@ -125,7 +143,7 @@ def commit_records(records: DataFrame) -> DataFrame:
         F.col("v_partition").alias("partition"),
         F.col("v_offset").alias("committed_offset"),
         F.coalesce("v_leader_epoch", F.lit(-1)).alias("committed_leader_epoch"),
-        *[F.col(name) for name in PLACE if name not in ("partition", "record_type")],
+        *[F.col(name) for name in (*PLACE, "tombstone") if name not in ("partition", "record_type")],
     )
     return schema_of(rows, COMMIT_RECORD)
 
@@ -158,17 +176,31 @@ def _known(records: DataFrame, topic: str, types: Iterable[int]) -> DataFrame:
     return records.where(wanted & (F.col("decode_status") == "known") & ~F.col("is_control"))
 
 
-def _partitions(column: str, *, pending: bool) -> Column:
+Element = Callable[[Column, Column], tuple[Column, ...]]
+"""The first columns of an owned thing, from what the record lists and the partition."""
+
+
+def _owned(assigned: str, pending: str, element: Element) -> Column:
+    """What is assigned and, behind it, what is pending revocation and not assigned again."""
+    kept = _each(assigned, element, pending=False)
+    given_up = F.filter(
+        _each(pending, element, pending=True),
+        lambda p: ~F.array_contains(F.transform(kept, lambda a: a["partition_key"]), p["partition_key"]),
+    )
+    # the nested filter costs what both lists' lengths multiply to, and the second list is nearly always empty
+    return F.when(F.size(pending) == 0, kept).otherwise(F.concat(kept, given_up))
+
+
+def _each(column: str, element: Element, *, pending: bool) -> Column:
     member_epoch = F.greatest(F.col("v_member_epoch"), F.lit(0))
 
-    def one_topic(topic: Column) -> Column:
-        epochs, partitions = topic["assignment_epochs"], topic["partitions"]
+    def one(given: Column) -> Column:
+        epochs, partitions = given["assignment_epochs"], given["partitions"]
         complete = F.coalesce(F.size(epochs) == F.size(partitions), F.lit(False))
         return F.transform(
             partitions,
             lambda partition, at: F.struct(
-                F.concat_ws(":", topic["topic_id"], partition).alias("partition_key"),
-                topic["topic_id"].alias("topic_id"),
+                *element(given, partition),
                 partition.alias("partition"),
                 F.lit(pending).alias("pending_revocation"),
                 F.when(complete, F.get(epochs, at)).otherwise(member_epoch).alias("assignment_epoch"),
@@ -176,7 +208,52 @@ def _partitions(column: str, *, pending: bool) -> Column:
             ),
         )
 
-    return F.flatten(F.transform(column, one_topic))
+    return F.flatten(F.transform(column, one))
+
+
+def _of_topic(given: Column, partition: Column) -> tuple[Column, ...]:
+    topic_id = given["topic_id"]
+    return (
+        key_of(topic_id, partition).alias("partition_key"),
+        topic_id.alias("topic_id"),
+        F.lit(None).cast("string").alias("subtopology_id"),
+    )
+
+
+def _of_subtopology(given: Column, partition: Column) -> tuple[Column, ...]:
+    subtopology_id = given["subtopology_id"]
+    return (
+        key_of(F.concat(F.lit(TASK), subtopology_id), partition).alias("partition_key"),
+        F.lit(None).cast("string").alias("topic_id"),
+        subtopology_id.alias("subtopology_id"),
+    )
+
+
+def _source_topics(subtopology: Column) -> Column:
+    """The topics whose offsets a subtopology's active tasks commit: StreamsTopology.sourceTopicMap."""
+    repartition = F.transform(subtopology["repartition_source_topics"], lambda topic: topic["name"])
+    return F.struct(
+        subtopology["subtopology_id"].alias("subtopology_id"),
+        F.concat(subtopology["source_topics"], repartition).alias("topics"),
+    )
+
+
+def _classic_members(members: pa.ListArray, protocol_type: pa.StringArray) -> pa.ListArray:
+    """Members with the topics they were assigned; only consumers' protocol type assigns partitions."""
+    each = members.flatten()
+    consumers = pc.equal(protocol_type, "consumer").take(pc.list_parent_indices(members))
+    assignment = each.field("assignment")
+    assigned = pc.and_(consumers, pc.greater(pc.binary_length(assignment), 0))
+    decoded = decode(
+        "ConsumerProtocolAssignment",
+        "value",
+        pc.if_else(assigned, assignment, pa.scalar(None, assignment.type)),
+    )
+    nothing = pa.scalar([], _CLASSIC_TOPICS)
+    topics = pc.if_else(assigned, decoded.values.field("assigned_partitions"), nothing)
+    fields = [each.field(field.name) for field in _CLASSIC_MEMBER if field.name != "topics"]
+    flat = pa.StructArray.from_arrays([*fields, topics], fields=list(_CLASSIC_MEMBER))
+    return pa.ListArray.from_arrays(members.offsets, flat, mask=pc.is_null(members))
 
 
 def _decoded(rows: DataFrame, fields: dict[str, pa.DataType]) -> DataFrame:
@@ -213,6 +290,10 @@ def _decode_one(
             )
         values = decoded.values
         found.update(zip((field.name for field in values.type), values.flatten(), strict=True))
+    if name in _UNOWNED:
+        del found[_UNOWNED[name]]
+    if name == "GroupMetadata":
+        found["members"] = _classic_members(found["members"], found["protocol_type"])
     columns = [batch.column(place).cast(kind) for place, kind in PLACE.items()]
     columns.append(pc.is_null(batch.column("value")))
     columns += [_as(found.get(field), kind, len(batch)) for field, kind in fields.items()]
@@ -222,6 +303,4 @@ def _decode_one(
 def _as(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
     if column is None:
         return pa.nulls(rows, kind)
-    if pa.types.is_list(column.type) and pa.types.is_integer(kind):
-        return pc.list_value_length(column)
     return column.cast(kind)

@@ -7,7 +7,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from fencepost.formats.errors import error_names
+from fencepost.rebuild.classic import with_topic_ids
 from fencepost.rebuild.frames import as_time, same
+from fencepost.rebuild.keys import topic_key
 
 OFFSET_COMMIT, TXN_OFFSET_COMMIT = 8, 28
 FENCING = (
@@ -21,8 +23,8 @@ FENCING = (
 )
 """The errors that mean: the coordinator knows the group and refuses this member or epoch."""
 
-_REQUEST = """groupId string, memberId string, groupInstanceId string, generationIdOrMemberEpoch int,
-generationId int, producerId bigint, producerEpoch int,
+_REQUEST = """groupId string, memberId string, groupInstanceId string, transactionalId string,
+generationIdOrMemberEpoch int, generationId int, producerId bigint, producerEpoch int,
 topics array<struct<name:string, topicId:string,
     partitions:array<struct<partitionIndex:int, committedOffset:bigint, committedLeaderEpoch:int>>>>"""
 _RESPONSE = """topics array<struct<name:string, topicId:string,
@@ -96,23 +98,10 @@ def _named(rows: DataFrame, topics: DataFrame) -> DataFrame:
         on=(F.col("cluster") == F.col("i_cluster")) & (F.col("asked_id") == F.col("i_id")),
         how="left",
     )
-    by_name = topics.select(
-        F.col("cluster").alias("n_cluster"),
-        F.col("topic").alias("n_name"),
-        F.col("topic_id").alias("n_id"),
-        "valid_from_ms",
-        "valid_to_ms",
-    )
-    then = (F.col("valid_from_ms").isNull() | (F.col("valid_from_ms") <= F.col("logged_at_ms"))) & (
-        F.col("valid_to_ms").isNull() | (F.col("logged_at_ms") < F.col("valid_to_ms"))
-    )
-    rows = rows.join(
-        F.broadcast(by_name),
-        on=(F.col("cluster") == F.col("n_cluster")) & (F.col("asked_name") == F.col("n_name")) & then,
-        how="left",
-    )
+    rows = rows.withColumn("topic", F.col("asked_name"))
+    rows = with_topic_ids(rows, topics, "logged_at_ms")
     return rows.withColumn("topic", F.coalesce("asked_name", "i_name")).withColumn(
-        "topic_id", F.coalesce("asked_id", "n_id")
+        "topic_id", F.coalesce("asked_id", "topic_id")
     )
 
 
@@ -130,7 +119,7 @@ def _decided(rows: DataFrame) -> DataFrame:
         "broker_id",
         F.col("sent.groupId").alias("group_id"),
         F.coalesce("sent.memberId", F.lit("")).alias("member_id"),
-        F.col("sent.groupInstanceId").isNotNull().alias("has_instance"),
+        F.col("sent.groupInstanceId").alias("instance_id"),
         "client_id",
         "correlation_id",
         "api_key",
@@ -138,13 +127,12 @@ def _decided(rows: DataFrame) -> DataFrame:
         "topic",
         "topic_id",
         "partition",
-        F.when(F.col("topic_id").isNotNull(), F.concat_ws(":", "topic_id", "partition")).alias(
-            "partition_key"
-        ),
+        topic_key(F.col("topic_id"), F.col("topic"), F.col("partition")).alias("partition_key"),
         F.col("p.committedOffset").alias("committed_offset"),
         F.coalesce("p.committedLeaderEpoch", F.lit(-1)).alias("committed_leader_epoch"),
         epoch.alias("client_epoch"),
         transactional.alias("is_transactional"),
+        F.when(transactional, F.col("sent.transactionalId")).alias("transactional_id"),
         F.when(transactional, F.col("sent.producerId")).alias("producer_id"),
         F.when(transactional, F.col("sent.producerEpoch")).alias("producer_epoch"),
         F.col("requested_ms").cast(T.LongType()).alias("requested_ms"),

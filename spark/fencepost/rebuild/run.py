@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild import commits as places
@@ -20,6 +21,8 @@ from fencepost.rebuild import (
     states,
     stretches,
     topics,
+    transactions,
+    unwritten,
 )
 from fencepost.settings import Settings
 
@@ -47,7 +50,9 @@ class Evidence:
     stretches: DataFrame  # stretches.STRETCHES
     group_records: DataFrame  # frames.GROUP_RECORD
     commit_records: DataFrame  # records.COMMIT_RECORD
+    markers: DataFrame  # transactions.markers
     metadata: DataFrame  # topics.metadata
+    releases: DataFrame  # topics.RELEASES
     requests: DataFrame  # bronze.requests
 
 
@@ -56,7 +61,7 @@ def rebuild(spark: SparkSession, settings: Settings, run_id: str) -> RebuildSumm
 
     Running it again on the same bronze gives the same tables.
     """
-    tables = histories(evidence(spark), settings.clock_tolerance_ms)
+    tables = histories(evidence(spark, settings), settings.clock_tolerance_ms)
     counts = []
     for table, rows in tables:
         lake.replace(spark, table, rows)
@@ -65,60 +70,84 @@ def rebuild(spark: SparkSession, settings: Settings, run_id: str) -> RebuildSumm
     return RebuildSummary(*counts)
 
 
-def evidence(spark: SparkSession) -> Evidence:
+def evidence(spark: SparkSession, settings: Settings) -> Evidence:
     """Bronze, decoded."""
     bronze = spark.table(lake.RECORDS.name)
     batches = stretches.batches_in_stretches(
-        spark.table(lake.BATCHES.name), records.undecodable_batches(bronze)
+        spark.table(lake.BATCHES.name),
+        records.undecodable_batches(bronze),
+        spark.table(lake.CLEANED.name),
     ).localCheckpoint()
     return Evidence(
         batches,
         stretches.stretches(batches, spark.table(lake.QUARANTINE.name)).localCheckpoint(),
         records.group_records(bronze),
         records.commit_records(bronze),
+        transactions.markers(bronze, batches),
         topics.metadata(bronze).localCheckpoint(),
+        topics.releases(spark, settings),
         spark.table(lake.REQUESTS.name),
     )
 
 
 def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, DataFrame]]:
     """Every table of silver with its rows, in the order of RebuildSummary."""
+    stored = _in_stretches(given.commit_records, given.batches).localCheckpoint()
+    names = topics.topics(given.metadata, stored).localCheckpoint()
     events = lives.events(given.group_records, given.batches, given.stretches).localCheckpoint()
-    steps = members.member_steps(events).localCheckpoint()
+    steps = members.member_steps(events, names).localCheckpoint()
     owned = ownership.ownership(steps).localCheckpoint()
     revoked = ownership.revocations(steps).localCheckpoint()
     epochs = groups.group_epochs(events).localCheckpoint()
-    stored = _in_stretches(given.commit_records, given.batches).localCheckpoint()
-    names = topics.topics(given.metadata, stored).localCheckpoint()
-    simple = groups.simple_groups(stored, events)
+    written = stored.where("not tombstone and not based")
+    simple = groups.simple_groups(stored.where("not tombstone"), events)
 
     asked = requests.commits(given.requests, names)
     asked = places.coordinators(
         asked, events, stored, topics.offsets_partitions(given.metadata)
     ).localCheckpoint()
-    pairs = places.record_pairs(asked, stored, tolerance_ms).localCheckpoint()
+    pairs = places.record_pairs(asked, written, tolerance_ms).localCheckpoint()
+    leaders = topics.leaders(given.metadata, pairs).localCheckpoint()
+    terms = places.terms(given.batches, leaders)
     candidates = (
         places.accepted_candidates(pairs, events)
-        .unionByName(places.refused_candidates(asked, events, given.stretches, tolerance_ms))
+        .unionByName(places.refused_candidates(asked, events, terms, given.stretches, tolerance_ms))
         .localCheckpoint()
     )
     found = states.answers(states.questions(asked, candidates), events, steps, owned, revoked)
-    met = outcome.commit_states(
-        asked, candidates, found, topics.broker_rules(given.metadata)
+    met = unwritten.in_memory(
+        outcome.states_met(asked, candidates, found).localCheckpoint(),
+        events,
+        given.requests,
+        leaders,
+        tolerance_ms,
+    )
+    met = outcome.commit_states(met, topics.broker_rules(given.metadata, given.releases)).localCheckpoint()
+    became = transactions.outcomes(stored, given.markers, given.stretches).localCheckpoint()
+    commits = outcome.offset_commits(
+        asked, outcome.records_of(pairs), candidates, met, events
     ).localCheckpoint()
+    commits = outcome.with_outcomes(
+        commits,
+        became,
+        *transactions.of_commits(commits, became, given.markers, candidates, tolerance_ms),
+    )
     return [
         (lake.GROUPS, groups.consumer_groups(epochs, simple)),
         (lake.MEMBERS, members.group_members(steps, epochs)),
         (lake.OWNED_PARTITIONS, ownership.owned_partitions(owned, names)),
         (lake.REVOKED_PARTITIONS, ownership.revoked_partitions(revoked, steps)),
         (lake.COVERAGE, groups.coverage(events, simple)),
-        (lake.COMMITS, outcome.offset_commits(asked, pairs, candidates, met)),
+        (lake.COMMITS, commits),
         (lake.COMMIT_STATES, lake.align(met, lake.COMMIT_STATES)),
     ]
 
 
 def _in_stretches(commit_records: DataFrame, batches: DataFrame) -> DataFrame:
-    """The commit records whose batch survived elections, each with its ``stretch``, once."""
+    """The commit records whose batch survived elections, each with its ``stretch``, once; ``based`` as in
+    lives.events.
+    """
     place = ["cluster", "coordinator_partition", "base_offset", "leader_epoch"]
-    rows = commit_records.join(batches.select(*place, "stretch"), on=place, how="inner")
+    of_batch = batches.select(*place, "stretch", F.col("base_to").isNotNull().alias("based"))
+    rows = commit_records.join(of_batch, on=place, how="inner")
     return rows.dropDuplicates(["cluster", "coordinator_partition", "record_offset"])

@@ -19,16 +19,24 @@ STRETCHES = {
     "first_ms": "bigint",  # newest timestamp of its first batch
     "last_ms": "bigint",  # newest timestamp of its last batch
 }
-"""One row per stretch. Number 0 is the one that begins with the log itself, at offset 0."""
+"""One row per stretch. Number 0 is the one that begins with the log itself, at offset 0; COMPACTED begins
+where the log cleaner has been, with the state that it left.
+"""
+
+COMPACTED = -1
 
 
-def batches_in_stretches(batches: DataFrame, undecodable: DataFrame) -> DataFrame:
+def batches_in_stretches(batches: DataFrame, undecodable: DataFrame, cleaned: DataFrame) -> DataFrame:
     """``bronze.batches`` of ``__consumer_offsets`` that survived elections, each with its ``stretch``.
 
     Where two leader epochs hold the same offsets the higher one won the election, and everything the lower
     one wrote from there on was truncated. A hole is an offset that no batch holds, a batch that lost records
     to compaction, or one of the ``undecodable`` (cluster, coordinator_partition, base_offset, leader_epoch):
     what such a batch keeps is a stretch of its own.
+
+    A log that is whole from an offset on up to which it was compacted (``bronze.cleaned``) is one stretch,
+    COMPACTED. Together the batches below tell the state at that offset, and nothing about how it came about:
+    they have ``base_to`` (the offset before it) and ``base_ms`` (their newest timestamp), others null.
     """
     batches = batches.where(F.col("topic") == OFFSETS_TOPIC).select(
         "cluster",
@@ -50,11 +58,45 @@ def batches_in_stretches(batches: DataFrame, undecodable: DataFrame) -> DataFram
     span = F.col("last_offset") - F.col("base_offset") + 1
     batches = batches.withColumn("whole", (F.col("record_count") == span) & F.col("bad").isNull())
     gap = (F.col("base_offset") > expected) | ~F.col("whole") | ~F.lag("whole", 1, True).over(log)
-    return (
+    batches = (
         batches.withColumn("gap", gap)
         .withColumn("stretch", count_if(F.col("gap")).over(so_far(log)).cast("int"))
-        .drop("gap", "bad", "whole", "record_count")
+        .drop("bad", "whole", "record_count")
     )
+    return _compacted(batches, cleaned).drop("gap")
+
+
+def _compacted(batches: DataFrame, cleaned: DataFrame) -> DataFrame:
+    """One stretch where the log has gaps, but none above a checkpoint of the cleaner: the lowest such."""
+    checkpoints = cleaned.where(F.col("topic") == OFFSETS_TOPIC).select(
+        "cluster", F.col("partition").alias("coordinator_partition"), "cleaned_to"
+    )
+    above = F.col("base_offset") >= F.col("cleaned_to")
+    first = F.min(F.when(above, F.col("base_offset")))
+    # a gap right before the checkpoint is one that compaction made
+    hole = F.col("gap") & (F.col("base_offset") > F.col("cleaned_to"))
+    judged = batches.join(checkpoints.distinct(), on=list(_PARTITION), how="inner")
+    judged = judged.groupBy(*_PARTITION, "cleaned_to").agg(
+        F.max("gap").alias("gaps"),
+        F.max(hole).alias("holes"),
+        F.coalesce(first == F.col("cleaned_to"), F.max("last_offset") < F.col("cleaned_to")).alias("there"),
+        F.max(F.when(~above, F.col("max_timestamp_ms"))).alias("base_ms"),
+    )
+    bases = (
+        judged.where("gaps and there and not holes")
+        .groupBy(*_PARTITION)
+        .agg(F.min(F.struct("cleaned_to", "base_ms")).alias("base"))
+    )
+    batches = batches.join(F.broadcast(bases), on=list(_PARTITION), how="left")
+    based = F.col("base").isNotNull()
+    below = based & (F.col("base_offset") < F.col("base.cleaned_to"))
+    return batches.withColumns(
+        {
+            "stretch": F.when(based, F.lit(COMPACTED)).otherwise(F.col("stretch")),
+            "base_to": F.when(below, F.col("base.cleaned_to") - 1),
+            "base_ms": F.when(below, F.col("base.base_ms")),
+        }
+    ).drop("base")
 
 
 def without_superseded(rows: DataFrame) -> DataFrame:

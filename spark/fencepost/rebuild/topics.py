@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fencepost.formats.decode import arrow_type
-from fencepost.rebuild.frames import OFFSETS_TOPIC, over
+from fencepost.rebuild.frames import OFFSETS_TOPIC, count_if, over, so_far
 from fencepost.rebuild.records import metadata_records
+from fencepost.settings import Settings
 
-_TOPIC, _REMOVED, _PARTITION, _BROKER = 2, 9, 3, 0
+_TOPIC, _REMOVED, _PARTITION, _CHANGE, _BROKER = 2, 9, 3, 5, 0
+_SAME_LEADER = -2
 FIELDS = {
     "name": pa.string(),
     "topic_id": pa.string(),
     "partition_id": pa.int32(),
     "broker_id": pa.int32(),
+    "leader": pa.int32(),
+    "leader_epoch": pa.int32(),
     "features": arrow_type("RegisterBrokerRecord").field("features").type,
 }
-# 4.3-IV0: the first release whose consumer groups decide by assignment epochs (KIP-1251)
-RELAXED_METADATA_VERSION = 30
+
+
+class Since(NamedTuple):
+    """A release of Kafka, and the first metadata.version that only it and later ones support."""
+
+    release: tuple[int, int]
+    metadata_version: int
+
+
+RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
+"""The first release whose groups decide commits by assignment epochs: KIP-1251, and apache/kafka#20760."""
+
+RELEASES = "cluster string, broker_id int, major int, minor int"
+"""What the configuration says of brokers' releases."""
 
 
 def metadata(records: DataFrame) -> DataFrame:
     """The records of ``bronze.records`` about topics, their partitions and brokers, decoded."""
-    return metadata_records(records, FIELDS, (_TOPIC, _REMOVED, _PARTITION, _BROKER))
+    return metadata_records(records, FIELDS, (_TOPIC, _REMOVED, _PARTITION, _CHANGE, _BROKER))
 
 
 def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:
@@ -60,26 +78,88 @@ def offsets_partitions(metadata: DataFrame) -> DataFrame:
     return joined.groupBy("cluster").agg(F.countDistinct("v_partition_id").cast("int").alias("partitions"))
 
 
-def broker_rules(metadata: DataFrame) -> DataFrame:
-    """Which fencing rule each broker implements, and when: cluster, broker_id, rule, from_ms, to_ms.
+def leaders(metadata: DataFrame, pairs: DataFrame) -> DataFrame:
+    """Who led the coordinators' logs: cluster, coordinator_partition, leader_epoch, ``led_by``.
 
-    A broker registers at every start with the range of metadata.version it supports, which tells its release:
-    ``assignment_epoch`` from 4.3 on, ``strict`` before.
+    Whoever answered a commit whose record (``pairs``) is in it; else what the metadata log says, by
+    PartitionRegistration.merge: a change raises the leader epoch when it names a leader.
+    """
+    named = metadata.where((F.col("record_type") == _TOPIC) & (F.col("v_name") == OFFSETS_TOPIC))
+    rows = metadata.where(F.col("record_type").isin(_PARTITION, _CHANGE)).join(
+        named.select("cluster", "v_topic_id").distinct(), on=["cluster", "v_topic_id"], how="left_semi"
+    )
+    log = over("cluster", "v_topic_id", "v_partition_id")
+    names = (F.col("record_type") == _CHANGE) & (F.col("v_leader") != _SAME_LEADER)
+    created = F.when(F.col("record_type") == _PARTITION, F.col("v_leader_epoch"))
+    raised = F.first(created, True).over(so_far(log)) + count_if(names).over(so_far(log))
+    rows = rows.withColumn("leader_epoch", raised).where(names | (F.col("record_type") == _PARTITION))
+    elected = rows.where("leader_epoch is not null and v_leader >= 0").select(
+        "cluster",
+        F.col("v_partition_id").alias("coordinator_partition"),
+        F.col("leader_epoch").cast("int").alias("leader_epoch"),
+        F.col("v_leader").alias("elected"),
+    )
+    key = ["cluster", "coordinator_partition", "leader_epoch"]
+    answered = (
+        pairs.where("sure")
+        .groupBy(*key)
+        .agg(F.when(F.min("broker_id") == F.max("broker_id"), F.min("broker_id")).alias("answered"))
+    )
+    joined = elected.dropDuplicates(key).join(answered, on=key, how="full")
+    return joined.select(*key, F.coalesce("answered", "elected").alias("led_by"))
+
+
+def releases(spark: SparkSession, settings: Settings) -> DataFrame:
+    """RELEASES, from the configuration."""
+    rows = [
+        (cluster.name, broker.id, major, minor)
+        for cluster in settings.clusters
+        for broker in cluster.brokers
+        if broker.release is not None
+        for major, minor in [broker.release]
+    ]
+    return spark.createDataFrame(rows, RELEASES)
+
+
+def broker_rules(metadata: DataFrame, releases: DataFrame) -> DataFrame:
+    """Which fencing rule each broker implements, and when: cluster, broker_id, ``consumer_rule``,
+    ``streams_rule``, from_ms, to_ms.
+
+    A broker registers at every start with the range of metadata.version it supports, which tells its
+    release: ``assignment_epoch`` as RELAXED_SINCE says, ``strict`` before.
+    A release in the configuration (RELEASES) takes the place of its registrations.
     """
     version = F.filter("v_features", lambda feature: feature["name"] == "metadata.version")
     highest = F.get(version, F.lit(0))["max_supported_version"]
     started = over("cluster", "broker_id", by="record_offset")
-    return (
+    registered = (
         metadata.where(F.col("record_type") == _BROKER)
         .withColumnRenamed("v_broker_id", "broker_id")
-        .withColumn("highest", highest)
+        .join(releases, on=["cluster", "broker_id"], how="left_anti")
         .select(
             "cluster",
             "broker_id",
-            F.when(F.col("highest") >= RELAXED_METADATA_VERSION, "assignment_epoch")
-            .when(F.col("highest").isNotNull(), "strict")
-            .alias("rule"),
+            *[
+                _rule(highest.isNotNull(), highest >= since.metadata_version).alias(f"{group_type}_rule")
+                for group_type, since in RELAXED_SINCE.items()
+            ],
             F.col("timestamp_ms").alias("from_ms"),
             F.lead("timestamp_ms").over(started).alias("to_ms"),
         )
     )
+    release = F.struct("major", "minor")
+    told = releases.select(
+        "cluster",
+        "broker_id",
+        *[
+            _rule(F.lit(True), release >= F.struct(*map(F.lit, since.release))).alias(f"{group_type}_rule")
+            for group_type, since in RELAXED_SINCE.items()
+        ],
+        F.lit(None).cast("bigint").alias("from_ms"),
+        F.lit(None).cast("bigint").alias("to_ms"),
+    )
+    return registered.unionByName(told)
+
+
+def _rule(known: Column, relaxed: Column) -> Column:
+    return F.when(known, F.when(relaxed, "assignment_epoch").otherwise("strict"))

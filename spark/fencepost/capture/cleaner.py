@@ -1,0 +1,50 @@
+"""How far Kafka's log cleaner has been: below that offset a log keeps the last record of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from fencepost import lake
+from fencepost.capture.log_dirs import TOPICS
+from fencepost.capture.plan import expand
+from fencepost.lake import CLEANED
+from fencepost.settings import Cluster
+
+CHECKPOINT = "cleaner-offset-checkpoint"
+
+Row = tuple[str, int, str, int, int, str, str, datetime]
+
+
+def note_cleaned(spark: SparkSession, clusters: Iterable[Cluster], run_id: str, now: datetime) -> int:
+    """Append to ``bronze.cleaned`` what the checkpoints say that is not there yet; gives back how many rows.
+
+    To be called after segments were read: whatever the cleaner has taken from them lies below. A checkpoint
+    that is missing or does not parse tells nothing.
+    """
+    rows = [
+        (cluster.name, broker.id, topic, partition, offset, str(file), run_id, now)
+        for cluster in clusters
+        for broker in cluster.brokers
+        for pattern in broker.log_dirs
+        for path in expand(pattern)
+        for file in [Path(path, CHECKPOINT)]
+        for topic, partition, offset in _entries(file)
+    ]
+    return lake.append_new(spark, CLEANED, spark.createDataFrame(rows, CLEANED.ddl)) if rows else 0
+
+
+def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
+    """``topic partition offset`` lines behind the version and their number (OffsetCheckpointFile)."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()[2:]
+    except (OSError, UnicodeDecodeError):
+        return
+    for line in lines:
+        topic, _, numbers = line.partition(" ")
+        partition, _, offset = numbers.partition(" ")
+        if topic in TOPICS and partition.isdecimal() and offset.isdecimal() and int(offset) > 0:
+            yield topic, int(partition), int(offset)
