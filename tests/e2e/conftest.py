@@ -1,11 +1,10 @@
-"""One audit of six clusters: the stored captures, one recorded now, and one with evidence taken away."""
+"""One audit of many clusters: the stored captures, one recorded now, and some with evidence taken away."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from altered import ALTERED
 from pyspark.sql import SparkSession
 
 from fencepost import lake, pipeline
 from fencepost.gate import GateResult
 from fencepost.session import spark_session
-from fencepost.settings import Cluster, Lake, Settings, load
+from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPTURES = ("healthy-4.3.1", "healthy-4.2.1", "troubled-4.3.1", "troubled-4.2.1")
-DAMAGED = "damaged"
+CAPTURES = tuple(sorted(path.parent.name for path in ROOT.glob("tests/captures/*/fencepost.toml")))
 LIVE = "live-4.3.1"
 
 
@@ -53,23 +52,6 @@ class Audited:
     def commits(self) -> list[dict[str, Any]]:
         return self.audit.commits(self.name)
 
-    @property
-    def implemented(self) -> str:
-        """The policy that this broker version implements for consumer groups."""
-        return "strict" if "4.2" in self.name else "assignment_epoch"
-
-
-def _damaged(captures: Path, folder: Path) -> Cluster:
-    """The troubled capture without its second segment and without one of its request logs."""
-    shutil.copytree(captures / "troubled-4.3.1", folder)
-    segments = sorted((folder / "broker-1" / "log_dir").glob("__consumer_offsets-0/*.log"))
-    logs = sorted((folder / "broker-1").glob("kafka-request.log*"))
-    assert len(segments) > 2
-    assert len(logs) > 2
-    segments[1].unlink()
-    logs[2].unlink()
-    return dataclasses.replace(load(folder / "fencepost.toml").clusters[0], name=DAMAGED)
-
 
 @pytest.fixture(scope="session")
 def folders(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -87,10 +69,14 @@ def audit(
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
     clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
+    for name, (whole, alter) in ALTERED.items():
+        alter(captures / whole, home / name)
+        (cluster,) = load(home / name / "fencepost.toml").clusters
+        clusters.append(dataclasses.replace(cluster, name=name))
     settings = dataclasses.replace(
         load(captures / CAPTURES[0] / "fencepost.toml"),
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
-        clusters=(*clusters, _damaged(captures, home / DAMAGED)),
+        clusters=tuple(clusters),
     )
     session = spark_session(settings)
     lake.ensure(session)

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -33,6 +34,27 @@ _LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
     </Logger>
   </Loggers>
 </Configuration>
+"""
+
+# Before 4.0. The files are not rolled: log4j 1 would number the newest one 1.
+_LOG4J1 = """log4j.rootLogger=INFO, server
+log4j.appender.server=org.apache.log4j.FileAppender
+log4j.appender.server.File={server}
+log4j.appender.server.layout=org.apache.log4j.PatternLayout
+log4j.appender.server.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.appender.requests=org.apache.log4j.FileAppender
+log4j.appender.requests.File={requests}
+log4j.appender.requests.layout=org.apache.log4j.PatternLayout
+log4j.appender.requests.layout.ConversionPattern=[%d] %p %m (%c)%n
+{filters}log4j.logger.org.apache.kafka.common.config.AbstractConfig=WARN
+log4j.logger.kafka.server.KafkaConfig=WARN
+log4j.logger.kafka.request.logger=DEBUG, requests
+log4j.additivity.kafka.request.logger=false
+"""
+
+_LOG4J1_FILTER = """log4j.appender.requests.filter.{name}=org.apache.log4j.varia.StringMatchFilter
+log4j.appender.requests.filter.{name}.StringToMatch="requestApiKeyName":"{name}"
+log4j.appender.requests.filter.{name}.AcceptOnMatch=false
 """
 
 
@@ -76,7 +98,10 @@ def free_ports(count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What kind of cluster to run. ``roll_bytes`` is the size at which the request log rolls into a .gz."""
+    """What kind of cluster to run. ``roll_bytes`` is the size at which the request log rolls into a .gz.
+
+    ``features`` are levels to format with (``name=level``); ``settings`` are added to server.properties.
+    """
 
     version: str
     brokers: int = 1
@@ -85,6 +110,8 @@ class Plan:
     roll_bytes: int = 1 << 30
     session_timeout_ms: int = 45_000
     assignment_interval_ms: int = 0
+    features: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -116,7 +143,7 @@ def properties(plan: Plan, broker: Broker, voters: str) -> dict[str, object]:
         "log.dirs": broker.log_dir,
         "log.index.size.max.bytes": 4096,
         "log.cleaner.enable": "false",  # compaction would take the history away
-        "file.delete.delay.ms": 600_000,  # keeps the logs of deleted topics
+        "log.segment.delete.delay.ms": 600_000,  # keeps the logs of deleted topics
         "auto.create.topics.enable": "false",
         "num.network.threads": 2,
         "num.io.threads": 2,
@@ -133,7 +160,26 @@ def properties(plan: Plan, broker: Broker, voters: str) -> dict[str, object]:
         "group.consumer.min.session.timeout.ms": 1000,
         "group.consumer.session.timeout.ms": plan.session_timeout_ms,
         "group.consumer.assignment.interval.ms": plan.assignment_interval_ms,  # from 4.3
+        **plan.settings,
     }
+
+
+def logging(plan: Plan, broker: Broker) -> tuple[str, str, str]:
+    """How a broker is told to log: its system property, the name of the file and the text in it."""
+    if any(jars(plan.version).glob("reload4j-*.jar")):
+        name, text = "log4j.properties", log4j1(broker)
+        return f"-Dlog4j.configuration=file:{broker.home / name}", name, text
+    name, text = "log4j2.xml", log4j2(plan, broker)
+    return f"-Dlog4j2.configurationFile={broker.home / name}", name, text
+
+
+def log4j1(broker: Broker) -> str:
+    """The same as ``log4j2`` for brokers before 4.0."""
+    return _LOG4J1.format(
+        server=broker.home / "server.log",
+        requests=broker.home / "kafka-request.log",
+        filters="".join(_LOG4J1_FILTER.format(name=name) for name in UNLOGGED_APIS),
+    )
 
 
 def log4j2(plan: Plan, broker: Broker) -> str:

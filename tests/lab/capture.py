@@ -55,6 +55,9 @@ def _toml(name: str, cluster: Cluster, clients: list[str]) -> str:
         lines += ["", "[[clusters.brokers]]", f"id = {broker.broker_id}", f'log_dirs = ["{home}/log_dir"]']
         lines += [f'request_logs = ["{home}/kafka-request.log*"]', f'server_logs = ["{home}/server.log*"]']
         lines += [f"timezone = {json.dumps(cluster.plan.timezone)}"]
+        if "unstable.feature.versions.enable" in cluster.plan.settings:
+            # such a broker registers with the levels of the release to come
+            lines += [f"kafka_version = {json.dumps(cluster.plan.version)}"]
     for client in clients:
         lines += ["", "[[clusters.clients]]", f"name = {json.dumps(client)}"]
         lines += [f'logs = ["clients/{client}.log"]']

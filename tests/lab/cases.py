@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 
 from brokers import LabError, kafka_uuid
-from cluster import Cluster
 from commits import BY_ID, BY_NAME, Commit
 from members import Group, Member
 from transactions import TXN_VERSION, begin, end
-from truth import GroundTruth, Partition
+from truth import Partition
 
 TOPIC, OTHER_TOPIC = "orders", "audit"
 """The topic that members share, and one that they do not."""
@@ -305,12 +304,3 @@ CASES: dict[str, Case] = {
     "transactional": transactional,
 }
 """Group id -> the case played in it."""
-
-
-def play(cluster: Cluster, truth: GroundTruth, group_id: str) -> None:
-    """Play one case."""
-    group = Group(cluster, truth, group_id)
-    try:
-        CASES[group_id](group)
-    finally:
-        group.close()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, log4j2, properties
+from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, logging, properties
 from messages import Message, WireError
 from wire import Connection
 
@@ -30,6 +30,7 @@ class Cluster:
         ]
         self.clients_jar = next(jars(plan.version).glob("kafka-clients-*.jar"))
         self._topic_ids: dict[str, str] = {}
+        self._partitions: dict[str, int] = {}
 
     def __enter__(self) -> Cluster:
         cluster_id = kafka_uuid()
@@ -60,12 +61,20 @@ class Cluster:
 
     @contextmanager
     def admin(self) -> Iterator[Connection]:
-        """A connection for administration, closed afterwards."""
-        connection = self.connect("lab-admin")
+        """A connection for administration to a broker that runs, closed afterwards."""
+        connection = self._any_broker()
         try:
             yield connection
         finally:
             connection.close()
+
+    def _any_broker(self) -> Connection:
+        for broker in self.brokers:
+            try:
+                return self.connect("lab-admin", broker.broker_id)
+            except OSError:
+                continue
+        raise LabError("no broker answers")
 
     def create_topic(self, name: str, partitions: int) -> str:
         """Create a topic with one replica per partition; returns its id."""
@@ -75,25 +84,46 @@ class Cluster:
         if answer["ErrorCode"]:
             raise LabError(f"cannot create topic {name!r}: {answer['ErrorCode']} {answer['ErrorMessage']}")
         self._topic_ids[name] = answer["TopicId"]
+        self._partitions[name] = partitions
         return str(answer["TopicId"])
 
     def topic_id(self, name: str) -> str:
         """The id of a topic made by ``create_topic``."""
         return self._topic_ids[name]
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic made by ``create_topic`` has."""
+        return self._partitions[topic]
+
     def coordinator(self, key: str, transaction: bool = False) -> int:
         """The broker that coordinates a group (or transactional id), once there is one."""
         request = {"KeyType": int(transaction), "CoordinatorKeys": [key]}
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
-            with self.admin() as admin:
-                found = admin.call("FindCoordinator", 6, request)["Coordinators"][0]
+            try:
+                with self.admin() as admin:
+                    found = admin.call("FindCoordinator", 6, request)["Coordinators"][0]
+            except (OSError, WireError):  # the broker that was asked is going down
+                found = {"ErrorCode": 15}
             if found["ErrorCode"] == 0:
                 return int(found["NodeId"])
             time.sleep(0.2)
         raise LabError(
             f"no coordinator for {key!r} after {START_TIMEOUT_S:.0f} s: error {found['ErrorCode']}"
         )
+
+    def elect_preferred(self, topic: str, partition: int) -> None:
+        """Make a partition's first replica its leader again, once it is in sync."""
+        wanted = {"Topic": topic, "Partitions": [partition]}
+        request = {"ElectionType": 0, "TopicPartitions": [wanted], "TimeoutMs": 15_000}
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            with self.admin() as admin:
+                answer = admin.call("ElectLeaders", 2, request)["ReplicaElectionResults"]
+            if all(p["ErrorCode"] == 0 for t in answer for p in t["PartitionResult"]):
+                return
+            time.sleep(0.3)
+        raise LabError(f"no preferred leader of {topic}-{partition}: {answer}")
 
     def set_topic_config(self, topic: str, name: str, value: str) -> None:
         """Change one configuration of a topic."""
@@ -110,6 +140,19 @@ class Cluster:
             answer = admin.call("IncrementalAlterConfigs", 1, {"Resources": [resource]})["Responses"][0]
         if answer["ErrorCode"]:
             raise LabError(f"cannot set {name} of {owner!r}: {answer['ErrorMessage']}")
+
+    def stop_broker(self, broker_id: int) -> None:
+        """Stop one broker cleanly: it hands its leaderships over first."""
+        process = self.brokers[broker_id - 1].process
+        if process is None:
+            raise LabError(f"broker {broker_id} does not run")
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+    def start_broker(self, broker_id: int) -> None:
+        """Start a stopped broker again, with its log.dirs as it left them, and wait until all answer."""
+        self._launch(self.brokers[broker_id - 1])
+        self._await_answers()
 
     def stop(self, force: bool = False) -> None:
         """Stop every broker: cleanly, or at once."""
@@ -129,7 +172,9 @@ class Cluster:
         voters = ",".join(f"{b.broker_id}@127.0.0.1:{b.controller_port}" for b in self.brokers)
         settings = properties(self.plan, broker, voters)
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        (broker.home / "log4j2.xml").write_text(log4j2(self.plan, broker))
+        _, log_config, text = logging(self.plan, broker)
+        (broker.home / log_config).write_text(text)
+        features = [word for feature in self.plan.features for word in ("--feature", feature)]
         tool = java(
             self.plan.version,
             "128m",
@@ -139,20 +184,19 @@ class Cluster:
             cluster_id,
             "-c",
             str(config),
+            *features,
         )
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         if done.returncode:
             raise LabError(f"cannot format {broker.log_dir}: {done.stdout}{done.stderr}")
 
     def _launch(self, broker: Broker) -> None:
-        options = [
-            f"-Dlog4j2.configurationFile={broker.home / 'log4j2.xml'}",
-            f"-Duser.timezone={self.plan.timezone}",
-        ]
+        option, _, _ = logging(self.plan, broker)
+        options = [option, f"-Duser.timezone={self.plan.timezone}"]
         command = java(
             self.plan.version, "384m", *options, "kafka.Kafka", str(broker.home / "server.properties")
         )
-        with (broker.home / "console.log").open("wb") as console:
+        with (broker.home / "console.log").open("ab") as console:
             broker.process = subprocess.Popen(
                 command, stdout=console, stderr=subprocess.STDOUT, cwd=broker.home
             )

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from messages import Message
 from truth import Partition, error_name
 
-BY_NAME, BY_ID = 9, 10
-"""OffsetCommit versions: the last that names topics, the first that identifies them."""
+OLDER, BY_NAME, BY_ID = 7, 9, 10
+"""OffsetCommit versions: one of older clients, the last that names topics, the first that identifies them."""
+
+
+def release(version: str) -> tuple[int, ...]:
+    """A Kafka version as numbers, to compare."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def newest_version(kafka: str) -> int:
+    """The newest stable version of OffsetCommit that brokers of a Kafka version take."""
+    return BY_ID if release(kafka) >= (4, 2) else BY_NAME
 
 
 @dataclass(frozen=True)
 class Transaction:
-    """A transactional id's producer, as InitProducerId answered."""
+    """A transactional id's producer, as InitProducerId answered.
+
+    ``api_version`` is the TxnOffsetCommit version of its commits; ``rows`` are their rows of ground truth.
+    """
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
+    api_version: int = 5
+    rows: list[Message] = field(default_factory=list, compare=False)
 
 
 @dataclass
 class Commit:
-    """One hand-made commit request. ``epoch`` and ``member_id`` are what it presents, true or not."""
+    """One hand-made commit request. ``epoch`` and ``member_id`` are what it presents, true or not.
+
+    ``version`` None is the newest of the broker. ``protocol`` is that of the committer, None that of its
+    group. ``rebalancing`` is the phase of a classic group's rebalance, as the driver knows it.
+    """
 
     case: str
     epoch: int
     partitions: list[Partition]
     expect: list[str]  # the truth of each partition, as the scenario's author knows it
-    version: int = BY_ID
+    version: int | None = None
     racing: bool = False
     transaction: Transaction | None = None
+    instance_id: str | None = None
+    protocol: str | None = None
+    rebalancing: str | None = None
 
     @property
     def api(self) -> str:
@@ -46,12 +68,14 @@ class Commit:
         """The request for these rows of ground truth."""
         topics: dict[str, Message] = {}
         for row in rows:
-            by_id = self.transaction is None and self.version >= BY_ID
+            by_id = self.transaction is None and row["api_version"] >= BY_ID
             name = {"TopicId": row["topic_id"]} if by_id else {"Name": row["topic"]}
             partition = {"PartitionIndex": row["partition"], "CommittedOffset": row["committed_offset"]}
             topic = topics.setdefault(row["topic"], {**name, "Partitions": []})
             topic["Partitions"].append({**partition, "CommittedMetadata": ""})
         request: Message = {"GroupId": group_id, "MemberId": member_id, "Topics": list(topics.values())}
+        if self.instance_id is not None:
+            request["GroupInstanceId"] = self.instance_id
         if self.transaction is None:
             return {**request, "GenerationIdOrMemberEpoch": self.epoch}
         return {

@@ -1,4 +1,4 @@
-"""Members of consumer groups, played by hand over the wire (KIP-848).
+"""Groups, and members of consumer groups, played by hand over the wire (KIP-848).
 
 A ``Group`` is played from one thread. Its members do exactly what they are told and nothing in between: they
 heartbeat when told, give up revoked partitions when told, and commit whatever epoch for whatever partition.
@@ -7,14 +7,15 @@ heartbeat when told, give up revoked partitions when told, and commit whatever e
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from brokers import LabError, kafka_uuid
 from cluster import Cluster
-from commits import Commit, answered
-from messages import Message
+from commits import Commit, answered, newest_version
+from messages import Message, WireError
 from truth import ERRORS, GroundTruth, Ownership, Partition
 from wire import Connection
 
@@ -22,17 +23,32 @@ _COORDINATOR_ERRORS = {14, 15, 16}  # loading, not available, not (yet) this bro
 _PATIENCE_S = 15.0
 
 
-class Group:
-    """One consumer group and the driver's account of it."""
+class HasConnection(Protocol):
+    """A member of any kind of group."""
 
-    def __init__(self, cluster: Cluster, truth: GroundTruth, group_id: str, pause_s: float = 0.35) -> None:
+    connection: Connection
+
+
+class Group:
+    """One group and the driver's account of it. ``protocol`` is the group's type, while it has one."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        truth: GroundTruth,
+        group_id: str,
+        pause_s: float = 0.35,
+        protocol: str = "consumer",
+    ) -> None:
         self.cluster = cluster
         self.group_id = group_id
         self.pause_s = pause_s
+        self.protocol = protocol
         self.ownership = Ownership()
         self.broker_id = cluster.coordinator(group_id)
         self._truth = truth
         self._connections: list[Connection] = []
+        self.last_words: list[Callable[[], object]] = []
 
     def member(self, client_id: str, topics: Iterable[str], rebalance_timeout_ms: int = 30_000) -> Member:
         """A member that has not joined yet."""
@@ -43,6 +59,25 @@ class Group:
         """A connection to the group's coordinator."""
         self._connections.append(self.cluster.connect(client_id, self.broker_id))
         return self._connections[-1]
+
+    def supports(self, version: int) -> bool:
+        """Whether the broker takes this version of OffsetCommit."""
+        return version <= newest_version(self.cluster.plan.version)
+
+    def follow(self, *members: HasConnection) -> None:
+        """Find the group's coordinator and let the members connect to it."""
+        deadline = time.monotonic() + 2 * _PATIENCE_S
+        while True:
+            self.broker_id = self.cluster.coordinator(self.group_id)
+            try:
+                for member in members:
+                    member.connection = self.connect(member.connection.client_id)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
 
     def settle(self, *members: Member) -> None:
         """Heartbeat in turns, giving up what is revoked, until a whole round brings nothing new."""
@@ -70,7 +105,12 @@ class Group:
             time.sleep(0.05)
 
     def commit(self, connection: Connection, member_id: str, commit: Commit) -> list[str]:
-        """Send one commit, wait for its answer, write down both; returns the error of each partition."""
+        """Send one commit, wait for its answer, write down both; returns the error of each partition.
+
+        A commit in a version that the broker does not have is left out.
+        """
+        if commit.transaction is None and commit.version and not self.supports(commit.version):
+            return []
         time.sleep(0 if commit.racing else self.pause_s)
         rows = self.send_commit(connection, member_id, commit)
         errors = self.receive_commit(connection, rows)
@@ -85,10 +125,12 @@ class Group:
         ]
         request = commit.request(self.group_id, member_id, rows)
         sent_at = time.time_ns() // 1_000_000
-        correlation_id = connection.send(commit.api, commit.version, request)
+        correlation_id = connection.send(commit.api, rows[0]["api_version"], request)
         for row in rows:
             row.update(correlation_id=correlation_id, sent_at_ms=sent_at)
             self._truth.add(row)
+            if commit.transaction is not None:
+                commit.transaction.rows.append(row)
         return rows
 
     def receive_commit(self, connection: Connection, rows: list[Message]) -> list[str]:
@@ -97,10 +139,30 @@ class Group:
         answered_at = time.time_ns() // 1_000_000
         for row, error in zip(rows, errors, strict=True):
             row.update(answered_at_ms=answered_at, error=error)
+            if row["transactional_id"] is not None and error == "NONE":
+                row.update(outcome="pending")
         return errors
 
+    def rows(self, partition: Partition) -> list[Message]:
+        """The ground truth of every commit of a partition in this group, in the order of sending."""
+        return [
+            row
+            for row in self._truth.rows
+            if row["group_id"] == self.group_id and (row["topic"], row["partition"]) == partition
+        ]
+
+    def delete(self) -> None:
+        """Delete the group, which must be empty."""
+        answer = self.connect("lab-admin").call("DeleteGroups", 2, {"GroupsNames": [self.group_id]})
+        if answer["Results"][0]["ErrorCode"]:
+            raise LabError(f"cannot delete group {self.group_id!r}: {answer['Results'][0]}")
+
     def close(self) -> None:
-        """Close every connection that was opened for the group."""
+        """Let members say their ``last_words``, then close every connection that was opened for the group."""
+        for last_word in self.last_words:
+            # what a broken play left on the wire, or a broker that is gone, is no concern of a farewell
+            with suppress(LabError, WireError, OSError):
+                last_word()
         for connection in self._connections:
             connection.close()
 
@@ -111,14 +173,20 @@ class Group:
         if known != expect:
             raise LabError(f"{commit.case}: {partition} is {known}, the scenario expected {expect}")
         owner = self.ownership.owner(partition)
+        transaction = commit.transaction
+        newest = newest_version(self.cluster.plan.version)
+        version = transaction.api_version if transaction else commit.version or newest
         return {
             "case": commit.case,
             "group_id": self.group_id,
+            "protocol": commit.protocol or self.protocol,
+            "group_type": self.protocol,
             "member_id": member_id,
+            "instance_id": commit.instance_id,
             "client_id": connection.client_id,
             "correlation_id": None,
             "api_key": commit.api_key,
-            "api_version": commit.version,
+            "api_version": version,
             "topic": partition[0],
             "topic_id": self.cluster.topic_id(partition[0]),
             "partition": partition[1],
@@ -130,6 +198,9 @@ class Group:
             "truth": expect,
             "owner_member_id": None if owner == member_id else owner,
             "racing": commit.racing,
+            "rebalancing": commit.rebalancing,
+            "transactional_id": transaction.transactional_id if transaction else None,
+            "outcome": None,
         }
 
 
@@ -145,16 +216,14 @@ class Member:
     epoch: int = 0
     assigned: frozenset[Partition] = frozenset()
     owned: frozenset[Partition] = frozenset()
+    instance_id: str | None = None
+    api: ClassVar[str] = "ConsumerGroupHeartbeat"
+    api_version: ClassVar[int] = 1
 
     def join(self) -> Member:
         """Join at epoch 0 with an empty hand."""
         self.epoch, self.assigned, self.owned = 0, frozenset(), frozenset()
-        full = {
-            "RebalanceTimeoutMs": self.rebalance_timeout_ms,
-            "SubscribedTopicNames": list(self.topics),
-            "ServerAssignor": "uniform",
-        }
-        self._exchange(full)
+        self._exchange({"RebalanceTimeoutMs": self.rebalance_timeout_ms, **self._introduction()})
         return self
 
     def heartbeat(self) -> None:
@@ -178,6 +247,11 @@ class Member:
         self._request({"MemberEpoch": -1})
         self.epoch, self.assigned, self.owned = -1, frozenset(), frozenset()
 
+    def go_away(self) -> None:
+        """Leave as a static member: its partitions wait for the next member of its instance id."""
+        self.group.ownership.holds(self.member_id, self.epoch, set())
+        self._request({"MemberEpoch": -2})
+
     def was_fenced(self) -> None:
         """The coordinator has removed the member (the driver waited for it); the member does not know yet."""
         self.group.ownership.holds(self.member_id, self.epoch, set())
@@ -196,37 +270,52 @@ class Member:
         """The commit that ``commit`` sends."""
         chosen = sorted(partitions)
         truths = [expect] * len(chosen) if isinstance(expect, str) else expect
-        return Commit(case, epoch, chosen, truths, **more)
+        return Commit(case, epoch, chosen, truths, **{"instance_id": self.instance_id, **more})
+
+    def _introduction(self) -> Message:
+        """What the first heartbeat says of the member."""
+        return {"SubscribedTopicNames": list(self.topics), "ServerAssignor": "uniform"}
+
+    def _holdings(self) -> Message:
+        """What every heartbeat says the member owns."""
+        by_topic: dict[str, list[int]] = {}
+        for topic, index in sorted(self.owned):
+            by_topic.setdefault(self.group.cluster.topic_id(topic), []).append(index)
+        return {"TopicPartitions": [{"TopicId": t, "Partitions": p} for t, p in by_topic.items()]}
+
+    def _given(self, answer: Message) -> frozenset[Partition] | None:
+        """What an answer assigns; None when it says nothing new."""
+        if answer["Assignment"] is None:
+            return None
+        names = {self.group.cluster.topic_id(t): t for t in self.topics}
+        given = answer["Assignment"]["TopicPartitions"]
+        return frozenset((names[a["TopicId"]], p) for a in given for p in a["Partitions"])
 
     def _request(self, fields: Message) -> Message:
         request = {
             "GroupId": self.group.group_id,
             "MemberId": self.member_id,
             "MemberEpoch": self.epoch,
+            "InstanceId": self.instance_id,
             **fields,
         }
-        answer = self.connection.call("ConsumerGroupHeartbeat", 1, request)
+        answer = self.connection.call(self.api, self.api_version, request)
         deadline = time.monotonic() + _PATIENCE_S
         while answer["ErrorCode"] in _COORDINATOR_ERRORS and time.monotonic() < deadline:
             time.sleep(0.1)
-            answer = self.connection.call("ConsumerGroupHeartbeat", 1, request)
+            answer = self.connection.call(self.api, self.api_version, request)
         if answer["ErrorCode"]:
             name = ERRORS.get(answer["ErrorCode"], answer["ErrorCode"])
             raise LabError(f"heartbeat of {self.connection.client_id!r}: {name} {answer['ErrorMessage']}")
         return answer
 
     def _exchange(self, fields: Message) -> None:
-        by_topic: dict[str, list[int]] = {}
-        for topic, index in sorted(self.owned):
-            by_topic.setdefault(self.group.cluster.topic_id(topic), []).append(index)
         said = self.owned
-        owned = [{"TopicId": t, "Partitions": p} for t, p in by_topic.items()]
-        answer = self._request({"TopicPartitions": owned, **fields})
+        answer = self._request({**self._holdings(), **fields})
         self.epoch = answer["MemberEpoch"]
-        if answer["Assignment"] is not None:
-            names = {self.group.cluster.topic_id(t): t for t in self.topics}
-            given = answer["Assignment"]["TopicPartitions"]
-            self.assigned = frozenset((names[a["TopicId"]], p) for a in given for p in a["Partitions"])
+        given = self._given(answer)
+        if given is not None:
+            self.assigned = given
         # What was given is taken; what the member said it owns stays its own until it says otherwise.
         self.owned = said | self.assigned
         self.group.ownership.holds(self.member_id, self.epoch, set(self.owned))

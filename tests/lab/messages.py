@@ -123,7 +123,7 @@ def _schema(text: str) -> Schema:
     structs = {s["name"]: s["fields"] for s in raw.get("commonStructs", [])}
     return Schema(
         raw["name"],
-        raw["apiKey"],
+        raw.get("apiKey", -1),
         _range(raw["validVersions"]),
         _range(raw["flexibleVersions"]),
         _fields(raw["fields"], structs),
@@ -139,6 +139,13 @@ def api(clients_jar: Path, name: str) -> Api:
             for suffix in ("Request", "Response")
         )
     return Api(request, response)
+
+
+@lru_cache(maxsize=64)
+def structure(clients_jar: Path, name: str) -> Schema:
+    """A structure inside a message's bytes by its name in the schemas: ``ConsumerProtocolAssignment``."""
+    with zipfile.ZipFile(clients_jar) as jar:
+        return _schema(jar.read(f"common/message/{name}.json").decode())
 
 
 def within(version: int, span: tuple[int, int]) -> bool:

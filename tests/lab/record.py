@@ -17,11 +17,21 @@ from brokers import LabError
 from capture import refused_commits, write_capture
 from clients import Clients
 from cluster import Cluster
-from scenarios import SCENARIOS, Stage
+from scenario import Stage
+from scenarios import SCENARIOS
 from truth import GroundTruth
 
-VERSIONS = ("4.3.1", "4.2.1")
-STORED = ("healthy", "troubled")
+VERSIONS = ("4.3.1", "4.2.1", "4.1.2", "3.9.2")
+STORED = {
+    "healthy": ("4.3.1", "4.2.1"),
+    "troubled": ("4.3.1", "4.2.1"),
+    "groups": VERSIONS,
+    "early": ("4.1.2",),
+    "failover": ("4.3.1",),
+    "compacted": ("4.3.1",),
+}
+"""The stored captures: the versions on which each scenario is recorded."""
+
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
 _ATTEMPTS = 3
 
@@ -77,8 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         for scenario in options.scenario or STORED:
-            for version in [options.version] if options.version else VERSIONS:
-                record(scenario, version, options.out)
+            stored = STORED.get(scenario, VERSIONS)
+            asked = [options.version] if options.version else stored
+            for version in asked:
+                if options.scenario or version in stored:
+                    record(scenario, version, options.out)
     except LabError as error:
         print(f"record: {error}", file=sys.stderr)
         return 1

@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
-from brokers import LabError, Plan
-from cases import CASES, OTHER_TOPIC, TOPIC, play
-from clients import Clients
-from cluster import Cluster
+import compacted
+import failover
+import groups
+from brokers import Plan
+from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
 from members import Group
+from scenario import ROLL_BYTES, Scenario, Stage, play_cases, prepare
 from transactions import TXN_VERSION, begin, end
-from truth import GroundTruth
 
 REAL_TOPIC = "payments.eu-1"
 """The topic of the real clients."""
-
-_SEGMENT_MS = "12000"
-_ROLL_BYTES = 300_000
-
-
-@dataclass
-class Stage:
-    """Everything a scenario plays with."""
-
-    cluster: Cluster
-    clients: Clients
-    truth: GroundTruth
-    say: Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """``plan`` by version, the play, and whether every commit must be accepted."""
-
-    plan: Callable[[str], Plan]
-    run: Callable[[Stage], None]
-    clean: bool = False
-    live_copy: Callable[[str], bool] = lambda version: False
-
-
-def _prepare(stage: Stage, topics: dict[str, int]) -> None:
-    for name, partitions in topics.items():
-        stage.cluster.create_topic(name, partitions)
-    stage.cluster.coordinator("any")  # the first look-up creates __consumer_offsets
-    # Small closed segments beside the active one, as a long-lived cluster has them.
-    stage.cluster.set_topic_config("__consumer_offsets", "segment.ms", _SEGMENT_MS)
-
-
-def _play_cases(stage: Stage, cases: Sequence[str]) -> None:
-    for group_id in cases:
-        stage.say(group_id)
-        play(stage.cluster, stage.truth, group_id)
 
 
 def _restless_group(stage: Stage) -> None:
@@ -83,24 +45,23 @@ def _restless_group(stage: Stage) -> None:
 
 def troubled(stage: Stage) -> None:
     """Healthy and restless groups, and every hand-made case."""
-    _prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
+    prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
     with ThreadPoolExecutor(1) as pool:
         real = pool.submit(_restless_group, stage)
-        _play_cases(stage, list(CASES))
+        play_cases(stage, CASES)
         real.result()
 
 
 def live(stage: Stage) -> None:
     """A short form of ``troubled`` for a test that records while it runs: hand-made cases only."""
-    _prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1})
-    _play_cases(
-        stage, ["late-kept", "late-moved", "pending-revocation", "current-epoch-anothers", "left-member"]
-    )
+    prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1})
+    chosen = ["late-kept", "late-moved", "pending-revocation", "current-epoch-anothers", "left-member"]
+    play_cases(stage, {group_id: CASES[group_id] for group_id in chosen})
 
 
 def healthy(stage: Stage) -> None:
     """Groups that join, leave, rebalance and commit with nothing wrong."""
-    _prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
+    prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
     with ThreadPoolExecutor(1) as pool:
         real = pool.submit(_orderly_groups, stage)
         for part in (_two_lines, _two_lives, _administrator, _exactly_once):
@@ -160,7 +121,7 @@ def _two_lives(stage: Stage) -> None:
         b.commit(life, b.epoch, b.owned, "owner")
         b.leave()
         if life == "first_life":
-            delete_group(group)
+            group.delete()
         group.close()
 
 
@@ -188,29 +149,25 @@ def _exactly_once(stage: Stage) -> None:
     group.close()
 
 
-def delete_group(group: Group) -> None:
-    """Delete an empty group."""
-    connection = group.connect("lab-admin")
-    answer = connection.call("DeleteGroups", 2, {"GroupsNames": [group.group_id]})["Results"][0]
-    if answer["ErrorCode"]:
-        raise LabError(f"cannot delete group {group.group_id!r}: error {answer['ErrorCode']}")
-
-
 def _healthy_plan(version: str) -> Plan:
     if version == "4.2.1":
         return Plan(version, offsets_partitions=3, timezone="Asia/Kolkata", assignment_interval_ms=1000)
-    return Plan(version, brokers=3, offsets_partitions=3, roll_bytes=_ROLL_BYTES, assignment_interval_ms=1000)
+    return Plan(version, brokers=3, offsets_partitions=3, roll_bytes=ROLL_BYTES, assignment_interval_ms=1000)
 
 
 def _troubled_plan(version: str) -> Plan:
     if version == "4.2.1":
-        return Plan(version, timezone="America/New_York", roll_bytes=_ROLL_BYTES)
-    return Plan(version, roll_bytes=_ROLL_BYTES)
+        return Plan(version, timezone="America/New_York", roll_bytes=ROLL_BYTES)
+    return Plan(version, roll_bytes=ROLL_BYTES)
 
 
 SCENARIOS: dict[str, Scenario] = {
     "healthy": Scenario(_healthy_plan, healthy, clean=True),
     "troubled": Scenario(_troubled_plan, troubled, live_copy=lambda version: version == "4.2.1"),
     "live": Scenario(Plan, live),
+    "groups": groups.SCENARIO,
+    "early": groups.EARLY,
+    "failover": failover.SCENARIO,
+    "compacted": compacted.SCENARIO,
 }
 """Every scenario by name."""

@@ -6,6 +6,7 @@ each member told the coordinator; a rebuild of it from the logs can therefore be
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +22,17 @@ ERRORS = {
     22: "ILLEGAL_GENERATION",
     25: "UNKNOWN_MEMBER_ID",
     27: "REBALANCE_IN_PROGRESS",
+    35: "UNSUPPORTED_VERSION",
     47: "INVALID_PRODUCER_EPOCH",
     51: "CONCURRENT_TRANSACTIONS",
     69: "GROUP_ID_NOT_FOUND",
+    79: "MEMBER_ID_REQUIRED",
+    82: "FENCED_INSTANCE_ID",
+    88: "UNSTABLE_OFFSET_COMMIT",
     90: "PRODUCER_FENCED",
     100: "UNKNOWN_TOPIC_ID",
     110: "FENCED_MEMBER_EPOCH",
+    111: "UNRELEASED_INSTANCE_ID",
     113: "STALE_MEMBER_EPOCH",
     120: "TRANSACTION_ABORTABLE",
 }
@@ -107,12 +113,11 @@ class GroundTruth:
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
-        self._offset = 1000
+        self._offsets = itertools.count(1001)
 
     def next_offset(self) -> int:
         """An offset to commit that no other hand-made commit of the recording uses."""
-        self._offset += 1
-        return self._offset
+        return next(self._offsets)
 
     def add(self, row: dict[str, Any]) -> None:
         """Add one row."""

@@ -1,12 +1,18 @@
--- The answer of each policy to a commit, side by side.
-{% set policies = ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
+-- The answer of each policy to a commit and of the rule that its broker implements, side by side.
+{% set decisions = [
+    'strict', 'member_revocation', 'partition_revocation', 'assignment_epoch', 'broker_rule',
+] %}
 select
     cluster,
     subject as commit_id,
-    {%- for policy in policies %}
-    {%- set outcome = "max(outcome) filter (where decision = '" ~ policy ~ "')" %}
-    {{ answer(outcome) }} as {{ policy }}{{ ',' if not loop.last }}
+    {%- for decision in decisions %}
+    {%- set outcome = "max(outcome) filter (where decision = '" ~ decision ~ "')" %}
+    {{ answer(outcome) }} as {{ decision }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ source('verdicts', 'decisions') }}
-where decision in ('{{ policies | join("', '") }}')
+where decision in (
+    {%- for decision in decisions %}
+    '{{ decision }}'{{ ',' if not loop.last }}
+    {%- endfor %}
+)
 group by cluster, subject

@@ -5,7 +5,9 @@ states as (
     select
         *,
         owned_at_client_epoch and reassigned_since as is_zombie,
-        owned_at_client_epoch and uninterrupted as is_owner
+        owned_at_client_epoch and uninterrupted as is_owner,
+        -- only the rule of classic groups asks for it
+        case when rule = 'generation' then rebalancing else false end as asked_rebalancing
     from {{ source('silver', 'offset_commit_states') }}
 ),
 
@@ -24,7 +26,7 @@ truths as (
 
 {% set inputs = [
     'client_epoch', 'unfenced', 'member_known', 'member_epoch', 'revocation_epoch', 'partition_revocation_epoch',
-    'assignment_epoch', 'owned_at_client_epoch', 'uninterrupted', 'reassigned_since', 'rule',
+    'assignment_epoch', 'owned_at_client_epoch', 'uninterrupted', 'reassigned_since', 'rule', 'asked_rebalancing',
 ] %}
 select
     cluster,
@@ -32,13 +34,15 @@ select
     count(*) as states,
     coalesce({{ agreed('truth') }}, 'unknown') as truth,
     {{ agreed('rule') }} as rule,
+    {{ agreed('protocol') }} as protocol,
+    {{ agreed('rebalancing') }} as rebalancing,
     {{ agreed('fenced') }} as fenced,
     {{ agreed('owner_member_id') }} as owner_member_id,
     {{ agreed('member_epoch') }} as member_epoch,
     concat_ws(
         ', '
         {%- for input in inputs %},
-        case when count({{ input }}) < count(*) then '{{ input }}' end
+        case when count({{ input }}) < count(*) then '{{ input | replace('asked_', '') }}' end
         {%- endfor %}
     ) as untold
 from truths

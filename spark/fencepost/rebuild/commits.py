@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost.rebuild.frames import GROUP, before
+from fencepost.rebuild.requests import ELSEWHERE
 
 _KEY = (*GROUP, "partition", "committed_offset", "committed_leader_epoch", "producer_id", "producer_epoch")
 
@@ -183,9 +184,11 @@ def refused_candidates(
     """CANDIDATES of requests without an accepted commit: every state of the group from arrival to answer.
 
     Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
-    None for a request that was decided where the coordinator's log has a hole, or is not there.
+    None for a request that was decided where the coordinator's log has a hole, or is not there, and for one
+    that a broker answered which was not the group's coordinator.
     """
-    accepted = F.max(F.coalesce("accepted", F.lit(True)))
+    # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
+    accepted = F.max(F.coalesce(F.col("accepted") | F.col("broker_error").isin(*ELSEWHERE), F.lit(True)))
     asked = (
         commits.groupBy("cluster", "group_id", "request_id", "broker_id", "coordinator_partition")
         .agg(

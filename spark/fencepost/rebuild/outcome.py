@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.frames import GROUP, OFFSETS_TOPIC, as_time
+from fencepost.rebuild.requests import ELSEWHERE
 from fencepost.rebuild.states import QUESTION
 
 
@@ -153,6 +154,10 @@ def _reason() -> Column:
     )
     return (
         F.when(F.col("broker_error").isNull(), "the request log has no answer for this partition")
+        .when(
+            F.col("broker_error").isin(*ELSEWHERE),
+            "the broker that answered did not have the group's state: it decided nothing",
+        )
         .when(
             F.col("met").isNull() & F.col("accepted"),
             F.concat(F.lit("the record of this accepted commit is not in the captured log of "), log),

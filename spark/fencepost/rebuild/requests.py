@@ -23,6 +23,9 @@ FENCING = (
 )
 """The errors that mean: the coordinator knows the group and refuses this member or epoch."""
 
+ELSEWHERE = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
+"""The errors of a broker that does not have the group's state, and looked at none."""
+
 _REQUEST = """groupId string, memberId string, groupInstanceId string, transactionalId string,
 generationIdOrMemberEpoch int, generationId int, producerId bigint, producerEpoch int,
 topics array<struct<name:string, topicId:string,

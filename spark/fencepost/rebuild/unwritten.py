@@ -86,7 +86,8 @@ _OF_RECORD = ("generation", "written_ms", "next_generation", "next_ids", "next_m
 
 
 def _written(events: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Each record of a classic group: SPAN, state_no, ``generation``, ``written_ms``, ``written_by``.
+    """Each record of a classic group: SPAN, state_no, ``generation``, ``alone`` (it has one member),
+    ``written_ms``, ``written_by``.
 
     Of the next one ``next_generation``, ``next_ids`` (its members), ``next_ms``, null when there is none or
     the group was deleted or converted then; ``over_ms`` (when anything was written next, if the same leader
@@ -107,6 +108,7 @@ def _written(events: DataFrame, leaders: DataFrame) -> DataFrame:
     return rows.select(
         *_RECORD,
         F.col("epoch").alias("generation"),
+        (F.array_size("classic_members") == 1).alias("alone"),
         F.col("timestamp_ms").alias("written_ms"),
         F.col("led_by").alias("written_by"),
         F.when(goes_on, F.col("following.epoch")).alias("next_generation"),
@@ -195,10 +197,11 @@ def _varied(rows: DataFrame, tolerance_ms: int) -> DataFrame:
     still = ~accepted & F.coalesce(F.col("stable_ms") >= start, yes)
 
     # A member is gone when it leaves, after its last sign of life (its session ends, or its LeaveGroup is not
-    # in the log), or, within a generation, when a static member's successor is written: the next record.
+    # in the log); or when that is written: a static member's successor within the generation, or that the
+    # group is empty, after its only member.
     stays = F.array_contains("next_ids", F.col("member_id"))
-    succeeded = F.col("next_generation") == F.col("generation")
-    gone_from = F.coalesce(F.col("left_from_ms"), F.when(succeeded, next_from), F.col("seen_ms"))
+    at_once = (F.col("next_generation") == F.col("generation")) | (F.col("alone") & empties)
+    gone_from = F.coalesce(F.col("left_from_ms"), F.when(at_once, next_from), F.col("seen_ms"))
     gone_by = F.least(F.col("left_by_ms"), next_by)
     refused_unknown = (F.col("broker_error") == "UNKNOWN_MEMBER_ID") & ~F.col("followed")
     told_gone = F.col("left_by_ms").isNotNull() | refused_unknown | F.col("next_lost")

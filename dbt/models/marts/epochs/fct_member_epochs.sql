@@ -6,6 +6,7 @@ select
     member_id,
     client_id,
     instance_id,
+    protocol,
     state,
     member_epoch,
     previous_member_epoch,

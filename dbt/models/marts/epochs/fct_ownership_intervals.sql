@@ -1,4 +1,4 @@
--- Who owned which partition, from when to when, and who came next.
+-- Who owned which partition or active task, from when to when, and who came next.
 with
 
 intervals as (
@@ -8,6 +8,7 @@ intervals as (
         life,
         topic,
         topic_id,
+        subtopology_id,
         partition,
         partition_key,
         member_id,
@@ -20,7 +21,17 @@ intervals as (
         min(member_epoch) as first_member_epoch,
         max(member_epoch) as last_member_epoch
     from {{ source('silver', 'owned_partitions') }}
-    group by cluster, group_id, life, topic, topic_id, partition, partition_key, member_id, owned_since
+    group by
+        cluster,
+        group_id,
+        life,
+        topic,
+        topic_id,
+        subtopology_id,
+        partition,
+        partition_key,
+        member_id,
+        owned_since
 ),
 
 followed as (
@@ -40,6 +51,7 @@ select
     life,
     topic,
     topic_id,
+    subtopology_id,
     partition,
     member_id,
     from_position,

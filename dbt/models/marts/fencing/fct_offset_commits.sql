@@ -1,19 +1,23 @@
 -- Every partition of every commit request: what was asked, answered, and would have been answered.
+{% set decisions = [
+    'strict', 'member_revocation', 'partition_revocation', 'assignment_epoch', 'broker_rule',
+] %}
 with
 
 decided as (
     select
         commits.*,
-        coalesce(decisions.strict, 'unknown') as decision_strict,
-        coalesce(decisions.member_revocation, 'unknown') as decision_member_revocation,
-        coalesce(decisions.partition_revocation, 'unknown') as decision_partition_revocation,
-        coalesce(decisions.assignment_epoch, 'unknown') as decision_assignment_epoch,
+        {%- for decision in decisions %}
+        coalesce(decisions.{{ decision }}, 'unknown') as decision_{{ decision }},
+        {%- endfor %}
         -- a negative epoch claims no ownership, wherever in the log it was decided
         case
             when commits.client_epoch < 0 then 'unfenced'
             else coalesce(states.truth, 'unknown')
         end as truth,
         states.rule,
+        states.protocol,
+        states.rebalancing,
         states.owner_member_id,
         states.member_epoch,
         states.states,
@@ -22,6 +26,7 @@ decided as (
         case
             when commits.broker_error = 'NONE' then 'accept'
             when coalesce(states.fenced, commits.broker_error in ({{ fencing_errors() }})) then 'reject'
+            when commits.broker_error is null then 'unknown'
             else 'other_error'
         end as broker_answer
     from {{ source('silver', 'offset_commits') }} as commits
@@ -34,16 +39,10 @@ decided as (
 compared as (
     select
         *,
-        case rule
-            when 'strict' then decision_strict
-            when 'assignment_epoch' then decision_assignment_epoch
-            else 'unknown'
-        end as decision_of_broker_rule,
         'unknown' in (
-            decision_strict,
-            decision_member_revocation,
-            decision_partition_revocation,
-            decision_assignment_epoch,
+            {%- for decision in decisions %}
+            decision_{{ decision }},
+            {%- endfor %}
             truth
         ) as has_unknown
     from decided
@@ -52,8 +51,12 @@ compared as (
 select
     cluster,
     group_id,
+    group_type,
+    committer,
     member_id,
     client_id,
+    protocol,
+    request_id,
     correlation_id,
     api_key,
     api_version,
@@ -61,25 +64,34 @@ select
     topic_id,
     partition,
     committed_offset,
+    offset_before,
     client_epoch,
     is_transactional,
+    transactional_id,
+    producer_id,
+    producer_epoch,
+    transaction_outcome,
+    transaction_ended_at,
+    outcome,
     requested_at,
     responded_at,
     broker_error,
-    decision_strict,
-    decision_member_revocation,
-    decision_partition_revocation,
-    decision_assignment_epoch,
+    {%- for decision in decisions %}
+    decision_{{ decision }},
+    {%- endfor %}
     truth,
     case
-        when decision_of_broker_rule = 'unknown' or broker_answer = 'other_error' then cast(null as boolean)
-        else decision_of_broker_rule = broker_answer
+        when broker_answer in ('accept', 'reject') then {{ known('decision_broker_rule') }} = broker_answer
     end as broker_agrees,
     broker_answer,
+    {{ known('broker_answer') }} = 'reject' and {{ known('truth') }} = 'owner' as is_spurious,
+    {{ known('broker_answer') }} = 'accept' and {{ known('truth') }} = 'zombie' as is_zombie_admitted,
     commit_id,
     rule,
+    rebalancing,
     case
         when unknown_reason is not null then unknown_reason
+        when broker_answer = 'unknown' then 'the request log does not tell what the broker answered'
         when not has_unknown then cast(null as string)
         when states is null then 'no state of the group was rebuilt for this commit'
         when untold <> '' then concat('the logs do not tell ', untold, ' at the moment of the commit')

@@ -8,6 +8,8 @@ answers as (
         group_id,
         cast(requested_at as date) as day,
         truth,
+        -- what presents no epoch is fenced by no policy: it is counted apart
+        truth <> 'unfenced' as is_compared,
         stack(
             {{ policies | length + 1 }}
             {%- for policy in policies %},
@@ -23,11 +25,16 @@ select
     group_id,
     day,
     policy,
-    count(*) as commits,
-    count_if(answer = 'reject') as refused,
-    count_if(answer = 'reject' and truth = 'owner') as spurious,
-    count_if(answer = 'accept' and truth = 'zombie') as zombies_admitted,
-    count_if(answer = 'unknown' or truth = 'unknown') as `unknown`,
-    count_if(answer = 'other_error') as other_errors
+    count_if(is_compared) as commits,
+    count_if(is_compared and answer = 'accept') as accepted,
+    count_if(is_compared and answer = 'reject') as refused,
+    count_if(is_compared and answer = 'unknown') as `unknown`,
+    count_if(is_compared and answer = 'other_error') as other_errors,
+    count_if(truth = 'owner') as owners,
+    count_if(truth = 'owner' and answer = 'reject') as spurious,
+    count_if(truth = 'zombie') as zombies,
+    count_if(truth = 'zombie' and answer = 'accept') as zombies_admitted,
+    count_if(truth = 'unknown' and answer in ('accept', 'reject')) as truth_unknown,
+    count_if(not is_compared) as unfenced
 from answers
 group by cluster, group_id, day, policy

@@ -1,0 +1,238 @@
+"""Bytes as a broker writes them: record batches v2, the coordinator's records, the metadata log's records.
+
+Written from Kafka's schemas with ``struct``, independently of the reader that is measured on it;
+``kafka-dump-log`` is the judge of both (tests/bench).
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+Record = tuple[bytes | None, bytes | None]
+"""Key and value; a value of None is a tombstone."""
+
+Partitions = Mapping[bytes, Sequence[tuple[int, int]]]
+"""Topic id -> partitions with their assignment epochs."""
+
+_BATCH_OVERHEAD = 9  # leader epoch, magic, checksum: what the batch length counts before the checksummed part
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+_TABLE = _crc_table()
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of RFC 3720."""
+    crc, table = 0xFFFFFFFF, _TABLE
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    return crc ^ 0xFFFFFFFF
+
+
+def uuid_text(raw: bytes) -> str:
+    """Kafka's text form of a uuid."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def varint(value: int) -> bytes:
+    """An unsigned varint."""
+    if value < 128:
+        return bytes((value,))
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def zigzag(value: int) -> bytes:
+    """A signed varint."""
+    return varint(value << 1 ^ value >> 63)
+
+
+def batch(
+    records: Sequence[Record], timestamp_ms: int, *, control: bool = False, sequence: int = -1
+) -> bytes:
+    """A record batch, all of it but the base offset, which is outside the checksum and comes first."""
+    body = bytearray()
+    for delta, (key, value) in enumerate(records):
+        inside = b"\0\0" + zigzag(delta)
+        inside += b"\x01" if key is None else zigzag(len(key)) + key
+        inside += b"\x01" if value is None else zigzag(len(value)) + value
+        inside += b"\0"
+        body += zigzag(len(inside))
+        body += inside
+    count = len(records)
+    covered = (
+        struct.pack(
+            ">hiqqqhii",
+            0x20 if control else 0,
+            count - 1,
+            timestamp_ms,
+            timestamp_ms,
+            -1,
+            -1,
+            sequence,
+            count,
+        )
+        + body
+    )
+    return struct.pack(">ibI", 0, 2, crc32c(covered)) + covered
+
+
+def placed(base_offset: int, batch_bytes: bytes) -> bytes:
+    """The batch with its offset and length in front."""
+    return struct.pack(">qi", base_offset, len(batch_bytes)) + batch_bytes
+
+
+# --- the group coordinator's records -----------------------------------------------------------------------
+
+
+def commit_record(
+    group: str, topic: str, partition: int, *, topic_id: bytes | None, offset: int, now_ms: int
+) -> Record:
+    """OffsetCommit (type 1, version 4); a broker before 4.3 does not know the id of a topic sent by name."""
+    key = struct.pack(">h", 1) + _plain(group) + _plain(topic) + struct.pack(">i", partition)
+    value = struct.pack(">hqi", 4, offset, -1) + b"\x01" + struct.pack(">q", now_ms)
+    return key, value + (b"\0" if topic_id is None else b"\x01\x00\x10" + topic_id)
+
+
+def commit_tombstone(group: str, topic: str, partition: int) -> Record:
+    """The end of a stored offset."""
+    return struct.pack(">h", 1) + _plain(group) + _plain(topic) + struct.pack(">i", partition), None
+
+
+def group_record(group: str, epoch: int, metadata_hash: int) -> Record:
+    """ConsumerGroupMetadata (type 3)."""
+    tags = b"\x01\x00\x08" + struct.pack(">q", metadata_hash) if metadata_hash else b"\0"
+    return _key(3, group), struct.pack(">hi", 0, epoch) + tags
+
+
+def member_record(group: str, member: str, client_id: str, topics: Iterable[str]) -> Record:
+    """ConsumerGroupMemberMetadata (type 5)."""
+    names = [_compact(name) for name in topics]
+    value = b"\0\0" + b"\0\0" + _compact(client_id) + _compact("/127.0.0.1") + varint(len(names) + 1)
+    # a broker writes the tag of the classic member's metadata also when there is none
+    value += b"".join(names) + _compact("") + struct.pack(">i", 300_000) + b"\0" + b"\x01\x00\x01\x00"
+    return _key(5, group, member), value
+
+
+def target_epoch_record(group: str, epoch: int, now_ms: int | None) -> Record:
+    """ConsumerGroupTargetAssignmentMetadata (type 6); its timestamp is there from 4.3 on."""
+    tags = b"\0" if now_ms is None else b"\x01\x00\x08" + struct.pack(">q", now_ms)
+    return _key(6, group), struct.pack(">hi", 0, epoch) + tags
+
+
+def target_record(group: str, member: str, partitions: Mapping[bytes, Sequence[int]]) -> Record:
+    """ConsumerGroupTargetAssignmentMember (type 7)."""
+    value = b"\0\0" + varint(len(partitions) + 1)
+    for topic_id, numbers in partitions.items():
+        value += topic_id + _numbers(numbers) + b"\0"
+    return _key(7, group, member), value + b"\0"
+
+
+def assignment_record(
+    group: str,
+    member: str,
+    *,
+    epochs: tuple[int, int],
+    state: int,
+    assigned: Partitions,
+    pending: Partitions,
+    with_epochs: bool,
+) -> Record:
+    """ConsumerGroupCurrentMemberAssignment (type 8); ``epochs`` are the member's and its previous one."""
+    value = struct.pack(">hiib", 0, *epochs, state)
+    value += _topic_partitions(assigned, with_epochs) + _topic_partitions(pending, with_epochs)
+    return _key(8, group, member), value + b"\0"
+
+
+def tombstone(kind: int, group: str, member: str | None = None) -> Record:
+    """The end of a record of the group, or of one of its members."""
+    return _key(kind, group, *([] if member is None else [member])), None
+
+
+def _topic_partitions(topics: Partitions, with_epochs: bool) -> bytes:
+    out = varint(len(topics) + 1)
+    for topic_id, partitions in topics.items():
+        out += topic_id + _numbers([number for number, _ in partitions])
+        if with_epochs:
+            epochs = _numbers([epoch for _, epoch in partitions])
+            out += b"\x01\x00" + varint(len(epochs)) + epochs
+        else:
+            out += b"\0"
+    return out
+
+
+def _key(kind: int, *names: str) -> bytes:
+    return struct.pack(">h", kind) + b"".join(_plain(name) for name in names)
+
+
+def _plain(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">h", len(data)) + data
+
+
+def _compact(text: str) -> bytes:
+    data = text.encode()
+    return varint(len(data) + 1) + data
+
+
+def _numbers(numbers: Sequence[int]) -> bytes:
+    return varint(len(numbers) + 1) + struct.pack(f">{len(numbers)}i", *numbers)
+
+
+# --- the metadata log's records ----------------------------------------------------------------------------
+
+
+def leader_change() -> Record:
+    """The control record that opens an epoch of the metadata log: node 1 leads."""
+    voter = b"\x02" + struct.pack(">i", 1) + b"\0"
+    return struct.pack(">hh", 0, 2), struct.pack(">hi", 0, 1) + voter + voter + b"\0"
+
+
+def feature_level(name: str, level: int) -> Record:
+    """FeatureLevelRecord."""
+    return _metadata(12, 0, _compact(name) + struct.pack(">h", level))
+
+
+def register_broker(
+    version: int, incarnation: bytes, epoch: int, metadata_version: int, log_dir: bytes
+) -> Record:
+    """RegisterBrokerRecord of broker 1; its range of metadata.version tells its release."""
+    features = (("group.version", 0, 1), ("metadata.version", 7, metadata_version))
+    body = struct.pack(">i?", 1, False) + incarnation + struct.pack(">q", epoch)
+    body += b"\x02" + _compact("PLAINTEXT") + _compact("127.0.0.1") + struct.pack(">Hh", 9092, 0) + b"\0"
+    body += varint(len(features) + 1)
+    for name, low, high in features:
+        body += _compact(name) + struct.pack(">hh", low, high) + b"\0"
+    body += b"\0" + struct.pack(">??", True, False)
+    return _metadata(0, version, body, tags=b"\x01\x00\x11\x02" + log_dir)
+
+
+def topic(name: str, topic_id: bytes) -> Record:
+    """TopicRecord."""
+    return _metadata(2, 0, _compact(name) + topic_id)
+
+
+def partition(topic_id: bytes, number: int, log_dir: bytes) -> Record:
+    """PartitionRecord of a partition that broker 1 leads alone."""
+    body = struct.pack(">i", number) + topic_id + _numbers([1]) + _numbers([1]) + b"\x01\x01"
+    body += struct.pack(">iii", 1, 0, 0) + b"\x02" + log_dir
+    return _metadata(3, 2, body)
+
+
+def _metadata(api_key: int, version: int, body: bytes, tags: bytes = b"\0") -> Record:
+    return None, b"\x01" + varint(api_key) + varint(version) + body + tags

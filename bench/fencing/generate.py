@@ -1,0 +1,311 @@
+"""Logs of a cluster that never ran: many groups' coordinators, replayed into the files that a broker writes.
+
+    python bench/fencing/generate.py FOLDER [commits] [groups] [members] [release] [seed]
+
+``FOLDER`` gets ``fencepost.toml``, ``broker-1/log_dir`` (segments of ``__consumer_offsets`` and of the
+metadata log), ``broker-1/kafka-request.log`` and ``ground_truth.parquet``: per request and partition what the
+broker answered, who owned the partition, and what every policy answers, as the coordinator knew it then.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import encoding
+import pyarrow as pa
+import pyarrow.parquet as pq
+from coordinator import POLICIES, RELEASES, Group, Release
+from encoding import Record, uuid_text
+from walk import Clients, Decided, Mix
+
+OFFSETS_PARTITIONS = 50
+START_MS = 1_795_132_800_000
+SPREAD_MS = 600_000
+SEGMENT_BYTES = 4 << 20
+_SHARED_TOPICS = 40
+_TOPIC_PARTITIONS = 10
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much to generate: ``commits`` counts requests, ``coordinators`` partitions that hold groups."""
+
+    commits: int = 200_000
+    groups: int = 1_000
+    members: int = 10_000
+    coordinators: int = 8
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was generated: requests and their partitions, the group's records, and the kinds of commits."""
+
+    requests: int
+    commits: int
+    members: int
+    records: int
+    bytes: int
+    kinds: Counter[str]
+
+    @property
+    def interesting(self) -> float:
+        """The share of commits that are not an owner's, or were refused."""
+        return 1 - self.kinds["owner, NONE"] / self.commits
+
+
+def generate(
+    folder: Path,
+    size: Size,
+    *,
+    seed: int = 1,
+    release: str = "4.3",
+    name: str = "generated",
+    mix: Mix | None = None,
+) -> Generated:
+    """Write the files of a cluster into ``folder``; the same seed gives the same bytes."""
+    rng = Random(seed)
+    topics = [(f"events.{number:02}", rng.randbytes(16)) for number in range(_SHARED_TOPICS)]
+    homes = frozenset(rng.sample(range(OFFSETS_PARTITIONS), size.coordinators))
+    logs: dict[int, list[tuple[int, list[Record]]]] = {home: [] for home in homes}
+    decided: list[Decided] = []
+    members = 0
+    for index, group_name in enumerate(_group_names(size.groups, homes)):
+        own = Random(f"{seed} {index}")
+        subscribed = {topic: (raw, _TOPIC_PARTITIONS) for topic, raw in own.sample(topics, 2)}
+        group = Group(group_name, subscribed, RELEASES[release], own)
+        many = _share(size.members, size.groups, index)
+        clients = Clients(group, many, START_MS + 60_000 + own.randrange(SPREAD_MS), own, mix or Mix())
+        written = clients.run(_share(size.commits, size.groups, index))
+        logs[coordinator_of(group_name)] += written.batches
+        decided += written.decided
+        members += clients.named
+    log_dir = folder / "broker-1" / "log_dir"
+    log_dir.mkdir(parents=True)
+    offsets_id, disk = rng.randbytes(16), rng.randbytes(16)
+    records = sum(_write_partition(log_dir, home, log, offsets_id) for home, log in logs.items())
+    _write_metadata(log_dir, RELEASES[release], [*topics, ("__consumer_offsets", offsets_id)], disk, rng)
+    decided.sort(key=lambda each: each.done_ms)
+    _write_requests(folder / "broker-1" / "kafka-request.log", decided, dict(topics))
+    _write_truth(folder / "ground_truth.parquet", decided)
+    (folder / "fencepost.toml").write_text(_CONFIGURATION.format(name=name))
+    kinds = Counter(f"{met.truth}, {each.error_name}" for each in decided for met in each.met)
+    written_bytes = sum(file.stat().st_size for file in log_dir.rglob("*.log"))
+    return Generated(len(decided), kinds.total(), members, records, written_bytes, kinds)
+
+
+_CONFIGURATION = """\
+[[clusters]]
+name = "{name}"
+
+[[clusters.brokers]]
+id = 1
+log_dirs = ["broker-1/log_dir"]
+request_logs = ["broker-1/kafka-request.log*"]
+timezone = "UTC"
+"""
+
+
+def coordinator_of(group: str) -> int:
+    """The partition of __consumer_offsets that keeps a group: Java's hash of its (plain) name."""
+    code = 0
+    for letter in group:
+        code = (code * 31 + ord(letter)) & 0xFFFFFFFF
+    signed = code - (1 << 32) if code >= 1 << 31 else code
+    return abs(signed) % OFFSETS_PARTITIONS
+
+
+def _share(total: int, parts: int, index: int) -> int:
+    return total // parts + (index < total % parts)
+
+
+def _group_names(count: int, homes: frozenset[int]) -> Iterator[str]:
+    """Names of groups that live in these partitions."""
+    number = 0
+    while count:
+        name = f"service-{number:05}"
+        if coordinator_of(name) in homes:
+            count -= 1
+            yield name
+        number += 1
+
+
+# --- segments ----------------------------------------------------------------------------------------------
+
+
+def _write_partition(log_dir: Path, number: int, log: list[tuple[int, list[Record]]], topic_id: bytes) -> int:
+    """The batches of all groups in the order of their time; gives the number of records."""
+    log.sort(key=lambda each: each[0])
+    folder = _partition_folder(log_dir, f"__consumer_offsets-{number}", topic_id)
+    batches = ((len(records), encoding.batch(records, at, sequence=0)) for at, records in log)
+    return _write_segments(folder, batches)
+
+
+def _write_segments(folder: Path, batches: Iterable[tuple[int, bytes]]) -> int:
+    offset, segment = 0, bytearray()
+    base = 0
+    for count, data in batches:
+        if segment and len(segment) + len(data) > SEGMENT_BYTES:
+            (folder / f"{base:020}.log").write_bytes(segment)
+            base, segment = offset, bytearray()
+        segment += encoding.placed(offset, data)
+        offset += count
+    (folder / f"{base:020}.log").write_bytes(segment)
+    return offset
+
+
+def _partition_folder(log_dir: Path, name: str, topic_id: bytes) -> Path:
+    folder = log_dir / name
+    folder.mkdir()
+    (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {uuid_text(topic_id)}")
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    return folder
+
+
+def _write_metadata(
+    log_dir: Path, release: Release, topics: list[tuple[str, bytes]], disk: bytes, rng: Random
+) -> None:
+    """The metadata log of a node that is broker and controller, and what else its log directory holds."""
+    batches = [
+        encoding.batch([encoding.leader_change()], START_MS, control=True),
+        encoding.batch(
+            [
+                encoding.feature_level("metadata.version", release.metadata_version),
+                encoding.feature_level("group.version", 1),
+            ],
+            START_MS + 1,
+        ),
+        encoding.batch(
+            [
+                encoding.register_broker(
+                    release.registration_version, rng.randbytes(16), 3, release.metadata_version, disk
+                )
+            ],
+            START_MS + 2,
+        ),
+    ]
+    counts = [1, 2, 1]
+    for name, topic_id in topics:
+        size = OFFSETS_PARTITIONS if name == "__consumer_offsets" else _TOPIC_PARTITIONS
+        records = [encoding.topic(name, topic_id)]
+        records += [encoding.partition(topic_id, number, disk) for number in range(size)]
+        batches.append(encoding.batch(records, START_MS + 3))
+        counts.append(len(records))
+    metadata_id = b"\0" * 15 + b"\1"
+    folder = _partition_folder(log_dir, "__cluster_metadata-0", metadata_id)
+    _write_segments(folder, zip(counts, batches, strict=True))
+    (log_dir / "meta.properties").write_text(
+        f"#\nnode.id=1\ndirectory.id={uuid_text(disk)}\nversion=1\ncluster.id={uuid_text(rng.randbytes(16))}\n"
+    )
+
+
+# --- request log -------------------------------------------------------------------------------------------
+
+_LINE = (
+    "[{stamp}] DEBUG Completed request:{{"
+    '"isForwarded":false,"requestHeader":{{"requestApiKey":8,"requestApiVersion":{version},'
+    '"correlationId":{correlation},"clientId":{client},"requestApiKeyName":"OFFSET_COMMIT"}},'
+    '"request":{{"groupId":{group},"generationIdOrMemberEpoch":{epoch},"memberId":{member},'
+    '"groupInstanceId":null,"topics":[{asked}]}},'
+    '"response":{{"throttleTimeMs":0,"topics":[{answered}]}},'
+    '"connection":"127.0.0.1:9092-127.0.0.1:{port}-0-{connection}","totalTimeMs":{took},"requestQueueTimeMs":0.1,'
+    '"localTimeMs":{local},"remoteTimeMs":0.0,"throttleTimeMs":0,"responseQueueTimeMs":0.05,"sendTimeMs":0.1,'
+    '"securityProtocol":"PLAINTEXT","principal":"User:ANONYMOUS","listener":"PLAINTEXT",'
+    '"clientInformation":{{"softwareName":"apache-kafka-java","softwareVersion":"{software}"}}}}'
+    " (kafka.request.logger)\n"
+)
+
+
+def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]) -> None:
+    ids = {name: uuid_text(raw) for name, raw in topics.items()}
+    with path.open("w", encoding="utf-8") as file:
+        for each in decided:
+            request = each.request
+            asked: dict[str, list[str]] = {}
+            answered: dict[str, list[str]] = {}
+            for (topic, number), offset in request.offsets:
+                name = f'"name":"{topic}"' if each.version == 9 else f'"topicId":"{ids[topic]}"'
+                asked.setdefault(name, []).append(
+                    f'{{"partitionIndex":{number},"committedOffset":{offset},"committedLeaderEpoch":-1,'
+                    '"committedMetadata":""}'
+                )
+                answered.setdefault(name, []).append(
+                    f'{{"partitionIndex":{number},"errorCode":{each.error}}}'
+                )
+            at = datetime.fromtimestamp(each.done_ms // 1000, UTC)
+            file.write(
+                _LINE.format(
+                    stamp=f"{at:%Y-%m-%d %H:%M:%S},{each.done_ms % 1000:03}",
+                    version=each.version,
+                    correlation=request.correlation_id,
+                    client=json.dumps(request.client_id),
+                    group=json.dumps(each.group),
+                    epoch=request.epoch,
+                    member=json.dumps(request.member_id),
+                    asked=_topics(asked),
+                    answered=_topics(answered),
+                    port=40_000 + each.connection,
+                    connection=each.connection,
+                    took=round(each.took_ms, 3),
+                    local=round(each.took_ms / 2, 3),
+                    software="4.3.1" if each.version == 10 else "4.0.2",
+                )
+            )
+
+
+def _topics(found: dict[str, list[str]]) -> str:
+    return ",".join(f'{{{name},"partitions":[{",".join(rows)}]}}' for name, rows in found.items())
+
+
+# --- the truth ---------------------------------------------------------------------------------------------
+
+
+def _write_truth(path: Path, decided: list[Decided]) -> None:
+    """One row per request and partition; (client_id, correlation_id) is one request."""
+    rows = [(each, met) for each in decided for met in each.met]
+    columns: dict[str, list[object]] = {
+        "group_id": [each.group for each, _ in rows],
+        "member_id": [each.request.member_id for each, _ in rows],
+        "client_id": [each.request.client_id for each, _ in rows],
+        "correlation_id": [each.request.correlation_id for each, _ in rows],
+        "topic": [met.place[0] for _, met in rows],
+        "partition": [met.place[1] for _, met in rows],
+        "committed_offset": [met.offset for _, met in rows],
+        "client_epoch": [each.request.epoch for each, _ in rows],
+        "error": [each.error_name for each, _ in rows],
+        "truth": [met.truth for _, met in rows],
+        **{policy: [met.accepts[at] for _, met in rows] for at, policy in enumerate(POLICIES)},
+    }
+    pq.write_table(pa.table(columns), path)
+
+
+def main() -> int:
+    """Generate one cluster and say what is in it."""
+    folder, rest = Path(sys.argv[1]), sys.argv[2:]
+    counts = [int(each) for each in rest[:3]]
+    begun = time.monotonic()
+    made = generate(
+        folder,
+        Size(*counts),
+        release=rest[3] if len(rest) > 3 else "4.3",
+        seed=int(rest[4]) if len(rest) > 4 else 1,
+    )
+    print(
+        f"{made.requests:,} requests for {made.commits:,} partitions by {made.members:,} members, "
+        f"{made.records:,} records ({made.bytes / 1e6:.0f} MB) in {time.monotonic() - begun:.1f} s; "
+        f"{made.interesting:.1%} not an accepted owner's"
+    )
+    for kind, count in made.kinds.most_common():
+        print(f"  {count:>9,} {kind}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

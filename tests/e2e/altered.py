@@ -1,0 +1,124 @@
+"""Captures with evidence taken away or clocks set wrong, made from a whole capture."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+
+from fencepost.formats.batches import records, walk
+from fencepost.formats.classify import classify
+from fencepost.formats.crc32c import crc32c
+from fencepost.formats.decode import decode
+
+_STAMP = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\]", re.MULTILINE)
+_NO_CHANGE = -2
+
+
+def without_a_segment_and_a_log(whole: Path, folder: Path) -> None:
+    """Without the second segment of ``__consumer_offsets-0`` and one of the request logs."""
+    shutil.copytree(whole, folder)
+    segments = sorted((folder / "broker-1" / "log_dir").glob("__consumer_offsets-0/*.log"))
+    logs = sorted((folder / "broker-1").glob("kafka-request.log*"))
+    assert len(segments) > 2
+    assert len(logs) > 2
+    segments[1].unlink()
+    logs[2].unlink()
+
+
+def with_half_a_request_log(whole: Path, folder: Path) -> None:
+    """With every other minute-long piece of the request logs' lines: what is left is whole lines."""
+    shutil.copytree(whole, folder)
+    for log in folder.glob("broker-*/kafka-request.log*"):
+        _rewrite(log, lambda text: b"".join(_every_other(text.splitlines(keepends=True))))
+
+
+def _every_other(lines: list[bytes], run: int = 7) -> Iterator[bytes]:
+    for at, line in enumerate(lines):
+        if at // run % 2:
+            yield line
+
+
+def with_a_fast_clock(whole: Path, folder: Path, broker: int, ms: int) -> None:
+    """As if a broker's clock were ``ms`` ahead: its request log, and whatever it wrote as a leader.
+
+    Who led is read from the metadata log. Timestamps in batches are shifted on every replica.
+    """
+    shutil.copytree(whole, folder)
+    led = _led_by(folder, broker)
+    assert led
+    for segment in folder.glob("broker-*/log_dir/__consumer_offsets-*/*.log"):
+        partition = int(segment.parent.name.rsplit("-", 1)[1])
+        segment.write_bytes(_shifted(bytearray(segment.read_bytes()), partition, led, ms))
+    for log in folder.glob(f"broker-{broker}/kafka-request.log*"):
+        _rewrite(log, lambda text: _STAMP.sub(lambda found: _later(found, ms), text))
+
+
+def _led_by(folder: Path, broker: int) -> set[tuple[int, int]]:
+    """(partition, leader epoch) of ``__consumer_offsets`` that the broker led."""
+    (topic, leaders), led = (set[str](), dict[int, int]()), set[tuple[int, int]]()
+    for segment in sorted((folder / "broker-1/log_dir/__cluster_metadata-0").glob("*.log")):
+        data = segment.read_bytes()
+        rows = records(data, walk(data)).records
+        named = classify("__cluster_metadata", rows["key"], rows["value"], rows["is_control"])
+        for at, name in enumerate(named["record_name"].to_pylist()):
+            if name not in ("TopicRecord", "PartitionRecord", "PartitionChangeRecord"):
+                continue
+            (value,) = decode(name, "value", rows["value"].slice(at, 1)).values.to_pylist()
+            if name == "TopicRecord" and value["name"] == "__consumer_offsets":
+                topic.add(value["topic_id"])
+            if name == "TopicRecord" or value["topic_id"] not in topic:
+                continue
+            partition, leader = value["partition_id"], value["leader"]
+            if name == "PartitionRecord":
+                leaders[partition] = value["leader_epoch"]
+            elif leader != _NO_CHANGE:
+                leaders[partition] += 1
+            if leader == broker:
+                led.add((partition, leaders[partition]))
+    return led
+
+
+def _shifted(data: bytearray, partition: int, led: set[tuple[int, int]], ms: int) -> bytes:
+    batches = walk(bytes(data)).batches
+    for position, size, epoch in zip(
+        *(batches[name].to_pylist() for name in ("position", "size", "leader_epoch")), strict=True
+    ):
+        if (partition, epoch) in led:
+            base, newest = struct.unpack_from(">qq", data, position + 27)
+            struct.pack_into(">qq", data, position + 27, base + ms, newest + ms)
+            crc = crc32c(np.frombuffer(bytes(data), dtype=np.uint8), position + 21, position + size)
+            struct.pack_into(">I", data, position + 17, int(crc))
+    assert pc.all(pc.greater(walk(bytes(data)).batches["size"], 0)).as_py()
+    return bytes(data)
+
+
+def _later(found: re.Match[bytes], ms: int) -> bytes:
+    at = dt.datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S") + dt.timedelta(
+        milliseconds=int(found[2]) + ms
+    )
+    return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}]".encode()
+
+
+def _rewrite(log: Path, change: Callable[[bytes], bytes]) -> None:
+    if log.suffix == ".gz":
+        log.write_bytes(gzip.compress(change(gzip.decompress(log.read_bytes()))))
+    else:
+        log.write_bytes(change(log.read_bytes()))
+
+
+Alteration = Callable[[Path, Path], None]
+ALTERED: dict[str, tuple[str, Alteration]] = {
+    "damaged": ("troubled-4.3.1", without_a_segment_and_a_log),
+    "half": ("groups-4.3.1", with_half_a_request_log),
+    "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
+}
+"""Clusters with evidence taken away or a clock set wrong: the capture they are made of, and how."""

@@ -1,0 +1,60 @@
+"""What a scenario is made of, and what all scenarios do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from brokers import Plan
+from cases import Case
+from clients import Clients
+from cluster import Cluster
+from members import Group
+from truth import GroundTruth
+
+SEGMENT_MS = "12000"
+"""Small closed segments beside the active one, as a long-lived cluster has them."""
+
+ROLL_BYTES = 300_000
+"""The size at which the request log rolls, where it does."""
+
+
+@dataclass
+class Stage:
+    """Everything a scenario plays with."""
+
+    cluster: Cluster
+    clients: Clients
+    truth: GroundTruth
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``plan`` by version, the play, and whether every commit must be accepted."""
+
+    plan: Callable[[str], Plan]
+    run: Callable[[Stage], None]
+    clean: bool = False
+    live_copy: Callable[[str], bool] = lambda version: False
+
+
+def prepare(stage: Stage, topics: dict[str, int], segment_ms: str = SEGMENT_MS) -> None:
+    """Create the topics, and ``__consumer_offsets`` with segments of this age."""
+    for name, partitions in topics.items():
+        stage.cluster.create_topic(name, partitions)
+    stage.cluster.coordinator("any")  # the first look-up creates __consumer_offsets
+    stage.cluster.set_topic_config("__consumer_offsets", "segment.ms", segment_ms)
+
+
+def play_cases(
+    stage: Stage, cases: Mapping[str, Case], protocol: str = "consumer", pause_s: float = 0.35
+) -> None:
+    """Play cases one after the other, each in the group of its name."""
+    for group_id, case in cases.items():
+        stage.say(group_id)
+        group = Group(stage.cluster, stage.truth, group_id, pause_s, protocol)
+        try:
+            case(group)
+        finally:
+            group.close()
