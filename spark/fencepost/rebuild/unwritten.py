@@ -41,7 +41,10 @@ def in_memory(
     classic = (F.col("group_type") == "classic") & F.col("alive") & (F.col("client_epoch") >= 0)
     met = met.withColumn("classic", F.coalesce(classic, F.lit(False)))
     rows = met.where("classic").join(_written(events, leaders), on=list(_RECORD), how="left")
-    told = _told(rows.select(*_RECORD, "broker_id", *_OF_RECORD).distinct(), lines, tolerance_ms)
+    # times of two brokers are of two clocks
+    one_clock = F.coalesce(F.col("next_led_by") == F.col("broker_id"), F.lit(True))
+    rows = rows.withColumn("next_ms", F.when(one_clock, F.col("next_at_ms")))
+    told = _told(rows.select(*_RECORD, "broker_id", *_OF_RECORD).distinct(), lines)
     rows = _left(rows, told, (*_RECORD, "broker_id"))
     rows = _left(rows, _signs(lines), (*GROUP, "broker_id", "member_id"))
     others = met.where("not classic").withColumns(
@@ -82,60 +85,50 @@ def _lines(requests: DataFrame, tolerance_ms: int) -> DataFrame:
     )
 
 
-_OF_RECORD = ("generation", "written_ms", "next_generation", "next_ids", "next_ms", "over_ms", "written_by")
+_OF_RECORD = ("generation", "ids", "next_ids")
 
 
 def _written(events: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Each record of a classic group: SPAN, state_no, ``generation``, ``alone`` (it has one member),
-    ``written_ms``, ``written_by``.
+    """Each record of a classic group: SPAN, state_no, ``generation``, ``ids`` (its members).
 
-    Of the next one ``next_generation``, ``next_ids`` (its members), ``next_ms``, null when there is none or
-    the group was deleted or converted then; ``over_ms`` (when anything was written next, if the same leader
-    wrote it), ``followed`` (something was) and ``next_lost`` (a hole in the log may have it).
+    Of the next one ``next_generation``, ``next_ids``, ``next_at_ms`` and ``next_led_by`` (whose clock that
+    is), null when there is none or the group was deleted or converted then; ``followed`` (something was
+    written of the group) and ``next_lost`` (a hole in the log may have it).
     """
     ids = F.transform("classic_members", lambda member: member["member_id"])
-    rows = events.where(F.col("record_type") == CLASSIC_METADATA)
-    following = F.struct("tombstone", "epoch", ids.alias("ids"), "timestamp_ms", "leader_epoch")
-    rows = rows.withColumn("following", F.lead(following).over(over(*SPAN, by="state_no")))
-    rows = rows.where("not tombstone").join(
+    rows = events.where(F.col("record_type") == CLASSIC_METADATA).join(
         leaders, on=["cluster", "coordinator_partition", "leader_epoch"], how="left"
     )
+    following = F.struct("tombstone", "epoch", ids.alias("ids"), "timestamp_ms", "led_by")
+    rows = rows.withColumn("following", F.lead(following).over(over(*SPAN, by="state_no")))
     goes_on = ~F.col("following.tombstone")
-    # times of two leaders are of two clocks
-    one_clock = F.col("leader_epoch") == F.col("following.leader_epoch")
-    over_ms = F.when(one_clock, F.col("following.timestamp_ms"))
     cut = F.col("end_position").isNotNull() & ~F.col("end_position").eqNullSafe(F.col("life_end_position"))
-    return rows.select(
+    return rows.where("not tombstone").select(
         *_RECORD,
         F.col("epoch").alias("generation"),
-        (F.array_size("classic_members") == 1).alias("alone"),
-        F.col("timestamp_ms").alias("written_ms"),
-        F.col("led_by").alias("written_by"),
+        ids.alias("ids"),
         F.when(goes_on, F.col("following.epoch")).alias("next_generation"),
         F.when(goes_on, F.col("following.ids")).alias("next_ids"),
-        F.when(goes_on, over_ms).alias("next_ms"),
-        over_ms.alias("over_ms"),
+        F.when(goes_on, F.col("following.timestamp_ms")).alias("next_at_ms"),
+        F.when(goes_on, F.col("following.led_by")).alias("next_led_by"),
         F.col("following").isNotNull().alias("followed"),
         (F.col("following").isNull() & cut).alias("next_lost"),
     )
 
 
-def _told(records: DataFrame, lines: DataFrame, tolerance_ms: int) -> DataFrame:
+def _told(records: DataFrame, lines: DataFrame) -> DataFrame:
     """What a broker's answers tell of each record's generation and the next: SPAN, state_no, broker_id,
     ``joined`` (member id -> earliest arrival of its JoinGroup for the next generation), ``begun_ms`` (that
-    generation had begun by then), ``stable_ms`` (this one had its assignment by then).
+    generation had begun by then), ``stable_ms`` (this one had its assignment by then) and ``current_ms`` (it
+    was still the current one then).
 
-    Generations of two lives have the same numbers: only answers from the record on, and until the next one,
-    are about it. Where another broker wrote the record its time says nothing, and what the answers tell is
-    kept to what is not less true for being told of another life.
+    Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
     """
     said = lines.where(F.col("api_key").isin(JOIN_GROUP, SYNC_GROUP, HEARTBEAT) & F.col("fine"))
     said = said.withColumnRenamed("generation", "of_generation")
-    rows = records.join(said, on=[*GROUP, "broker_id"], how="inner")
-    mine = F.coalesce(F.col("written_by") == F.col("broker_id"), F.lit(True))
-    in_life = mine & (F.col("end_ms") >= F.col("written_ms") - tolerance_ms)
-    in_life = in_life & F.coalesce(F.col("start_ms") <= F.col("over_ms") + tolerance_ms, F.lit(True))
-    rows = rows.where(in_life)
+    members = F.array_union("ids", F.coalesce("next_ids", F.array().cast("array<string>")))
+    rows = records.withColumn("member_id", F.explode(members)).drop("ids", "next_ids")
+    rows = rows.join(said, on=[*GROUP, "broker_id", "member_id"], how="inner")
     joins = (F.col("api_key") == JOIN_GROUP) & (F.col("of_generation") == F.col("generation") + 1)
     settles = (F.col("api_key") != JOIN_GROUP) & (F.col("of_generation") == F.col("generation"))
     key = (*_RECORD, "broker_id")
@@ -146,6 +139,7 @@ def _told(records: DataFrame, lines: DataFrame, tolerance_ms: int) -> DataFrame:
             F.min(F.when(joins, F.col("start_ms"))).alias("start_ms"),
             F.min(F.when(joins, F.col("end_ms"))).alias("begun_ms"),
             F.min(F.when(settles, F.col("end_ms"))).alias("stable_ms"),
+            F.max(F.when(settles, F.col("start_ms"))).alias("current_ms"),
         )
     )
     arrival = F.when(F.col("start_ms").isNotNull(), F.struct("member_id", "start_ms"))
@@ -153,6 +147,7 @@ def _told(records: DataFrame, lines: DataFrame, tolerance_ms: int) -> DataFrame:
         F.map_from_entries(F.collect_list(arrival)).alias("joined"),
         F.min("begun_ms").alias("begun_ms"),
         F.min("stable_ms").alias("stable_ms"),
+        F.max("current_ms").alias("current_ms"),
     )
 
 
@@ -186,7 +181,7 @@ def _varied(rows: DataFrame, tolerance_ms: int) -> DataFrame:
     arrivals = F.transform("next_ids", lambda member: F.try_element_at("joined", member))
     complete = F.forall(arrivals, lambda ms: ms.isNotNull())
     last_arrival = F.when(empties, next_from).when(complete, F.array_max(arrivals))
-    begun_from = F.when(last_arrival <= begun_by, last_arrival)
+    begun_from = F.greatest(F.when(last_arrival <= begun_by, last_arrival), F.col("current_ms"))
     told_begun = F.col("begun_ms").isNotNull() | F.col("next_lost")
     moves = F.coalesce(F.col("next_generation") > F.col("generation"), told_begun)
     may_have_begun = moves & F.coalesce(begun_from <= end, yes)
@@ -200,7 +195,7 @@ def _varied(rows: DataFrame, tolerance_ms: int) -> DataFrame:
     # in the log); or when that is written: a static member's successor within the generation, or that the
     # group is empty, after its only member.
     stays = F.array_contains("next_ids", F.col("member_id"))
-    at_once = (F.col("next_generation") == F.col("generation")) | (F.col("alone") & empties)
+    at_once = (F.col("next_generation") == F.col("generation")) | ((F.size("ids") == 1) & empties)
     gone_from = F.coalesce(F.col("left_from_ms"), F.when(at_once, next_from), F.col("seen_ms"))
     gone_by = F.least(F.col("left_by_ms"), next_by)
     refused_unknown = (F.col("broker_error") == "UNKNOWN_MEMBER_ID") & ~F.col("followed")
@@ -250,14 +245,12 @@ def _as_met(rows: DataFrame) -> DataFrame:
         name: F.when(gone, F.lit(-1)).otherwise(F.col(name))
         for name in ("revocation_epoch", "partition_revocation_epoch", "assignment_epoch")
     }
-    not_there = {
-        name: F.when(gone, F.lit(False)).otherwise(F.col(name)) for name in ("owned_by_self", "uninterrupted")
-    }
     return rows.withColumns(
         {
             **absent,
-            **not_there,
+            "owned_by_self": F.when(gone, False).otherwise(F.col("owned_by_self")),
             "owned_at_client_epoch": F.when(~unassigned, F.col("owned_at_client_epoch")),
+            "uninterrupted": F.when(~unassigned & ~gone, F.col("uninterrupted")).when(gone, False),
             "member_epoch": F.when(~there, F.lit(-1)).otherwise(F.col("variant.epoch")),
             "member_known": there,
             "rebalancing": F.col("variant.rebalancing"),
