@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost import pipeline, report
+from fencepost import cli, pipeline, report
 from fencepost.airflow_env import airflow_environment
 from fencepost.settings import load
 
@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".fencepost" / "demo"
 STEPS = ("capture", "rebuild", "judge", "marts", "gate")
 CRITICAL = "no_commit_for_anothers_partition"
+GROUP = "late-moved"
+"""A group of the troubled cluster whose epochs are drawn: a partition moves, and a commit comes too late."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ def main() -> int:
     print()
     for act, (ended_well, words) in zip(ACTS, endings, strict=True):
         print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.name}: {words}")
+    picture = WORK / f"{GROUP}.svg"
+    cli.main(["plot", GROUP, "--config", str(ACTS[-1].config), "--out", str(picture)])
     print(_where_to_look(ACTS[-1]))
     print(f"\n{time.monotonic() - started:.0f} s")
     return 0 if all(ended_well for ended_well, _ in endings) else 1
@@ -117,6 +121,8 @@ def _where_to_look(act: Act) -> str:
 Look further (in this folder):
   .venv/bin/fencepost explain --config {config} <id above>
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_policy_comparison"
+  .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_false_fencing"
+  .venv/bin/fencepost plot --config {config} checkout --out checkout.svg
   docs/invariants/   what each invariant means and what to do"""
 
 

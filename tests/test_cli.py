@@ -42,6 +42,7 @@ def test_audit_explain_and_sql(run: Run) -> None:
     audited = run("audit")
     assert audited.returncode == 1, audited.stderr
     assert "CRITICAL  no_commit_for_anothers_partition" in audited.stdout
+    assert "Owners were refused in " in audited.stdout
     assert "Traceback" not in audited.stderr
 
     query = """

@@ -55,14 +55,20 @@ def measured(
 
 
 def _sampled(process: psutil.Process, cpu: dict[psutil.Process, float]) -> int:
-    """Notes the CPU seconds of each living process; the memory they hold together."""
-    held = 0
+    """Notes the CPU seconds of each living process; the memory they hold together.
+
+    A JVM that is about to run another program appears twice for a moment, with the same memory.
+    """
+    held, machine = 0, 0
     try:
         for each in (process, *process.children(recursive=True)):
             with each.oneshot():
-                times = each.cpu_times()
+                times, memory = each.cpu_times(), each.memory_info().rss
                 cpu[each] = times.user + times.system
-                held += each.memory_info().rss
+                if each.name() == "java":
+                    machine = max(machine, memory)
+                else:
+                    held += memory
     except psutil.NoSuchProcess:
         pass
-    return held
+    return held + machine

@@ -20,6 +20,7 @@ VERDICTS = "marts.fct_invariant_verdicts"
 COVERAGE = "marts.fct_invariant_coverage"
 COMMITS = "marts.fct_offset_commits"
 OWNERSHIP = "marts.fct_ownership_intervals"
+FALSE_FENCING = "marts.fct_false_fencing_cost"
 POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 SEVERITIES = ("critical", "warning", "info")
 STATUS_WORDS = {
@@ -117,7 +118,7 @@ def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
     coverage = spark.table(COVERAGE).where(F.col("cluster") == cluster).collect()
     commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
     title = f"Cluster {printable(cluster)}"
-    lines = ["", title, "=" * len(title), *_commit_lines(commits)]
+    lines = ["", title, "=" * len(title), *_commit_lines(commits), *_cost_lines(spark, cluster)]
     violated = [row for row in coverage if row["status"] == "violated"]
     for row in sorted(violated, key=lambda row: (SEVERITIES.index(row["severity"]), -row["violated"])):
         lines += _violated_lines(spark, row, most)
@@ -169,6 +170,25 @@ def _commit_lines(commits: DataFrame) -> list[str]:
         label = "the broker answered" if name == "broker" else name.replace("_", " ")
         lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in heads))
     return lines
+
+
+def _cost_lines(spark: SparkSession, cluster: str) -> list[str]:
+    """What refusing owners cost, where any was refused."""
+    names = ("refused_requests", "transactions_aborted", "records_to_reprocess", "recovered_requests")
+    days = spark.table(FALSE_FENCING).where(F.col("cluster") == cluster)
+    cost = days.agg(
+        *(F.sum(name).alias(name) for name in names), F.max("longest_recovery_ms").alias("ms")
+    ).first()
+    if cost is None or not cost["refused_requests"]:
+        return []
+    text = (
+        f"Owners were refused in {cost['refused_requests']} requests: "
+        f"{cost['transactions_aborted']} transactions aborted, "
+        f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
+        f"{cost['recovered_requests']} made good since"
+    )
+    longest = f", the slowest after {cost['ms'] / 1000:.1f} s" if cost["ms"] is not None else ""
+    return ["", *textwrap.wrap(f"{text}{longest}.", WIDTH)]
 
 
 def _commit_sentence(commit: Row) -> str:

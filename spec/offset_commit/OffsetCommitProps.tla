@@ -45,7 +45,9 @@ Strict(c) ==
 \* Where it does not hold: it refuses an owner whose other partition was revoked. It admits an old commit of a
 \* member that left and joined again under the same id, since its revocation epoch starts at 0 again
 \* (MCOffsetCommit_ids_used_again). Rebuilt from records; a hole in the log makes it unknown. The proposal does not
-\* speak of classic groups: there it says what would follow if a generation were treated as a member epoch.
+\* speak of classic groups: there it says what would follow if a generation were treated as a member epoch. A member
+\* that a conversion takes over into a consumer group begins one below its generation, since the coordinator forgets
+\* what was before.
 \*
 \* On call: nothing to do: no broker decides by it. It shows what the proposal would have answered.
 \* @decision("member_revocation")

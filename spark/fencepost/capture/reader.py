@@ -108,6 +108,8 @@ def read_planned(
     spark: SparkSession, kind: type[PlannedSource], sources: Sequence[Source], table: Table
 ) -> DataFrame:
     """The rows of ``table`` in the planned ranges."""
+    # Spark looks for the name in the active session, and refuses what another one has registered there
+    SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
     spark.dataSource.register(kind)
     plan = json.dumps([dataclasses.asdict(source) for source in sources])
     return spark.read.format(kind.name()).option("plan", plan).option("table", table.name).load()
