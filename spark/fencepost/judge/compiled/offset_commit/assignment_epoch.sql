@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:98 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:100 by `tlasql compile`; do not edit
 --
 -- AssignmentEpoch(c) ==
 --     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)

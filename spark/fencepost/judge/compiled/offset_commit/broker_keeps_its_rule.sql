@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:318 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:320 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsRule ==
 --     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -209,7 +209,7 @@ WITH quantified_1_rows AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:319)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:321)' END AS failed_conjunct,
     TO_JSON(
       STRUCT(
         `c.accepted`,

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:122 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:124 by `tlasql compile`; do not edit
 --
 -- BrokerRule(c) ==
 --     CASE c.rule = "generation"       -> Generation(c)

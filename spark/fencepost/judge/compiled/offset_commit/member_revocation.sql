@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:52 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:54 by `tlasql compile`; do not edit
 --
 -- MemberRevocation(c) ==
 --     \/ c.unfenced

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:410 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:412 by `tlasql compile`; do not edit
 --
 -- NoCommitAfterRevocation ==
 --     \A c \in commits :
@@ -40,7 +40,7 @@ WITH frame AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:412)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:414)' END AS failed_conjunct,
     TO_JSON(
       STRUCT(`c.protocol`, `c.memberKnown`, `c.clientEpoch`, `c.revocationEpoch`),
       MAP('ignoreNullFields', 'false')

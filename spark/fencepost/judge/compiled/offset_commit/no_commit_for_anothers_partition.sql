@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:374 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:376 by `tlasql compile`; do not edit
 --
 -- NoCommitForAnothersPartition ==
 --     \A c \in commits : c.accepted /\ ~c.unfenced => ~c.ownedByAnother
@@ -36,7 +36,7 @@ WITH frame AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:375)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:377)' END AS failed_conjunct,
     TO_JSON(STRUCT(`c.accepted`, `c.unfenced`, `c.ownedByAnother`), MAP('ignoreNullFields', 'false')) AS `values`
   FROM judged
 ), agreed AS (

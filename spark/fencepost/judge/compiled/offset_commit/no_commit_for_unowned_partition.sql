@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:391 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:393 by `tlasql compile`; do not edit
 --
 -- NoCommitForUnownedPartition ==
 --     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother
@@ -37,7 +37,7 @@ WITH frame AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:392)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:394)' END AS failed_conjunct,
     TO_JSON(
       STRUCT(`c.accepted`, `c.unfenced`, `c.ownedBySelf`, `c.ownedByAnother`),
       MAP('ignoreNullFields', 'false')

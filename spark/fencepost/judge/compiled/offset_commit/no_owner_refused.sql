@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:302 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:304 by `tlasql compile`; do not edit
 --
 -- NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 WITH frame AS (
@@ -35,7 +35,7 @@ WITH frame AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.fenced (OffsetCommitProps:302)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN '~c.fenced (OffsetCommitProps:304)' END AS failed_conjunct,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.uninterrupted`, `c.fenced`), MAP('ignoreNullFields', 'false')) AS `values`
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:353 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:355 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Zombie(c) =>
@@ -82,13 +82,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:355)'
+      THEN '~Strict(c) (OffsetCommitProps:357)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:356)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:358)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:357)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:359)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:358)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:360)'
     END AS failed_conjunct,
     TO_JSON(
       STRUCT(

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:284 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:286 by `tlasql compile`; do not edit
 --
 -- NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 WITH frame AS (
@@ -35,7 +35,7 @@ WITH frame AS (
     to_time,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.accepted (OffsetCommitProps:284)' END AS failed_conjunct,
+    CASE WHEN antecedent AND NOT c1 THEN '~c.accepted (OffsetCommitProps:286)' END AS failed_conjunct,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.reassignedSince`, `c.accepted`), MAP('ignoreNullFields', 'false')) AS `values`
   FROM judged
 ), agreed AS (

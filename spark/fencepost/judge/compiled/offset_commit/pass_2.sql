@@ -80,11 +80,11 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN NOT c1_1
-              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:159)'
+              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:161)'
               WHEN NOT c2_1
-              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:160)'
+              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:162)'
               WHEN NOT c3_1
-              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:161)'
+              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:163)'
             END
           END,
           'values',
@@ -120,7 +120,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:262)' END
+              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:264)' END
             END,
             'values',
             CASE

@@ -310,15 +310,15 @@ WITH quantified_1_rows AS (
     to_time,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:284)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:286)' END AS failed_conjunct_1,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.reassignedSince`, `c.accepted`), MAP('ignoreNullFields', 'false')) AS values_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:302)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:304)' END AS failed_conjunct_2,
     TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.uninterrupted`, `c.fenced`), MAP('ignoreNullFields', 'false')) AS values_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:319)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:321)' END AS failed_conjunct_3,
     TO_JSON(
       STRUCT(
         `c.accepted`,
@@ -340,11 +340,11 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE
       WHEN antecedent_4 AND NOT c1_4
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:337)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:339)'
       WHEN antecedent_4 AND NOT c2_4
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:338)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:340)'
       WHEN antecedent_4 AND NOT c3_4
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:339)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:341)'
     END AS failed_conjunct_4,
     TO_JSON(
       STRUCT(
@@ -366,13 +366,13 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN '~Strict(c) (OffsetCommitProps:355)'
+      THEN '~Strict(c) (OffsetCommitProps:357)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN '~MemberRevocation(c) (OffsetCommitProps:356)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:358)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:357)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:359)'
       WHEN antecedent_5 AND NOT c4_5
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:358)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:360)'
     END AS failed_conjunct_5,
     TO_JSON(
       STRUCT(
@@ -390,13 +390,13 @@ WITH quantified_1_rows AS (
     ) AS values_5,
     NOT antecedent_6 OR c1_6 AS verdict_6,
     COALESCE(antecedent_6, FALSE) AS exercised_6,
-    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~c.ownedByAnother (OffsetCommitProps:375)' END AS failed_conjunct_6,
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~c.ownedByAnother (OffsetCommitProps:377)' END AS failed_conjunct_6,
     TO_JSON(STRUCT(`c.accepted`, `c.unfenced`, `c.ownedByAnother`), MAP('ignoreNullFields', 'false')) AS values_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
     CASE
       WHEN antecedent_7 AND NOT c1_7
-      THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:392)'
+      THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:394)'
     END AS failed_conjunct_7,
     TO_JSON(
       STRUCT(`c.accepted`, `c.unfenced`, `c.ownedBySelf`, `c.ownedByAnother`),
@@ -406,7 +406,7 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:412)'
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:414)'
     END AS failed_conjunct_8,
     TO_JSON(
       STRUCT(`c.protocol`, `c.memberKnown`, `c.clientEpoch`, `c.revocationEpoch`),

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:335 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:337 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
 --     \A c \in commits : Owner(c) =>
@@ -95,11 +95,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:337)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:339)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:338)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:340)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:339)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:341)'
     END AS failed_conjunct,
     TO_JSON(
       STRUCT(
