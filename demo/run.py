@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".fencepost" / "demo"
 STEPS = ("capture", "rebuild", "judge", "marts", "gate")
 CRITICAL = "no_commit_for_anothers_partition"
-GROUP = "late-moved"
-"""A group of the troubled cluster whose epochs are drawn: a partition moves, and a commit comes too late."""
+GROUP = "zombie-current-epoch"
+"""A group of the troubled cluster whose epochs are drawn: in it a zombie's commit is accepted."""
 
 
 @dataclass(frozen=True)
