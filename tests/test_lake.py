@@ -21,6 +21,18 @@ def groups(spark: SparkSession, *rows: tuple[str | None, int, str]) -> DataFrame
     return df.withColumns(missing)
 
 
+def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(
+    new_lake: Callable[[], tuple[SparkSession, Settings]],
+) -> None:
+    spark, _ = new_lake()
+    lake.append_new(spark, lake.GROUPS, groups(spark, ("g", 1, "5")))
+    spark.sql(f"ALTER TABLE {lake.GROUPS.name} DROP COLUMN target_assignment_epoch")
+    lake.ensure(spark)
+    (row,) = spark.table(lake.GROUPS.name).collect()
+    assert (row.group_id, row.target_assignment_epoch) == ("g", None)
+    assert lake.append_new(spark, lake.GROUPS, groups(spark, ("g", 2, "6"))) == 1
+
+
 def test_append_new_and_replace(new_lake: Callable[[], tuple[SparkSession, Settings]]) -> None:
     spark, _ = new_lake()
     lake.ensure(spark)

@@ -32,6 +32,7 @@ id = 0
 log_dirs = ["data/*", "/var/kafka"]
 request_logs = ["logs/kafka-request.log*"]
 timezone = "Europe/Paris"
+kafka_version = "4.1.2"
 
 [[clusters.brokers]]
 id = 1
@@ -72,6 +73,7 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     # the folder's own brackets are not wildcards
     assert first.log_dirs == (f"{tmp_path}/od[[]d] name/data/*", "/var/kafka")
     assert (first.timezone, second.timezone, second.log_dirs) == ("Europe/Paris", "UTC", ())
+    assert (first.release, second.release) == ((4, 1), None)
 
 
 def test_defaults(tmp_path: Path) -> None:
@@ -102,6 +104,7 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (CLUSTER + "log_dirs = [1]", "clusters[0].brokers[0].log_dirs: must be a list of paths or globs"),
         (CLUSTER + "timezone = 'Mars/Base'", "clusters[0].brokers[0].timezone: 'Mars/Base' is not an IANA"),
         (CLUSTER + "timezone = '../x'", "timezone: '../x' is not an IANA"),
+        (CLUSTER + "kafka_version = 'trunk'", "kafka_version: 'trunk' is not a release such as 4.2.1"),
         (CLUSTER + "[[clusters.brokers]]\nid = 1", "clusters[0].brokers: 1 is there twice"),
         (
             CLUSTER + "[[clusters.brokers]]\nid = true",
