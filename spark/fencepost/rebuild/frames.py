@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import and_
 
@@ -77,6 +78,12 @@ def so_far(window: WindowSpec) -> WindowSpec:
 def count_if(condition: Column) -> Column:
     """How many rows meet the condition; an aggregate that is never null over a window of rows."""
     return F.sum(F.when(condition, 1).otherwise(0))
+
+
+def named(names: Mapping[int, str], number: Column) -> Column:
+    """What ``names`` calls the number; null where it has no name for it."""
+    pairs = F.create_map(*[F.lit(part) for pair in names.items() for part in pair])
+    return F.try_element_at(pairs, number)
 
 
 def as_time(ms: Column) -> Column:

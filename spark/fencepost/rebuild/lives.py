@@ -13,10 +13,12 @@ from fencepost.rebuild.frames import (
     SPAN,
     before,
     count_if,
+    named,
     over,
     schema_of,
     so_far,
 )
+from fencepost.rebuild.stretches import in_stretches
 
 CLASSIC_METADATA, CONSUMER_METADATA, STREAMS_ASSIGNMENT, STREAMS_TOPOLOGY = 2, 3, 22, 23
 EPOCH_TYPES = {CLASSIC_METADATA: "classic", CONSUMER_METADATA: "consumer", 11: "share", 17: "streams"}
@@ -46,26 +48,20 @@ def events(records: DataFrame, batches: DataFrame, stretches: DataFrame) -> Data
     end of the life before it on, without a hole, and every assignment in it could be read.
     """
     records = schema_of(records, GROUP_RECORD).where(F.col("record_type").isin(*GROUP_TYPES))
-    place = ["cluster", "coordinator_partition", "base_offset", "leader_epoch"]
-    placed = records.join(
-        batches.select(*place, "stretch", "base_to", "base_ms"), on=place, how="inner"
-    ).dropDuplicates(["cluster", "coordinator_partition", "record_offset"])
-    placed = _based(placed)
+    placed = _based(in_stretches(records, batches))
     return _with_members(_with_ends(_with_lives(placed), stretches))
 
 
 def _based(placed: DataFrame) -> DataFrame:
     """What compaction left of a log's beginning, as one batch: the last record of each key that has a value.
 
-    Adds ``based``, for these records.
+    ``placed``: as stretches.in_stretches.
     """
     key = Window.partitionBy(*GROUP, "coordinator_partition", "record_type", "member_id", "base_to")
     newest = F.max("record_offset").over(key) == F.col("record_offset")
-    based = F.col("base_to").isNotNull()
     return (
         placed.withColumn("left_over", newest & ~F.col("tombstone"))
-        .where(~based | F.col("left_over"))
-        .withColumn("based", based)
+        .where(~F.col("based") | F.col("left_over"))
         .withColumn("last_offset", F.coalesce("base_to", "last_offset"))
         .withColumn("timestamp_ms", F.coalesce("base_ms", "timestamp_ms"))
         .drop("left_over", "base_to", "base_ms")
@@ -129,8 +125,7 @@ def _with_conversions(placed: DataFrame, log: WindowSpec) -> DataFrame:
 
 
 def _group_type() -> Column:
-    names = F.create_map(*[F.lit(part) for pair in GROUP_TYPES.items() for part in pair])
-    return F.when(~F.col("tombstone"), names[F.col("record_type")])
+    return F.when(~F.col("tombstone"), named(GROUP_TYPES, F.col("record_type")))
 
 
 def _with_ends(rows: DataFrame, stretches: DataFrame) -> DataFrame:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.classic import classic_steps
-from fencepost.rebuild.frames import MEMBER, MEMBER_LIFE, SPAN, before, count_if, over, so_far
+from fencepost.rebuild.frames import MEMBER, MEMBER_LIFE, SPAN, before, count_if, named, over, so_far
 from fencepost.rebuild.groups import with_times
 from fencepost.rebuild.lives import CLASSIC_METADATA, GROUP_TYPES, MEMBER_TYPES
 
@@ -80,8 +80,7 @@ def _without_taken_back(steps: DataFrame) -> DataFrame:
 
 
 def _protocol() -> Column:
-    names = F.create_map(*[F.lit(part) for pair in GROUP_TYPES.items() for part in pair])
-    return F.when(F.col("speaks_classic"), "classic").otherwise(names[F.col("record_type")])
+    return F.when(F.col("speaks_classic"), "classic").otherwise(named(GROUP_TYPES, F.col("record_type")))
 
 
 def _with_revocation_epoch(rows: DataFrame) -> DataFrame:
@@ -176,9 +175,6 @@ def intersect(rows: DataFrame, others: DataFrame, keys: tuple[str, ...]) -> Data
 
 
 def _state() -> Column:
-    def named(states: dict[int, str]) -> Column:
-        names = F.create_map(*[F.lit(part) for pair in states.items() for part in pair])
-        return F.try_element_at(names, F.col("state"))
-
-    streams = F.col("protocol") == "streams"
-    return F.coalesce(F.when(streams, named(_STREAMS_STATES)).otherwise(named(_STATES)), F.lit("UNKNOWN"))
+    state, streams = F.col("state"), F.col("protocol") == "streams"
+    known = F.when(streams, named(_STREAMS_STATES, state)).otherwise(named(_STATES, state))
+    return F.coalesce(known, F.lit("UNKNOWN"))

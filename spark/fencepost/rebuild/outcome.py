@@ -131,12 +131,12 @@ def offset_commits(
 def with_outcomes(rows: DataFrame, became: DataFrame, refused: DataFrame, before: DataFrame) -> DataFrame:
     """``silver.offset_commits``: adds what became of each commit.
 
-    ``became``: as transactions.outcomes, by the record the commit wrote; ``refused``: as
-    transactions.transactions_of; ``before``: as transactions.stored_before.
+    ``became``: as transactions.outcomes, by the record the commit wrote; ``refused`` and
+    ``before``: both as transactions.of_commits.
     """
     place = ["cluster", "coordinator_partition", "record_offset"]
     became = became.select(*place, "transaction_outcome", "ended_offset", "ended_ms", "outcome")
-    rows = rows.join(became.where("record_offset is not null"), on=place, how="left")
+    rows = rows.join(became, on=place, how="left")
     rows = rows.join(refused, on="commit_id", how="left").join(before, on="commit_id", how="left")
     rows = rows.withColumns(
         {

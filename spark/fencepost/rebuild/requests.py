@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 
 from fencepost.formats.errors import error_names
 from fencepost.rebuild.classic import with_topic_ids
-from fencepost.rebuild.frames import as_time, same
+from fencepost.rebuild.frames import as_time, named, same
 from fencepost.rebuild.keys import topic_key
 
 OFFSET_COMMIT, TXN_OFFSET_COMMIT = 8, 28
@@ -109,9 +109,8 @@ def _named(rows: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def _decided(rows: DataFrame) -> DataFrame:
-    names = F.create_map(*[F.lit(part) for pair in error_names().items() for part in pair])
     code = F.col("error_code")
-    error = F.coalesce(F.try_element_at(names, code), F.concat(F.lit("ERROR_"), code.cast("string")))
+    error = F.coalesce(named(error_names(), code), F.concat(F.lit("ERROR_"), code.cast("string")))
     rows = rows.withColumn("broker_error", error)
     transactional = F.col("api_key") == TXN_OFFSET_COMMIT
     epoch = F.coalesce("sent.generationIdOrMemberEpoch", "sent.generationId", F.lit(-1))

@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild import commits as places
@@ -92,7 +91,7 @@ def evidence(spark: SparkSession, settings: Settings) -> Evidence:
 
 def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, DataFrame]]:
     """Every table of silver with its rows, in the order of RebuildSummary."""
-    stored = _in_stretches(given.commit_records, given.batches).localCheckpoint()
+    stored = stretches.in_stretches(given.commit_records, given.batches).localCheckpoint()
     names = topics.topics(given.metadata, stored).localCheckpoint()
     events = lives.events(given.group_records, given.batches, given.stretches).localCheckpoint()
     steps = members.member_steps(events, names).localCheckpoint()
@@ -141,13 +140,3 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
         (lake.COMMITS, commits),
         (lake.COMMIT_STATES, lake.align(met, lake.COMMIT_STATES)),
     ]
-
-
-def _in_stretches(commit_records: DataFrame, batches: DataFrame) -> DataFrame:
-    """The commit records whose batch survived elections, each with its ``stretch``, once; ``based`` as in
-    lives.events.
-    """
-    place = ["cluster", "coordinator_partition", "base_offset", "leader_epoch"]
-    of_batch = batches.select(*place, "stretch", F.col("base_to").isNotNull().alias("based"))
-    rows = commit_records.join(of_batch, on=place, how="inner")
-    return rows.dropDuplicates(["cluster", "coordinator_partition", "record_offset"])

@@ -49,10 +49,6 @@ def answers(
     known, absent = F.col("known") & F.col("owned_key").isNotNull(), ~F.col("member_known")
     ever = F.col("own_last").isNotNull()
 
-    def settled(value: Column) -> Column:
-        """True where seen; false where it was not seen and nothing is missing."""
-        return F.when(value, True).when(known, False)
-
     return rows.select(
         *QUESTION,
         "owned_key",
@@ -78,7 +74,7 @@ def answers(
         .when(known & (ever | told), False)
         .alias("reassigned_since"),
         F.when(absent, False).otherwise(F.col("owned_by_self")).alias("owned_by_self"),
-        settled(F.col("owner_member_id").isNotNull()).alias("owned_by_another"),
+        F.when(F.col("owner_member_id").isNotNull(), True).when(known, False).alias("owned_by_another"),
         "owner_member_id",
     )
 

@@ -16,7 +16,6 @@ STRETCHES = {
     "stretch": "int",
     "stretch_from": "bigint",
     "stretch_to": "bigint",  # the first offset after it that is missing; null when the log just ends
-    "first_ms": "bigint",  # newest timestamp of its first batch
     "last_ms": "bigint",  # newest timestamp of its last batch
 }
 """One row per stretch. Number 0 is the one that begins with the log itself, at offset 0; COMPACTED begins
@@ -99,6 +98,18 @@ def _compacted(batches: DataFrame, cleaned: DataFrame) -> DataFrame:
     ).drop("base")
 
 
+def in_stretches(records: DataFrame, batches: DataFrame) -> DataFrame:
+    """The records whose batch survived elections, once each, with the batch's ``stretch`` and base.
+
+    ``based``: compaction left the record; what was before is not told. ``batches``: batches_in_stretches.
+    """
+    of_batch = batches.select(*_BATCH, "stretch", "base_to", "base_ms").withColumn(
+        "based", F.col("base_to").isNotNull()
+    )
+    rows = records.join(of_batch, on=list(_BATCH), how="inner")
+    return rows.dropDuplicates([*_PARTITION, "record_offset"])
+
+
 def without_superseded(rows: DataFrame) -> DataFrame:
     """The rows (batches or records with ``base_offset``) that no later leader epoch wrote over."""
     begun = rows.groupBy(*_PARTITION, "leader_epoch").agg(F.min("base_offset").alias("began"))
@@ -117,7 +128,6 @@ def stretches(batches: DataFrame, quarantine: DataFrame) -> DataFrame:
     found = batches.groupBy(*_PARTITION, "stretch").agg(
         F.min("base_offset").alias("stretch_from"),
         F.max("last_offset").alias("last_offset"),
-        F.min_by("max_timestamp_ms", "base_offset").alias("first_ms"),
         F.max_by("max_timestamp_ms", "base_offset").alias("last_ms"),
         F.max_by("file", "base_offset").alias("file"),
         F.max_by("position", "base_offset").alias("position"),
@@ -132,7 +142,6 @@ def stretches(batches: DataFrame, quarantine: DataFrame) -> DataFrame:
         "stretch",
         "stretch_from",
         F.when(closed, F.col("last_offset") + 1).alias("stretch_to"),
-        "first_ms",
         "last_ms",
     )
 

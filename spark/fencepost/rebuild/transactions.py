@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from fencepost.rebuild.frames import GROUP, OFFSETS_TOPIC, before
+from fencepost.rebuild.frames import GROUP, OFFSETS_TOPIC, before, named
+from fencepost.rebuild.stretches import in_stretches
 
 MARKERS = {0: "aborted", 1: "committed"}
 """Types of control records that end a transaction (org.apache.kafka.common.record.ControlRecordType)."""
@@ -20,7 +21,6 @@ def markers(records: DataFrame, batches: DataFrame) -> DataFrame:
     Columns: cluster, coordinator_partition, stretch, producer_id, marker (as MARKERS), record_offset,
     timestamp_ms.
     """
-    names = F.create_map(*[F.lit(part) for pair in MARKERS.items() for part in pair])
     ends = (F.col("topic") == OFFSETS_TOPIC) & F.col("is_control") & F.col("record_type").isin(*MARKERS)
     rows = records.where(ends).select(
         "cluster",
@@ -28,13 +28,11 @@ def markers(records: DataFrame, batches: DataFrame) -> DataFrame:
         "leader_epoch",
         "base_offset",
         "producer_id",
-        names[F.col("record_type")].alias("marker"),
+        named(MARKERS, F.col("record_type")).alias("marker"),
         "record_offset",
         "timestamp_ms",
     )
-    place = ["cluster", "coordinator_partition", "base_offset", "leader_epoch"]
-    rows = rows.join(batches.select(*place, "stretch"), on=place, how="inner")
-    return rows.dropDuplicates([*_LOG, "record_offset"]).drop("leader_epoch", "base_offset")
+    return in_stretches(rows, batches).drop("leader_epoch", "base_offset", "base_to", "base_ms", "based")
 
 
 def outcomes(stored: DataFrame, markers: DataFrame, stretches: DataFrame) -> DataFrame:

@@ -45,8 +45,8 @@ def in_memory(
     one_clock = F.coalesce(F.col("next_led_by") == F.col("broker_id"), F.lit(True))
     rows = rows.withColumn("next_ms", F.when(one_clock, F.col("next_at_ms")))
     told = _told(rows.select(*_RECORD, "broker_id", *_OF_RECORD).distinct(), lines)
-    rows = _left(rows, told, (*_RECORD, "broker_id"))
-    rows = _left(rows, _signs(lines), (*GROUP, "broker_id", "member_id"))
+    rows = rows.join(told, on=[*_RECORD, "broker_id"], how="left")
+    rows = rows.join(_signs(lines), on=[*GROUP, "broker_id", "member_id"], how="left")
     others = met.where("not classic").withColumns(
         {"rebalancing": F.lit(False), "variant_kind": F.lit(_AS_WRITTEN)}
     )
@@ -163,10 +163,6 @@ def _signs(lines: DataFrame) -> DataFrame:
         F.min(F.when(leave, F.col("end_ms"))).alias("left_by_ms"),
         F.max(F.when(~leave, F.col("start_ms"))).alias("seen_ms"),
     )
-
-
-def _left(rows: DataFrame, found: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    return rows.join(found, on=list(keys), how="left")
 
 
 def _varied(rows: DataFrame, tolerance_ms: int) -> DataFrame:
