@@ -1,0 +1,209 @@
+"""What was written: the logs as Arrow and Spark see them."""
+
+from __future__ import annotations
+
+from fencepost.tables.table import Table
+
+_PROVENANCE = {"broker_id": "int", "file": "string", "position": "bigint"}
+
+_BATCH_HEADER = {
+    "topic": "string",
+    "topic_id": "string",
+    "partition": "int",
+    "leader_epoch": "int",
+    "base_offset": "bigint",
+    "last_offset": "bigint",
+}
+
+BATCHES = Table(
+    "bronze.batches",
+    "One row per record batch (header only), once per cluster however many replicas held it.",
+    {
+        "cluster": "string",
+        **_BATCH_HEADER,
+        "record_count": "int",
+        "size": "int",
+        "attributes": "int",
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "base_sequence": "int",
+        "base_timestamp_ms": "bigint",
+        "max_timestamp_ms": "bigint",
+        "is_transactional": "boolean",
+        "is_control": "boolean",
+        **_PROVENANCE,
+    },
+    ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
+    ("cluster", "topic"),
+)
+
+RECORDS = Table(
+    "bronze.records",
+    "One row per record of the internal topics, key and value as written; of other topics only the "
+    "control records: what applications wrote is never read.",
+    {
+        "cluster": "string",
+        **_BATCH_HEADER,
+        "record_offset": "bigint",
+        "timestamp_ms": "bigint",
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "is_transactional": "boolean",
+        "is_control": "boolean",
+        "record_type": "int",  # key type of __consumer_offsets, apiKey of __cluster_metadata, control type
+        "record_name": "string",  # null when the type is unknown
+        "value_version": "int",  # null for a tombstone
+        "decode_status": "string",  # known, control, unknown_type, unknown_version, malformed
+        "key": "binary",
+        "value": "binary",
+        **_PROVENANCE,
+    },
+    ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
+    ("cluster", "topic"),
+)
+
+REQUESTS = Table(
+    "bronze.requests",
+    "One row per completed request of an API that carries an epoch, from the brokers' request logs.",
+    {
+        "cluster": "string",
+        "logged_at_ms": "bigint",  # completion, in UTC
+        "total_time_ms": "double",
+        "api_key": "int",
+        "api_name": "string",
+        "api_version": "int",
+        "correlation_id": "int",
+        "client_id": "string",
+        "connection": "string",
+        "principal": "string",
+        "listener": "string",
+        "software_name": "string",
+        "software_version": "string",
+        "request": "string",  # JSON as logged
+        "response": "string",  # JSON as logged
+        "line_digest": "string",  # sha256 of the line: the same line in a rotated file counts once
+        **_PROVENANCE,
+    },
+    ("cluster", "broker_id", "line_digest"),
+    ("cluster",),
+)
+
+PRODUCER_SNAPSHOT_ENTRIES = Table(
+    "bronze.producer_snapshots",
+    "One row per producer in a .snapshot file (ProducerSnapshot.json); one row without a producer for "
+    "an empty one.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "snapshot_offset": "bigint",  # the file's name: the state before this offset
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "last_sequence": "int",
+        "last_offset": "bigint",
+        "offset_delta": "int",
+        "timestamp_ms": "bigint",
+        "coordinator_epoch": "int",
+        "current_txn_first_offset": "bigint",
+        **_PROVENANCE,
+    },
+    ("cluster", "broker_id", "topic", "topic_id", "partition", "snapshot_offset", "producer_id"),
+    ("cluster",),
+)
+
+ABORTED_TRANSACTIONS = Table(
+    "bronze.aborted_transactions",
+    "One row per entry of a .txnindex file (AbortedTxn), and one without a producer for an empty one.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "segment_offset": "bigint",  # the file's name
+        "producer_id": "bigint",
+        "first_offset": "bigint",
+        "last_offset": "bigint",
+        "last_stable_offset": "bigint",
+        **_PROVENANCE,
+    },
+    ("cluster", "broker_id", "topic", "topic_id", "partition", "producer_id", "first_offset"),
+    ("cluster",),
+)
+
+CLIENT_LINES = Table(
+    "bronze.client_lines",
+    "One row per line of a client's log that says something about its producer's epoch.",
+    {
+        "cluster": "string",
+        "client": "string",  # as configured
+        "client_id": "string",
+        "transactional_id": "string",
+        "event": "string",
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "error": "string",
+        "message": "string",
+        "logged_at_ms": "bigint",  # the client's clock, in UTC
+        "line_digest": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "client", "line_digest", "position"),
+    ("cluster",),
+)
+
+FILES = Table(
+    "bronze.files",
+    "Append-only progress: how far each file had been read when a run had safely stored its rows.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "kind": "string",  # segment, request_log
+        "file": "string",
+        "head_digest": "string",  # of the first and last bytes that were read: knows a file that was renamed
+        "size": "bigint",  # in bytes on disk
+        "consumed_to": "bigint",  # in uncompressed bytes
+        "entries": "bigint",  # batches or lines taken
+        "skipped": "bigint",  # lines of APIs without epochs
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "kind", "file", "captured_at"),
+)
+
+CLEANED = Table(
+    "bronze.cleaned",
+    "Append-only: how far the log cleaner had been when a run had read the segments.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "topic": "string",
+        "partition": "int",
+        "cleaned_to": "bigint",  # the first offset that no compaction has seen
+        "file": "string",
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
+)
+
+QUARANTINE = Table(
+    "bronze.quarantine",
+    "Evidence that could not be read: set aside, counted, with file and position.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "kind": "string",
+        "file": "string",
+        "position": "bigint",
+        "length": "bigint",
+        # torn_tail, bad_crc, truncated, bad_magic, bad_record, bad_line, unreadable, missing
+        "reason": "string",
+        "detail": "string",  # a sentence: what it is and what to do
+        "sample": "binary",  # at most 256 bytes
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "kind", "file", "position", "reason"),
+)

@@ -1,0 +1,174 @@
+"""What groups, their members and their commits believed (silver): the histories of offset-commit fencing."""
+
+from __future__ import annotations
+
+from fencepost.tables.table import INTERVAL, Table
+
+_GROUP = {"cluster": "string", "group_id": "string", "life": "int"}
+
+GROUPS = Table(
+    "silver.consumer_groups",
+    "History of each group's own epochs, at batch boundaries.",
+    {
+        **_GROUP,
+        "coordinator_partition": "int",
+        "group_type": "string",  # consumer, classic, streams, share, simple (only commits were ever seen)
+        "group_epoch": "int",
+        "target_assignment_epoch": "int",
+        **INTERVAL,
+    },
+    ("cluster", "group_id", "life", "from_position"),
+)
+
+MEMBERS = Table(
+    "silver.group_members",
+    "History of each member: its epochs, with the group's beside them so that an epoch rule is one scan. "
+    "A classic member's epoch is the generation.",
+    {
+        **_GROUP,
+        "coordinator_partition": "int",
+        "member_id": "string",
+        "client_id": "string",
+        "instance_id": "string",
+        "protocol": "string",  # what the member speaks: classic, consumer, streams, share
+        "state": "string",  # Kafka's MemberState of its protocol; STABLE in classic groups; UNKNOWN
+        "member_epoch": "int",
+        "previous_member_epoch": "int",
+        "revocation_epoch": "int",
+        "group_epoch": "int",
+        "target_assignment_epoch": "int",
+        **INTERVAL,
+    },
+    ("cluster", "group_id", "life", "member_id", "from_position"),
+)
+
+OWNED_PARTITIONS = Table(
+    "silver.owned_partitions",
+    "History of ownership: a partition is owned while assigned or pending revocation. In a streams group the "
+    "active tasks are owned, which carry the partitions of their subtopology's source topics.",
+    {
+        **_GROUP,
+        "coordinator_partition": "int",
+        "member_id": "string",
+        "topic": "string",  # null for a task, as topic_id
+        "topic_id": "string",
+        "subtopology_id": "string",  # of a task; null otherwise
+        "partition": "int",
+        # one column to join on: '<topic_id>:<partition>' ('name/<topic>:<partition>' where a classic group's
+        # topic has no known id), 'task/<subtopology_id>:<partition>' of a task
+        "partition_key": "string",
+        "pending_revocation": "boolean",
+        "assignment_epoch": "int",  # as shipped; falls back to the member epoch where the record carries none
+        "member_epoch": "int",
+        "owned_since": "bigint",  # from_position of the first row of this uninterrupted ownership
+        **INTERVAL,
+    },
+    ("cluster", "group_id", "life", "member_id", "partition_key", "from_position"),
+)
+
+REVOKED_PARTITIONS = Table(
+    "silver.revoked_partitions",
+    "History of the seed's partition-level revocation epoch, from the first one until the member leaves.",
+    {
+        **_GROUP,
+        "coordinator_partition": "int",
+        "member_id": "string",
+        "partition_key": "string",
+        "partition_revocation_epoch": "int",
+        "revocation_epoch": "int",  # the member's, beside it
+        **INTERVAL,
+    },
+    ("cluster", "group_id", "life", "member_id", "partition_key", "from_position"),
+)
+
+COVERAGE = Table(
+    "silver.coverage",
+    "Each group's extent cut into pieces that are wholly known (no offset missing, beginning seen) and not.",
+    {**_GROUP, "coordinator_partition": "int", "covered": "boolean", **INTERVAL},
+    ("cluster", "group_id", "life", "from_position"),
+)
+
+COMMITS = Table(
+    "silver.offset_commits",
+    "One row per commit request and partition, with the broker's answer and where in the log it was decided.",
+    {
+        "cluster": "string",
+        "commit_id": "string",  # digest of broker, request line, topic and partition
+        "request_id": "string",  # digest of broker and request line
+        "broker_id": "int",
+        "group_id": "string",
+        "group_type": "string",  # as in silver.consumer_groups, at the decision; null when not known
+        "committer": "string",  # member, administrator, simple_consumer, producer (without member)
+        "member_id": "string",
+        "client_id": "string",
+        "correlation_id": "int",
+        "api_key": "int",
+        "api_version": "int",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "partition_key": "string",
+        "committed_offset": "bigint",
+        "client_epoch": "int",
+        "is_transactional": "boolean",
+        "transactional_id": "string",
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "broker_error": "string",  # Kafka's name, NONE when accepted
+        "record_offset": "bigint",  # of the commit's own record; null when refused or not found
+        # of the transaction, refused commits' too: pending, committed, aborted; null when not known
+        "transaction_outcome": "string",
+        "transaction_ended_position": "bigint",  # of the marker in the coordinator's log
+        "transaction_ended_at": "timestamp",
+        # committed, pending, aborted, skipped (the stored offset was newer when the transaction committed) or
+        # replaced (by a later commit of the same transaction); null when refused or not known
+        "outcome": "string",
+        "offset_before": "bigint",  # what was stored when this was decided; null for none or unknown
+        "candidates": "int",  # states the request may have met
+        "unknown_reason": "string",  # why no state could be found; null when one was
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "commit_id"),
+)
+
+COMMIT_STATES = Table(
+    "silver.offset_commit_states",
+    "The states a commit may have met: one for an accepted commit, all of its window for a refused one. "
+    "These columns are the fields of the specification's commit record.",
+    {
+        "cluster": "string",
+        "group_id": "string",
+        "life": "int",
+        "request_id": "string",
+        "commit_id": "string",
+        "candidate": "int",
+        "member_id": "string",
+        "partition_key": "string",
+        "client_epoch": "int",
+        "accepted": "boolean",
+        "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
+        "transactional": "boolean",
+        "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
+        # generation (classic groups), strict or assignment_epoch: what this broker's version implements
+        "rule": "string",
+        "rebalancing": "boolean",  # a classic group that has a new generation and no assignment for it yet
+        "unfenced": "boolean",  # negative epoch to an empty group: accepted by design
+        "member_known": "boolean",
+        "member_epoch": "int",
+        "revocation_epoch": "int",
+        "partition_revocation_epoch": "int",  # 0 when never revoked from this member
+        # -1 when the member does not own the partition; derived where a strict broker recorded none
+        "assignment_epoch": "int",
+        "owned_at_client_epoch": "boolean",
+        "uninterrupted": "boolean",  # owned without a break from the client epoch until now
+        "reassigned_since": "boolean",  # another member owned it since
+        "owned_by_self": "boolean",
+        "owned_by_another": "boolean",
+        "owner_member_id": "string",  # the other owner, for the alert
+        **INTERVAL,
+    },
+    ("cluster", "commit_id", "candidate"),
+)

@@ -1,0 +1,324 @@
+"""What transactional ids, producers and partitions believed (silver): the histories of producer epochs."""
+
+from __future__ import annotations
+
+from fencepost.tables.table import INTERVAL, Table
+
+_LOG = {"cluster": "string", "topic": "string", "partition": "int", "partition_key": "string"}
+"""The log of one partition of one incarnation of a topic; ``partition_key`` as in silver.owned_partitions."""
+
+LOG_COVERAGE = Table(
+    "silver.log_coverage",
+    "Each log of transactions (__transaction_state, and every partition that has batches of a producer) "
+    "cut into pieces that are wholly known (no offset missing; what was before is known or starts as "
+    "unknown) and not.",
+    {
+        **_LOG,
+        "covered": "boolean",
+        **INTERVAL,
+        "last_position": "bigint",  # the first offset behind what is known of the piece
+        "last_time": "timestamp",  # the newest time in it
+    },
+    ("cluster", "partition_key", "from_position"),
+)
+
+TRANSACTIONAL_IDS = Table(
+    "silver.transactional_ids",
+    "History of each transactional id, one row per record of __transaction_state (TransactionLogValue), "
+    "from its first record to its tombstone. All state columns are null from a hole in the log to the "
+    "next record.",
+    {
+        **_LOG,
+        "transactional_id": "string",
+        "status": "string",  # Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, ...
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "previous_producer_id": "bigint",  # as recorded; -1 where the record has none
+        "next_producer_id": "bigint",  # as recorded; -1 where the record has none
+        # the epoch before the last bump that its owner asked for: what KIP-360 would keep (-1 after a fence
+        # or a new instance); null where the log cannot tell who bumped
+        "last_producer_epoch": "int",
+        "coordinator_epoch": "int",  # leader epoch of the record's batch
+        "transaction_version": "int",  # clientTransactionVersion; 0 where the record has none
+        "transaction_timeout_ms": "int",
+        "transaction_partitions": "array<string>",  # 'topic:partition', sorted; empty for none
+        "started_at": "timestamp",  # of the open transaction; null for none
+        # why the epoch or the producer id is another one than in the row before: new_instance, client_bump,
+        # retry (nothing changed), timeout, operator, end_txn; null when it is not, or when nothing tells
+        "cause": "string",
+        "caused_by_request_id": "string",  # of silver.producer_requests; null when no line tells
+        "caused_by_client_id": "string",
+        "caused_by_connection": "string",
+        **INTERVAL,
+    },
+    ("cluster", "partition_key", "transactional_id", "from_position"),
+)
+
+PRODUCER_STATES = Table(
+    "silver.producer_states",
+    "History of each producer in each partition it writes to, one row per batch or marker: what the "
+    "leader's ProducerStateEntry is after it. All state columns are null where a hole hides what was "
+    "before.",
+    {
+        **_LOG,
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "first_sequence": "int",  # of the newest batch of this epoch; -1 when this epoch has none yet
+        "last_sequence": "int",  # of the newest batch of this epoch; -1 when this epoch has none yet
+        "last_offset": "bigint",  # base offset of the newest batch or marker: tells two equal batches apart
+        "coordinator_epoch": "int",  # of the last marker; -1 before any; an operator's marker leaves it
+        "current_txn_first_offset": "bigint",  # -1 when no transaction is open
+        "marker": "boolean",  # this row is a marker's
+        "transactional": "boolean",
+        # why the epoch is another one than in the row before: marker, local (an idempotent producer's own
+        # bump), coordinator (a transactional one's, see silver.transactional_ids); null when it is not
+        "cause": "string",
+        **INTERVAL,
+    },
+    ("cluster", "partition_key", "producer_id", "from_position"),
+)
+
+TRANSACTIONS = Table(
+    "silver.transactions",
+    "One row per transaction as its coordinator logged it: from Ongoing to Complete.",
+    {
+        **_LOG,
+        "transactional_id": "string",
+        "producer_id": "bigint",
+        "producer_epoch": "int",  # of its writes
+        "started_position": "bigint",
+        "prepared_position": "bigint",
+        "completed_position": "bigint",
+        "started_at": "timestamp",
+        "prepared_at": "timestamp",
+        "completed_at": "timestamp",
+        "outcome": "string",  # committed, aborted, open; null where a hole hides it
+        "abort_cause": "string",  # end_txn, timeout, new_instance, client_bump, operator; null otherwise
+        "transaction_version": "int",
+        "transaction_timeout_ms": "int",
+        "transaction_partitions": "array<string>",  # 'topic:partition', sorted
+        "late": "boolean",  # open past its timeout when the coordinator's log was last known
+        "known_until": "timestamp",  # the newest time of the coordinator's log
+    },
+    ("cluster", "partition_key", "transactional_id", "started_position"),
+)
+
+TRANSACTION_MARKERS = Table(
+    "silver.transaction_markers",
+    "One row per prepared transaction and partition it lists: the marker that is due there. The scope "
+    "is the coordinator's log, at the position of the Prepare record.",
+    {
+        **_LOG,
+        "marker_id": "string",  # digest of the transaction and the partition
+        "transactional_id": "string",
+        "producer_id": "bigint",
+        "producer_epoch": "int",  # of the Prepare record
+        "transaction_partition": "string",  # 'topic:partition'
+        "due_type": "string",  # COMMIT, ABORT
+        "completed": "boolean",  # the coordinator wrote Complete: every marker was acknowledged
+        "found": "int",  # markers of the due type; null where the partition's log is not known
+        "wrong": "int",  # markers of the other type that ended this transaction there; null as above
+        "coordinator_epoch": "int",  # of the Prepare record
+        "marker_coordinator_epoch": "int",  # of the first marker found; null without
+        "marker_position": "bigint",
+        "marker_at": "timestamp",
+        **INTERVAL,
+    },
+    ("cluster", "marker_id"),
+)
+
+PARTITION_TRANSACTIONS = Table(
+    "silver.partition_transactions",
+    "One row per transaction as a partition's log has it: from the first batch of a producer to the "
+    "marker. The interval is [first_offset, ended_position).",
+    {
+        **_LOG,
+        "partition_transaction_id": "string",  # digest of partition_key, producer_id, first_offset
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "transactional_id": "string",  # null when no coordinator's log names the producer id
+        "first_offset": "bigint",
+        "last_offset": "bigint",
+        "batches": "bigint",
+        "records": "bigint",
+        "open": "boolean",  # no marker yet; null where a hole may hide one
+        "aborted": "boolean",  # null while open or unknown
+        # the coordinator's own log, known past that moment, has this transaction with this partition: while
+        # open, as one it has not completed. Null when that log is not known past that moment
+        "listed": "boolean",
+        "indexed": "boolean",  # an aborted one is in the .txnindex; null where no such index was captured
+        "marker_epoch": "int",
+        "marker_coordinator_epoch": "int",
+        **INTERVAL,
+    },
+    ("cluster", "partition_transaction_id"),
+)
+
+PRODUCER_SNAPSHOTS = Table(
+    "silver.producer_snapshots",
+    "One row per .snapshot file and producer whose state it should hold: what the log says, beside the file.",
+    {
+        **_LOG,
+        "snapshot_id": "string",  # digest of partition_key, snapshot offset and producer id
+        "snapshot_offset": "bigint",
+        "producer_id": "bigint",
+        # the log has the producer, newer than producer.id.expiration.ms before the log's end; null where the
+        # log below the snapshot is not known
+        "due": "boolean",
+        "present": "boolean",
+        # epoch, last sequence and open transaction are those of the log; null when absent
+        "agrees": "boolean",
+        "file": "string",
+        **INTERVAL,
+    },
+    ("cluster", "snapshot_id"),
+)
+
+PRODUCER_REQUESTS = Table(
+    "silver.producer_requests",
+    "One row per request of a producer, of a coordinator, or of a broker for a producer, and "
+    "transactional id and partition in it: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, "
+    "TxnOffsetCommit, EndTxn, WriteTxnMarkers, Produce.",
+    {
+        "cluster": "string",
+        "request_id": "string",  # digest of broker and request line
+        "broker_id": "int",
+        "api_key": "int",
+        "api_name": "string",
+        "api_version": "int",
+        "correlation_id": "int",
+        "client_id": "string",
+        "connection": "string",
+        "principal": "string",
+        "software_name": "string",
+        "software_version": "string",
+        "transactional_id": "string",
+        "producer_id": "bigint",  # as sent; -1 for none; null where the request has no such field
+        "producer_epoch": "int",  # as sent; -1 for none; null where the request has no such field
+        "topic": "string",
+        "partition": "int",
+        "verify_only": "boolean",
+        "result": "string",  # EndTxn and WriteTxnMarkers: COMMIT, ABORT
+        "coordinator_epoch": "int",  # WriteTxnMarkers
+        "base_offset": "bigint",  # Produce, as answered
+        "returned_producer_id": "bigint",
+        "returned_producer_epoch": "int",
+        "error": "string",  # Kafka's name, NONE when accepted; null without an answer
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "transactional_id", "topic", "partition"),
+)
+
+PRODUCER_FENCINGS = Table(
+    "silver.producer_fencings",
+    "One row per request that was refused because its producer epoch (or producer id) is no longer current.",
+    {
+        "cluster": "string",
+        "request_id": "string",
+        "transactional_id": "string",  # null for an idempotent producer
+        "producer_id": "bigint",  # the victim's; null where neither request nor log tells
+        "victim_epoch": "int",
+        "current_producer_id": "bigint",
+        "current_epoch": "int",
+        "client_id": "string",
+        "connection": "string",
+        "api_name": "string",
+        "error": "string",
+        "occurred_at": "timestamp",
+        # who moved the epoch past the victim's, as in silver.transactional_ids; null when nothing tells
+        "cause": "string",
+        "caused_by_client_id": "string",
+        "caused_by_connection": "string",
+        "fenced_position": "bigint",  # of the record that moved it, in the coordinator's log
+        "fenced_at": "timestamp",
+        # JSON list of {topic, partition, first_offset, records, outcome}: what the victim's transaction held
+        # when it was fenced; '[]' for nothing; null when not known
+        "in_flight": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "transactional_id"),
+)
+
+INIT_PRODUCER_IDS = Table(
+    "silver.init_producer_ids",
+    "One row per InitProducerId request with a transactional id, with the broker's answer.",
+    {
+        "cluster": "string",
+        "request_id": "string",
+        "broker_id": "int",
+        "api_version": "int",
+        "client_id": "string",
+        "connection": "string",
+        "correlation_id": "int",
+        "transactional_id": "string",
+        "provided_id": "bigint",  # -1 for none
+        "provided_epoch": "int",  # -1 for none
+        "error": "string",
+        "returned_id": "bigint",
+        "returned_epoch": "int",
+        "record_offset": "bigint",  # of the record an accepted one wrote; null when refused or not found
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "candidates": "int",  # states the request may have met
+        "unknown_reason": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id"),
+)
+
+INIT_PRODUCER_ID_STATES = Table(
+    "silver.init_producer_id_states",
+    "The states an InitProducerId may have met: one for an accepted one, all of its window for a "
+    "refused one. The scope is the coordinator's log.",
+    {
+        **_LOG,
+        "request_id": "string",
+        "candidate": "int",
+        "transactional_id": "string",
+        "provided_id": "bigint",
+        "provided_epoch": "int",
+        "granted": "boolean",  # answered NONE
+        "fenced": "boolean",  # answered PRODUCER_FENCED or INVALID_PRODUCER_EPOCH
+        "busy": "boolean",  # answered CONCURRENT_TRANSACTIONS
+        "returned_id": "bigint",  # -1 unless granted
+        "returned_epoch": "int",
+        "known": "boolean",  # the coordinator has the transactional id
+        "status": "string",  # Empty when not known, as for a new one
+        "producer_id": "bigint",  # -1 when not known
+        "producer_epoch": "int",  # -1 when not known
+        # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
+        "last_epoch": "int",
+        "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
+        # what this coordinator has in memory: it forgets them when it loads the log (4.3 keeps previous_id)
+        "last_epoch_held": "int",
+        "previous_id_held": "bigint",
+        **INTERVAL,
+    },
+    ("cluster", "request_id", "candidate"),
+)
+
+CLIENT_EVENTS = Table(
+    "silver.client_events",
+    "What producers' own logs say of their epochs "
+    "(org.apache.kafka.clients.producer.internals.TransactionManager).",
+    {
+        "cluster": "string",
+        "client": "string",  # as configured
+        "client_id": "string",
+        "transactional_id": "string",
+        "event": "string",  # producer_id_set, abortable_error, fatal_error, epoch_bumped, ...
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "error": "string",  # Kafka's name or the exception's class
+        "message": "string",
+        "logged_at": "timestamp",  # the client's clock
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "file", "position"),
+)
