@@ -94,7 +94,7 @@ def _capture(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
 def _rebuild(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
     from fencepost.rebuild import rebuild
 
-    return dataclasses.asdict(rebuild(spark, settings, run_id))
+    return dict(rebuild(spark, settings, run_id))
 
 
 def _judge(spark: SparkSession, settings: Settings, run_id: str) -> Summary:

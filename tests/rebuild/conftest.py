@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from fencepost import lake
 from fencepost.rebuild import stretches, topics, transactions
+from fencepost.rebuild.frames import OFFSETS_TOPIC
 from fencepost.rebuild.records import COMMIT_RECORD, GROUP_FIELDS, PLACE, group_columns
 from fencepost.rebuild.run import Evidence, histories
 
@@ -137,17 +139,20 @@ def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> dict
 
 
 def _evidence(spark: SparkSession, bronze: _Bronze) -> Evidence:
-    batches = _frame(spark, bronze.batches, lake.BATCHES.ddl)
-    undecodable = _frame(spark, bronze.undecodable, _BATCH_KEY)
-    cleaned = _frame(spark, bronze.cleaned, lake.CLEANED.ddl)
-    known = stretches.batches_in_stretches(batches, undecodable, cleaned).localCheckpoint()
+    of_groups = partial(stretches.of_coordinators, topic=OFFSETS_TOPIC)
+    batches = of_groups(_frame(spark, bronze.batches, lake.BATCHES.ddl))
+    whole = stretches.whole_batches(batches, _frame(spark, bronze.undecodable, _BATCH_KEY))
+    cleaned = of_groups(_frame(spark, bronze.cleaned, lake.CLEANED.ddl))
+    known = stretches.batches_in_stretches(whole, cleaned).localCheckpoint()
     place = _ddl(PLACE)
     fields = _ddl({f"v_{name}": kind for name, kind in GROUP_FIELDS.items()})
     commit_ddl = ", ".join(f"{name} {kind}" for name, kind in COMMIT_RECORD.items())
     meta = _ddl({f"v_{name}": kind for name, kind in topics.FIELDS.items()})
     return Evidence(
         known,
-        stretches.stretches(known, _frame(spark, [], lake.QUARANTINE.ddl)).localCheckpoint(),
+        stretches.stretches(
+            known, of_groups(stretches.unread_pieces(_frame(spark, [], lake.QUARANTINE.ddl)))
+        ).localCheckpoint(),
         group_columns(_frame(spark, bronze.groups, f"{place}, tombstone boolean, {fields}")),
         _frame(spark, bronze.commits, commit_ddl),
         transactions.markers(_frame(spark, bronze.markers, lake.RECORDS.ddl), known),

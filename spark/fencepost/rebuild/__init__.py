@@ -1,5 +1,5 @@
 """Bronze to silver: what every consumer group believed at every moment, and what each offset commit met."""
 
-from fencepost.rebuild.run import RebuildSummary, rebuild
+from fencepost.rebuild.run import rebuild
 
-__all__ = ["RebuildSummary", "rebuild"]
+__all__ = ["rebuild"]

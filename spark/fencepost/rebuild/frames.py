@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
+TRANSACTIONS_TOPIC = "__transaction_state"
 
 GROUP = ("cluster", "group_id")
 LIFE = (*GROUP, "life")

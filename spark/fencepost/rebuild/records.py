@@ -12,7 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fencepost.formats.decode import arrow_type, decode
-from fencepost.rebuild.frames import GROUP_RECORD, METADATA_TOPIC, OFFSETS_TOPIC, schema_of
+from fencepost.rebuild.frames import (
+    GROUP_RECORD,
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    schema_of,
+)
 from fencepost.rebuild.keys import TASK, key_of
 from fencepost.rebuild.lives import GROUP_TYPES, STREAMS_ASSIGNMENT
 
@@ -148,27 +153,26 @@ def commit_records(records: DataFrame) -> DataFrame:
     return schema_of(rows, COMMIT_RECORD)
 
 
-def metadata_records(records: DataFrame, fields: dict[str, pa.DataType], types: Iterable[int]) -> DataFrame:
-    """Records of the metadata log of these types: ``PLACE`` columns and the value's ``fields``, prefixed
-    ``v_``.
+def internal_records(
+    records: DataFrame, topic: str, fields: dict[str, pa.DataType], types: Iterable[int]
+) -> DataFrame:
+    """Records of an internal topic of these types: ``PLACE``, ``tombstone`` and the ``fields`` of key and
+    value, prefixed ``v_``.
     """
-    return _decoded(_known(records, METADATA_TOPIC, types), fields)
+    return _decoded(_known(records, topic, types), fields)
 
 
 def undecodable_batches(records: DataFrame) -> DataFrame:
-    """The batches of ``__consumer_offsets`` with a record about groups that could not be read, or of no known
-    key.
+    """The batches of coordinators' topics with a record that could not be read, or of no known key.
 
-    (cluster, coordinator_partition, base_offset, leader_epoch). A type that nobody knows yet is not one of
-    them: no key of a table here can be hidden in it.
+    (cluster, topic, partition, base_offset, leader_epoch). A type that nobody knows yet is not one of them:
+    no key of a table here can be hidden in it. Of ``__consumer_offsets`` only records about groups count.
     """
     unreadable = F.col("decode_status").isin("malformed", "unknown_version")
-    relevant = F.col("record_type").isNull() | F.col("record_type").isin(*GROUP_TYPES)
-    return (
-        records.where((F.col("topic") == OFFSETS_TOPIC) & unreadable & relevant)
-        .select("cluster", F.col("partition").alias("coordinator_partition"), "base_offset", "leader_epoch")
-        .distinct()
-    )
+    of_groups = F.col("record_type").isNull() | F.col("record_type").isin(*GROUP_TYPES)
+    relevant = (F.col("topic") == TRANSACTIONS_TOPIC) | ((F.col("topic") == OFFSETS_TOPIC) & of_groups)
+    place = ("cluster", "topic", "partition", "base_offset", "leader_epoch")
+    return records.where(unreadable & relevant).select(*place).distinct()
 
 
 def _known(records: DataFrame, topic: str, types: Iterable[int]) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -23,22 +24,11 @@ from fencepost.rebuild import (
     transactions,
     unwritten,
 )
+from fencepost.rebuild.frames import OFFSETS_TOPIC
+from fencepost.rebuild.producers import histories as producers
 from fencepost.settings import Settings
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RebuildSummary:
-    """How many rows each table of silver holds after the run."""
-
-    groups: int
-    members: int
-    owned_partitions: int
-    revoked_partitions: int
-    coverage: int
-    commits: int
-    commit_states: int
 
 
 @dataclass(frozen=True)
@@ -55,31 +45,41 @@ class Evidence:
     requests: DataFrame  # bronze.requests
 
 
-def rebuild(spark: SparkSession, settings: Settings, run_id: str) -> RebuildSummary:
+def rebuild(spark: SparkSession, settings: Settings, run_id: str) -> dict[str, int]:
     """Rebuild every history of silver from bronze; each table is replaced whole, in one commit.
 
-    Running it again on the same bronze gives the same tables.
+    Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same
+    tables.
     """
-    tables = histories(evidence(spark, settings), settings.clock_tolerance_ms)
-    counts = []
-    for table, rows in tables:
-        lake.replace(spark, table, rows)
-        counts.append(spark.table(table.name).count())
-        log.info("%s: %d rows", table.name, counts[-1], extra={"run_id": run_id})
-    return RebuildSummary(*counts)
+    counts: dict[str, int] = {}
+    given = evidence(spark, settings)
+    of_producers = producers.evidence(spark, given.metadata)
+    for tables in (
+        histories(given, settings.clock_tolerance_ms),
+        producers.histories(of_producers, settings.clock_tolerance_ms),
+    ):
+        for table, rows in tables:
+            lake.replace(spark, table, rows)
+            counts[table.name] = spark.table(table.name).count()
+            log.info("%s: %d rows", table.name, counts[table.name], extra={"run_id": run_id})
+    return counts
 
 
 def evidence(spark: SparkSession, settings: Settings) -> Evidence:
     """Bronze, decoded."""
     bronze = spark.table(lake.RECORDS.name)
+    of_groups = partial(stretches.of_coordinators, topic=OFFSETS_TOPIC)
     batches = stretches.batches_in_stretches(
-        spark.table(lake.BATCHES.name),
-        records.undecodable_batches(bronze),
-        spark.table(lake.CLEANED.name),
+        stretches.whole_batches(
+            of_groups(spark.table(lake.BATCHES.name)), of_groups(records.undecodable_batches(bronze))
+        ).drop("topic", "topic_id", "broker_id"),
+        of_groups(spark.table(lake.CLEANED.name)),
     ).localCheckpoint()
     return Evidence(
         batches,
-        stretches.stretches(batches, spark.table(lake.QUARANTINE.name)).localCheckpoint(),
+        stretches.stretches(
+            batches, of_groups(stretches.unread_pieces(spark.table(lake.QUARANTINE.name)))
+        ).localCheckpoint(),
         records.group_records(bronze),
         records.commit_records(bronze),
         transactions.markers(bronze, batches),
@@ -90,7 +90,7 @@ def evidence(spark: SparkSession, settings: Settings) -> Evidence:
 
 
 def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, DataFrame]]:
-    """Every table of silver with its rows, in the order of RebuildSummary."""
+    """Every table of silver about groups, with its rows."""
     stored = stretches.in_stretches(given.commit_records, given.batches).localCheckpoint()
     names = topics.topics(given.metadata, stored).localCheckpoint()
     events = lives.events(given.group_records, given.batches, given.stretches).localCheckpoint()
@@ -103,7 +103,7 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
 
     asked = requests.commits(given.requests, names)
     asked = places.coordinators(
-        asked, events, stored, topics.offsets_partitions(given.metadata)
+        asked, events, stored, topics.partition_counts(given.metadata)
     ).localCheckpoint()
     pairs = places.record_pairs(asked, written, tolerance_ms).localCheckpoint()
     leaders = topics.leaders(given.metadata, pairs).localCheckpoint()

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fencepost.formats.decode import arrow_type
-from fencepost.rebuild.frames import OFFSETS_TOPIC, count_if, over, so_far
-from fencepost.rebuild.records import metadata_records
+from fencepost.rebuild.frames import METADATA_TOPIC, OFFSETS_TOPIC, count_if, over, so_far
+from fencepost.rebuild.records import internal_records
 from fencepost.settings import Settings
 
 _TOPIC, _REMOVED, _PARTITION, _CHANGE, _BROKER = 2, 9, 3, 5, 0
@@ -42,7 +42,7 @@ RELEASES = "cluster string, broker_id int, major int, minor int"
 
 def metadata(records: DataFrame) -> DataFrame:
     """The records of ``bronze.records`` about topics, their partitions and brokers, decoded."""
-    return metadata_records(records, FIELDS, (_TOPIC, _REMOVED, _PARTITION, _CHANGE, _BROKER))
+    return internal_records(records, METADATA_TOPIC, FIELDS, (_TOPIC, _REMOVED, _PARTITION, _CHANGE, _BROKER))
 
 
 def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:
@@ -52,9 +52,7 @@ def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:
     creation may only be in a snapshot. Where the metadata log was not captured, stored commits that carry a
     topic id (brokers from 4.1) name it.
     """
-    created = metadata.where(F.col("record_type") == _TOPIC).select(
-        "cluster", F.col("v_name").alias("topic"), F.col("v_topic_id").alias("topic_id"), "timestamp_ms"
-    )
+    created = created_topics(metadata)
     seen = commit_records.where("topic_id is not null").select("cluster", "topic", "topic_id", "timestamp_ms")
     seen = seen.join(created, on=["cluster", "topic_id"], how="left_anti").select(created.columns)
     found = created.unionByName(seen).groupBy("cluster", "topic", "topic_id")
@@ -70,21 +68,28 @@ def topics(metadata: DataFrame, commit_records: DataFrame) -> DataFrame:
     )
 
 
-def offsets_partitions(metadata: DataFrame) -> DataFrame:
-    """How many partitions ``__consumer_offsets`` has: (cluster, partitions)."""
-    named = metadata.where((F.col("record_type") == _TOPIC) & (F.col("v_name") == OFFSETS_TOPIC))
+def created_topics(metadata: DataFrame) -> DataFrame:
+    """The topics whose creation the metadata log has: cluster, topic, topic_id, timestamp_ms."""
+    return metadata.where(F.col("record_type") == _TOPIC).select(
+        "cluster", F.col("v_name").alias("topic"), F.col("v_topic_id").alias("topic_id"), "timestamp_ms"
+    )
+
+
+def partition_counts(metadata: DataFrame, topic: str = OFFSETS_TOPIC) -> DataFrame:
+    """How many partitions a coordinators' topic has: (cluster, partitions)."""
+    named = metadata.where((F.col("record_type") == _TOPIC) & (F.col("v_name") == topic))
     parts = metadata.where(F.col("record_type") == _PARTITION)
     joined = parts.join(named.select("cluster", "v_topic_id"), on=["cluster", "v_topic_id"], how="left_semi")
     return joined.groupBy("cluster").agg(F.countDistinct("v_partition_id").cast("int").alias("partitions"))
 
 
-def leaders(metadata: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Who led the coordinators' logs: cluster, coordinator_partition, leader_epoch, ``led_by``.
+def leaders(metadata: DataFrame, pairs: DataFrame, topic: str = OFFSETS_TOPIC) -> DataFrame:
+    """Who led the logs of coordinators: cluster, coordinator_partition, leader_epoch, ``led_by``.
 
-    Whoever answered a commit whose record (``pairs``) is in it; else what the metadata log says, by
+    Whoever answered a request whose record (``pairs``) is in it; else what the metadata log says, by
     PartitionRegistration.merge: a change raises the leader epoch when it names a leader.
     """
-    named = metadata.where((F.col("record_type") == _TOPIC) & (F.col("v_name") == OFFSETS_TOPIC))
+    named = metadata.where((F.col("record_type") == _TOPIC) & (F.col("v_name") == topic))
     rows = metadata.where(F.col("record_type").isin(_PARTITION, _CHANGE)).join(
         named.select("cluster", "v_topic_id").distinct(), on=["cluster", "v_topic_id"], how="left_semi"
     )

@@ -1,0 +1,1 @@
+"""Histories of producer epochs: transactional ids at their coordinators, producers in the partitions."""

@@ -1,0 +1,210 @@
+"""Who was fenced, by whom, and what was in flight: requests refused because a producer's epoch is over."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from fencepost import lake
+from fencepost.rebuild.frames import as_time
+from fencepost.rebuild.producers.requests import (
+    ADD_OFFSETS,
+    ADD_PARTITIONS,
+    BROKERS_OWN,
+    COMMIT,
+    END,
+    FENCED,
+    INIT,
+    PRODUCE,
+)
+from fencepost.rebuild.producers.transactions import name_of
+
+_REQUEST = ("cluster", "request_id")
+_TRANSACTIONAL = ("cluster", "transactional_id")
+
+
+def refusals(asked: DataFrame, tolerance_ms: int) -> DataFrame:
+    """The refused requests of producers, one row per request and transactional id.
+
+    The first error stands for the request. A Produce line has neither producer id nor epoch: they come from
+    the line in which the broker asks the coordinator for it meanwhile (KIP-890); else from what the same
+    connection was last granted. A broker's own line stands alone only where the producer's is missing.
+    """
+    error = F.col("error").isin(*FENCED)
+    columns = (
+        *_REQUEST, "transactional_id", "broker_id", "client_id", "connection", "api_key", "api_name",
+        "producer_id", "producer_epoch", "error", "requested_ms", "responded_ms", "file", "position",
+    )  # fmt: skip
+    sent = asked.where(error & F.col("api_key").isin(PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS))
+    sent = sent.select(*columns).dropDuplicates(["cluster", "request_id", "transactional_id"])
+    brokers = sent.where(F.col("client_id").startswith(BROKERS_OWN))
+    own = sent.where(~F.coalesce(F.col("client_id").startswith(BROKERS_OWN), F.lit(False)))
+    return _with_epochs(own, brokers, asked, tolerance_ms).unionByName(
+        _alone(own, brokers, tolerance_ms), allowMissingColumns=True
+    )
+
+
+def _meanwhile(tolerance_ms: int) -> Column:
+    """The broker's own request (its columns begin with ``their_``) was made while the producer waited."""
+    return (F.col("their_requested_ms") >= F.col("requested_ms") - tolerance_ms) & (
+        F.col("their_responded_ms") <= F.col("responded_ms") + tolerance_ms
+    )
+
+
+def _theirs(brokers: DataFrame) -> DataFrame:
+    names = ("request_id", "producer_id", "producer_epoch", "requested_ms", "responded_ms")
+    return brokers.select(*_TRANSACTIONAL, *[F.col(name).alias(f"their_{name}") for name in names])
+
+
+def _with_epochs(own: DataFrame, brokers: DataFrame, asked: DataFrame, tolerance_ms: int) -> DataFrame:
+    asking = own.where(F.col("producer_id").isNull())
+    theirs = asking.join(_theirs(brokers), on=list(_TRANSACTIONAL), how="inner").where(
+        _meanwhile(tolerance_ms)
+    )
+    one = F.struct("their_producer_id", "their_producer_epoch")
+    theirs = theirs.groupBy(*_REQUEST).agg(F.when(F.count_distinct(one) == 1, F.first(one)).alias("theirs"))
+    rows = own.join(theirs, on=list(_REQUEST), how="left")
+    rows = rows.join(_granted_before(asking, asked), on=list(_REQUEST), how="left")
+    return rows.withColumns(
+        {
+            "producer_id": F.coalesce("producer_id", "theirs.their_producer_id", "granted.producer_id"),
+            "victim_epoch": F.coalesce(
+                "producer_epoch", "theirs.their_producer_epoch", "granted.producer_epoch"
+            ),
+        }
+    ).drop("theirs", "granted", "producer_epoch")
+
+
+def _granted_before(asking: DataFrame, asked: DataFrame) -> DataFrame:
+    """What the connection was last granted before each request: (request, ``granted``)."""
+    key = ("cluster", "broker_id", "connection", "transactional_id")
+    given = asked.where((F.col("error") == "NONE") & (F.col("returned_producer_epoch") >= 0)).select(
+        *key,
+        F.col("responded_ms").alias("granted_ms"),
+        F.struct(
+            F.col("returned_producer_id").alias("producer_id"),
+            F.col("returned_producer_epoch").alias("producer_epoch"),
+        ).alias("given"),
+    )
+    rows = asking.join(given, on=list(key), how="inner").where("granted_ms <= requested_ms")
+    return rows.groupBy(*_REQUEST).agg(F.max_by("given", "granted_ms").alias("granted"))
+
+
+def _alone(own: DataFrame, brokers: DataFrame, tolerance_ms: int) -> DataFrame:
+    """Brokers' own refused requests for producers whose refused request is not there."""
+    answered = own.join(_theirs(brokers), on=list(_TRANSACTIONAL), how="inner").where(
+        _meanwhile(tolerance_ms)
+    )
+    partners = answered.select("cluster", F.col("their_request_id").alias("request_id")).distinct()
+    rows = brokers.join(partners, on=list(_REQUEST), how="left_anti")
+    return rows.withColumn("victim_epoch", F.col("producer_epoch")).drop("producer_epoch")
+
+
+def producer_fencings(refused: DataFrame, events: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
+    """``silver.producer_fencings``. ``refused``: refusals; ``events``: coordinator.with_causes; ``found``:
+    transactions.transactions; ``held``: ``silver.partition_transactions``.
+
+    The fence is the first record that moved the id past the victim's epoch; the current epoch is that of the
+    newest record before the answer. The transaction that this record ended, or that was still open then, was
+    in flight.
+    """
+    # a victim that gave no producer id presents one of the past
+    states = events.where("not tombstone").select(
+        *_TRANSACTIONAL,
+        "state_no",
+        F.col("producer_id").alias("its_id"),
+        F.col("producer_epoch").alias("its_epoch"),
+        F.col("timestamp_ms").alias("its_ms"),
+        F.col("record_offset").alias("its_position"),
+        "cause",
+        "act",
+        "by",
+    )
+    presented = refused.where("producer_id >= 0 and victim_epoch >= 0 and transactional_id is not null")
+    met = presented.join(states, on=list(_TRANSACTIONAL), how="inner")
+    mine = (F.col("its_id") == F.col("producer_id")) & (F.col("its_epoch") <= F.col("victim_epoch"))
+    last_mine = F.max(F.when(mine, F.col("state_no"))).over(Window.partitionBy(*_REQUEST, "transactional_id"))
+    met = met.withColumn("last_mine", last_mine)
+    fence = F.struct("state_no", "its_ms", "its_position", "cause", "by")
+    told = met.groupBy(*_REQUEST, "transactional_id").agg(
+        F.min(F.when(F.col("state_no") > F.col("last_mine"), F.struct("state_no", fence.alias("it"))))
+        .getField("it")
+        .alias("fence"),
+    )
+    now = _current(refused, states)
+    rows = refused.join(told, on=[*_REQUEST, "transactional_id"], how="left")
+    rows = rows.join(now, on=[*_REQUEST, "transactional_id"], how="left")
+    rows = rows.join(_in_flight(rows, found, held), on=[*_REQUEST, "transactional_id"], how="left")
+    rows = rows.withColumns(
+        {
+            "occurred_at": as_time(F.col("responded_ms")),
+            "producer_id": F.nullif("producer_id", F.lit(-1)),
+            "victim_epoch": F.nullif("victim_epoch", F.lit(-1)),
+            "current_producer_id": F.col("now.its_id"),
+            "current_epoch": F.col("now.its_epoch"),
+            "cause": F.col("fence.cause"),
+            "caused_by_client_id": F.col("fence.by.client_id"),
+            "caused_by_connection": F.col("fence.by.connection"),
+            "fenced_position": F.col("fence.its_position"),
+            "fenced_at": as_time(F.col("fence.its_ms")),
+        }
+    )
+    return lake.align(rows, lake.PRODUCER_FENCINGS)
+
+
+def _current(refused: DataFrame, states: DataFrame) -> DataFrame:
+    """The newest state of the id that was written before the answer: (request, id, ``now``)."""
+    rows = refused.join(states, on=list(_TRANSACTIONAL), how="inner").where("its_ms <= responded_ms")
+    return rows.groupBy(*_REQUEST, "transactional_id").agg(
+        F.max_by(F.struct("its_id", "its_epoch"), "state_no").alias("now")
+    )
+
+
+def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
+    """What the victim's transaction held when it was fenced: (request, id, ``in_flight`` as JSON)."""
+    fenced = rows.where("fence is not null").select(
+        *_REQUEST, "transactional_id", "producer_id", "victim_epoch", F.col("fence.its_position").alias("at")
+    )
+    mine = found.select(
+        *_TRANSACTIONAL,
+        "producer_id",
+        F.col("producer_epoch").alias("victim_epoch"),
+        "started_position",
+        "prepared_position",
+        F.col("transaction_partitions").alias("names"),
+        F.col("outcome").alias("became"),
+    )
+    open_then = (F.col("started_position") < F.col("at")) & (
+        F.col("prepared_position").isNull() | (F.col("prepared_position") >= F.col("at"))
+    )
+    keys = [*_TRANSACTIONAL, "producer_id", "victim_epoch"]
+    flying = fenced.join(mine, on=keys, how="inner").where(open_then)
+    flying = flying.withColumn("name", F.explode_outer("names"))
+    there = held.select(
+        "cluster",
+        "producer_id",
+        F.col("producer_epoch").alias("victim_epoch"),
+        name_of().alias("name"),
+        F.struct("first_offset", "records").alias("held"),
+        F.col("first_offset").alias("order"),
+    )
+    newest = there.groupBy("cluster", "producer_id", "victim_epoch", "name").agg(
+        F.max_by("held", "order").alias("held")
+    )
+    flying = flying.join(newest, on=["cluster", "producer_id", "victim_epoch", "name"], how="left")
+    topic = F.regexp_extract("name", r"^(.*):(\d+)$", 1)
+    partition = F.regexp_extract("name", r"^(.*):(\d+)$", 2).cast("int")
+    item = F.struct(
+        topic.alias("topic"),
+        partition.alias("partition"),
+        F.col("held.first_offset").alias("first_offset"),
+        F.col("held.records").alias("records"),
+        F.col("became").alias("outcome"),
+    )
+    found_ = flying.groupBy(*_REQUEST, "transactional_id").agg(
+        F.to_json(F.array_sort(F.collect_list(F.when(F.col("name").isNotNull(), item)))).alias("listed")
+    )
+    every = fenced.select(*_REQUEST, "transactional_id")
+    return every.join(found_, on=[*_REQUEST, "transactional_id"], how="left").select(
+        *_REQUEST, "transactional_id", F.coalesce("listed", F.lit("[]")).alias("in_flight")
+    )
