@@ -194,7 +194,7 @@ def _produced(lines: DataFrame) -> DataFrame:
 def _stored(lines: DataFrame) -> DataFrame:
     """TxnOffsetCommit: the first error stands for the request."""
     lines = lines.where(F.col("api_key") == COMMIT)
-    codes = F.flatten(F.col("answer.topics.partitions.errorCode"))
+    codes = F.flatten(F.transform("answer.topics", lambda topic: topic["partitions"]["errorCode"]))
     first = F.get(F.filter(codes, lambda code: code != 0), F.lit(0))
     return _rows(
         lines,
