@@ -21,8 +21,10 @@ STATUSES = {
 """org.apache.kafka.coordinator.transaction.TransactionState"""
 
 NONE = -1
-FENCES_ONLY_MS = 1
-"""The transaction timeout of Admin.fenceProducers, which initialises an id only to fence its producers."""
+ADMIN = r"^adminclient-\d+$"
+"""The client id of an Admin that was given none. Admin.fenceProducers sends what a new instance sends:
+nothing else tells the two apart.
+"""
 
 ID = (*LOG, "transactional_id")
 SPAN = (*PIECE, "transactional_id")
@@ -172,7 +174,7 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     the same record; where neither they nor the record tell, all of these are null.
     """
     by = F.struct(
-        "request_id", "client_id", "connection", "producer_id", "producer_epoch", "timeout_ms", "api_key",
+        "request_id", "client_id", "connection", "producer_id", "producer_epoch", "api_key",
         "responded_ms",
     )  # fmt: skip
     asked = asked.where(F.col("api_key").isin(INIT, END)).withColumn("by", by)
@@ -182,18 +184,15 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     rows = rows.join(_preparing(events, asked, tolerance_ms), on=[*ID, "state_no"], how="left")
     provided = F.col("init.producer_id") >= 0
     same = _unchanged()
-    fences_only = F.col("transaction_timeout_ms") == FENCES_ONLY_MS
     initialised = (
-        F.when(F.col("first_known") & ~provided, "new_instance")
-        .when(same, "retry")
-        .when(fences_only, "operator")
+        F.when(same, "retry")
+        .when(F.col("init.client_id").rlike(ADMIN), "operator")
         .when(provided, "client_bump")
-        .when(~provided, "new_instance")
-        .when(F.col("first_known"), "new_instance")
+        .when(~provided | F.col("first_known"), "new_instance")
     )
     lasted = F.col("timestamp_ms") - F.col("started_ms")
     fenced = (
-        F.when(F.col("fence.timeout_ms") == FENCES_ONLY_MS, "operator")
+        F.when(F.col("fence.client_id").rlike(ADMIN), "operator")
         .when(F.col("fence.producer_id") >= 0, "client_bump")
         .otherwise("new_instance")
     )

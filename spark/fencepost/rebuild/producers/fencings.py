@@ -16,10 +16,12 @@ from fencepost.rebuild.producers.requests import (
     FENCED,
     INIT,
     PRODUCE,
+    STALE_END,
 )
 from fencepost.rebuild.producers.transactions import name_of
 
 _REQUEST = ("cluster", "request_id")
+_REFUSAL = (*_REQUEST, "transactional_id")
 _TRANSACTIONAL = ("cluster", "transactional_id")
 
 
@@ -30,10 +32,12 @@ def refusals(asked: DataFrame, tolerance_ms: int) -> DataFrame:
     the line in which the broker asks the coordinator for it meanwhile (KIP-890); else from what the same
     connection was last granted. A broker's own line stands alone only where the producer's is missing.
     """
-    error = F.col("error").isin(*FENCED)
+    stale_end = (F.col("api_key") == END) & (F.col("error") == STALE_END)
+    error = F.col("error").isin(*FENCED) | stale_end
     columns = (
-        *_REQUEST, "transactional_id", "broker_id", "client_id", "connection", "api_key", "api_name",
-        "producer_id", "producer_epoch", "error", "requested_ms", "responded_ms", "file", "position",
+        *_REFUSAL, "broker_id", "client_id", "connection", "api_key", "api_name",
+        "producer_id", "producer_epoch", "topic", "partition", "error", "requested_ms", "responded_ms",
+        "file", "position",
     )  # fmt: skip
     sent = asked.where(error & F.col("api_key").isin(PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS))
     sent = sent.select(*columns).dropDuplicates(["cluster", "request_id", "transactional_id"])
@@ -77,8 +81,11 @@ def _with_epochs(own: DataFrame, brokers: DataFrame, asked: DataFrame, tolerance
 
 def _granted_before(asking: DataFrame, asked: DataFrame) -> DataFrame:
     """What the connection was last granted before each request: (request, ``granted``)."""
-    key = ("cluster", "broker_id", "connection", "transactional_id")
-    given = asked.where((F.col("error") == "NONE") & (F.col("returned_producer_epoch") >= 0)).select(
+    key = ["cluster", "broker_id", "connection", "id_or_none"]
+    id_or_none = F.coalesce("transactional_id", F.lit(""))
+    asking = asking.withColumn("id_or_none", id_or_none)
+    given = asked.withColumn("id_or_none", id_or_none)
+    given = given.where((F.col("error") == "NONE") & (F.col("returned_producer_epoch") >= 0)).select(
         *key,
         F.col("responded_ms").alias("granted_ms"),
         F.struct(
@@ -86,7 +93,7 @@ def _granted_before(asking: DataFrame, asked: DataFrame) -> DataFrame:
             F.col("returned_producer_epoch").alias("producer_epoch"),
         ).alias("given"),
     )
-    rows = asking.join(given, on=list(key), how="inner").where("granted_ms <= requested_ms")
+    rows = asking.join(given, on=key, how="inner").where("granted_ms <= requested_ms")
     return rows.groupBy(*_REQUEST).agg(F.max_by("given", "granted_ms").alias("granted"))
 
 
@@ -100,15 +107,18 @@ def _alone(own: DataFrame, brokers: DataFrame, tolerance_ms: int) -> DataFrame:
     return rows.withColumn("victim_epoch", F.col("producer_epoch")).drop("producer_epoch")
 
 
-def producer_fencings(refused: DataFrame, events: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
-    """``silver.producer_fencings``. ``refused``: refusals; ``events``: coordinator.with_causes; ``found``:
-    transactions.transactions; ``held``: ``silver.partition_transactions``.
+def producer_fencings(transactional: DataFrame, idempotent: DataFrame) -> DataFrame:
+    """``silver.producer_fencings``, from of_transactional and of_idempotent."""
+    return lake.align(transactional.unionByName(idempotent, allowMissingColumns=True), lake.PRODUCER_FENCINGS)
 
-    The fence is the first record that moved the id past the victim's epoch; the current epoch is that of the
-    newest record before the answer. The transaction that this record ended, or that was still open then, was
-    in flight.
+
+def of_transactional(refused: DataFrame, events: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
+    """The requests of transactional producers that were refused because their epoch is over.
+
+    ``refused``: refusals; ``events``: coordinator.with_causes; ``found``: transactions.transactions;
+    ``held``: ``silver.partition_transactions``. The fence is the first record that moved the id past the
+    victim's epoch. The transaction that this record ended, or that was still open then, was in flight.
     """
-    # a victim that gave no producer id presents one of the past
     states = events.where("not tombstone").select(
         *_TRANSACTIONAL,
         "state_no",
@@ -117,31 +127,35 @@ def producer_fencings(refused: DataFrame, events: DataFrame, found: DataFrame, h
         F.col("timestamp_ms").alias("its_ms"),
         F.col("record_offset").alias("its_position"),
         "cause",
-        "act",
         "by",
     )
-    presented = refused.where("producer_id >= 0 and victim_epoch >= 0 and transactional_id is not null")
-    met = presented.join(states, on=list(_TRANSACTIONAL), how="inner")
-    mine = (F.col("its_id") == F.col("producer_id")) & (F.col("its_epoch") <= F.col("victim_epoch"))
-    last_mine = F.max(F.when(mine, F.col("state_no"))).over(Window.partitionBy(*_REQUEST, "transactional_id"))
-    met = met.withColumn("last_mine", last_mine)
-    fence = F.struct("state_no", "its_ms", "its_position", "cause", "by")
-    told = met.groupBy(*_REQUEST, "transactional_id").agg(
-        F.min(F.when(F.col("state_no") > F.col("last_mine"), F.struct("state_no", fence.alias("it"))))
-        .getField("it")
-        .alias("fence"),
+    refused = refused.where("transactional_id is not null").withColumns(
+        {name: F.nullif(name, F.lit(-1)) for name in ("producer_id", "victim_epoch")}
     )
-    now = _current(refused, states)
-    rows = refused.join(told, on=[*_REQUEST, "transactional_id"], how="left")
-    rows = rows.join(now, on=[*_REQUEST, "transactional_id"], how="left")
-    rows = rows.join(_in_flight(rows, found, held), on=[*_REQUEST, "transactional_id"], how="left")
+    met = refused.join(states, on=list(_TRANSACTIONAL), how="inner")
+    mine = (F.col("its_id") == F.col("producer_id")) & (F.col("its_epoch") <= F.col("victim_epoch"))
+    last_mine = F.max(F.when(mine, F.col("state_no"))).over(Window.partitionBy(*_REFUSAL))
+    met = met.withColumn("last_mine", last_mine)
+    after = F.col("state_no") > F.col("last_mine")
+    fence = F.struct("state_no", "its_ms", "its_position", "cause", "by")
+    now = F.struct("its_id", "its_epoch")
+    told = met.groupBy(*_REFUSAL).agg(
+        F.min_by(fence, F.when(after, F.col("state_no"))).alias("fence"),
+        F.max_by(now, F.when(F.col("its_ms") < F.col("requested_ms"), F.col("state_no"))).alias("before"),
+        F.max_by(now, F.when(F.col("its_ms") <= F.col("responded_ms"), F.col("state_no"))).alias("now"),
+    )
+    rows = refused.join(told, on=list(_REFUSAL), how="left")
+    # what is told to be a fence, or cannot be told: no history of the id, or nothing says what was presented
+    fenced = F.col("fence").isNotNull()
+    untold = (F.col("now").isNull() | F.col("victim_epoch").isNull()) & F.col("error").isin(*FENCED)
+    rows = rows.where(fenced | untold)
+    rows = rows.join(_in_flight(rows, found, held), on=list(_REFUSAL), how="left")
+    settled = F.col("now").eqNullSafe(F.col("before"))
     rows = rows.withColumns(
         {
             "occurred_at": as_time(F.col("responded_ms")),
-            "producer_id": F.nullif("producer_id", F.lit(-1)),
-            "victim_epoch": F.nullif("victim_epoch", F.lit(-1)),
-            "current_producer_id": F.col("now.its_id"),
-            "current_epoch": F.col("now.its_epoch"),
+            "current_producer_id": F.when(settled, F.col("now.its_id")),
+            "current_epoch": F.when(settled, F.col("now.its_epoch")),
             "cause": F.col("fence.cause"),
             "caused_by_client_id": F.col("fence.by.client_id"),
             "caused_by_connection": F.col("fence.by.connection"),
@@ -149,21 +163,48 @@ def producer_fencings(refused: DataFrame, events: DataFrame, found: DataFrame, h
             "fenced_at": as_time(F.col("fence.its_ms")),
         }
     )
-    return lake.align(rows, lake.PRODUCER_FENCINGS)
+    return rows.drop("fence", "before", "now")
 
 
-def _current(refused: DataFrame, states: DataFrame) -> DataFrame:
-    """The newest state of the id that was written before the answer: (request, id, ``now``)."""
-    rows = refused.join(states, on=list(_TRANSACTIONAL), how="inner").where("its_ms <= responded_ms")
-    return rows.groupBy(*_REQUEST, "transactional_id").agg(
-        F.max_by(F.struct("its_id", "its_epoch"), "state_no").alias("now")
+def of_idempotent(refused: DataFrame, appended: DataFrame) -> DataFrame:
+    """The same of producers without a transactional id: only they themselves move their epoch.
+
+    Their requests name neither producer nor epoch: the producer is the one that the connection was granted,
+    the current epoch the newest in the partition (``appended``: partitions.appends) by then.
+    """
+    rows = refused.where("transactional_id is null").drop("victim_epoch")
+    there = appended.where("not snapshot").select(
+        "cluster",
+        "topic",
+        "partition",
+        "producer_id",
+        F.col("producer_epoch").alias("its_epoch"),
+        F.col("max_timestamp_ms").alias("its_ms"),
+    )
+    met = rows.join(there, on=["cluster", "topic", "partition", "producer_id"], how="inner")
+    newest = F.max(F.when(F.col("its_ms") <= F.col("responded_ms"), F.col("its_epoch")))
+    now = met.groupBy(*_REQUEST).agg(newest.alias("current_epoch"))
+    rows = rows.join(now, on=list(_REQUEST), how="left")
+    return rows.withColumns(
+        {
+            "occurred_at": as_time(F.col("responded_ms")),
+            "current_producer_id": F.col("producer_id"),
+            # the only epoch below 1
+            "victim_epoch": F.when(F.col("current_epoch") == 1, F.lit(0)),
+            "cause": F.when(F.col("current_epoch") > 0, "local"),
+        }
     )
 
 
 def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
     """What the victim's transaction held when it was fenced: (request, id, ``in_flight`` as JSON)."""
+    # a producer that ended its transaction itself had none open
     fenced = rows.where("fence is not null").select(
-        *_REQUEST, "transactional_id", "producer_id", "victim_epoch", F.col("fence.its_position").alias("at")
+        *_REFUSAL,
+        "producer_id",
+        "victim_epoch",
+        F.col("fence.its_position").alias("at"),
+        F.col("fence.cause").alias("why"),
     )
     mine = found.select(
         *_TRANSACTIONAL,
@@ -178,7 +219,7 @@ def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
         F.col("prepared_position").isNull() | (F.col("prepared_position") >= F.col("at"))
     )
     keys = [*_TRANSACTIONAL, "producer_id", "victim_epoch"]
-    flying = fenced.join(mine, on=keys, how="inner").where(open_then)
+    flying = fenced.join(mine, on=keys, how="inner").where(open_then & ~F.col("why").eqNullSafe("end_txn"))
     flying = flying.withColumn("name", F.explode_outer("names"))
     there = held.select(
         "cluster",
@@ -201,10 +242,10 @@ def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
         F.col("held.records").alias("records"),
         F.col("became").alias("outcome"),
     )
-    found_ = flying.groupBy(*_REQUEST, "transactional_id").agg(
+    found_ = flying.groupBy(*_REFUSAL).agg(
         F.to_json(F.array_sort(F.collect_list(F.when(F.col("name").isNotNull(), item)))).alias("listed")
     )
-    every = fenced.select(*_REQUEST, "transactional_id")
-    return every.join(found_, on=[*_REQUEST, "transactional_id"], how="left").select(
-        *_REQUEST, "transactional_id", F.coalesce("listed", F.lit("[]")).alias("in_flight")
+    every = fenced.select(*_REFUSAL)
+    return every.join(found_, on=list(_REFUSAL), how="left").select(
+        *_REFUSAL, F.coalesce("listed", F.lit("[]")).alias("in_flight")
     )

@@ -106,7 +106,13 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
         (lake.PARTITION_TRANSACTIONS, held),
         (lake.PRODUCER_SNAPSHOTS, snapshots.producer_snapshots(given.snapshots, states, given.batches)),
         (lake.PRODUCER_REQUESTS, requests.producer_requests(asked)),
-        (lake.PRODUCER_FENCINGS, fencings.producer_fencings(refused, events, found, held)),
+        (
+            lake.PRODUCER_FENCINGS,
+            fencings.producer_fencings(
+                fencings.of_transactional(refused, events, found, held),
+                fencings.of_idempotent(refused, appended),
+            ),
+        ),
         (lake.INIT_PRODUCER_IDS, initialisations.init_producer_ids(inits, pairs, met)),
         (lake.INIT_PRODUCER_ID_STATES, met),
         (lake.CLIENT_EVENTS, client_events(given.client_lines)),

@@ -14,6 +14,9 @@ from fencepost.rebuild.frames import as_time, named
 PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 22, 24, 25, 26, 27, 28
 APIS = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
 
+STALE_END = "INVALID_TXN_STATE"
+"""What EndTxn answers from transaction version 2 on, when the epoch's transaction was ended by another."""
+
 FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
 """The errors that mean: this producer epoch, or producer id, is no longer current."""
 
@@ -21,7 +24,7 @@ BROKERS_OWN = "AddPartitionsManager-client-"
 """What the client id of a broker begins with that asks a coordinator for a producer."""
 
 _PARTITIONS = "array<struct<name:string, topicId:string, partitions:array<int>>>"
-_REQUEST = f"""transactionalId string, transactionTimeoutMs int, producerId bigint, producerEpoch int,
+_REQUEST = f"""transactionalId string, producerId bigint, producerEpoch int,
 groupId string, committed boolean,
 v3AndBelowTransactionalId string, v3AndBelowProducerId bigint, v3AndBelowProducerEpoch int,
 v3AndBelowTopics {_PARTITIONS},
@@ -47,14 +50,14 @@ _SENT = {
     "transactional_id": "string", "producer_id": "bigint", "producer_epoch": "int", "verify_only": "boolean",
     "result": "string", "coordinator_epoch": "int", "topic": "string", "topic_id": "string",
     "partition": "int", "error_code": "int", "base_offset": "bigint", "returned_producer_id": "bigint",
-    "returned_producer_epoch": "int", "timeout_ms": "int",
+    "returned_producer_epoch": "int",
 }  # fmt: skip
 
 
 def requests(lines: DataFrame, names: DataFrame) -> DataFrame:
     """Rows of ``bronze.requests`` as ``silver.producer_requests``, one per thing named and answered.
 
-    Adds ``requested_ms``, ``responded_ms`` and, of InitProducerId, ``timeout_ms``.
+    Adds ``requested_ms`` and ``responded_ms``.
     ``names`` (topics.topics) gives the name of a topic that a request calls by its id.
     """
     lines = (
@@ -103,7 +106,6 @@ def _simple(lines: DataFrame) -> DataFrame:
         error_code=F.col("answer.errorCode"),
         returned_producer_id=F.col("answer.producerId"),
         returned_producer_epoch=F.col("answer.producerEpoch"),
-        timeout_ms=F.when(of_init, F.col("sent.transactionTimeoutMs")),
     )
 
 
