@@ -183,7 +183,7 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     rows = events.join(inits, on=[*ID, "state_no"], how="left")
     rows = rows.join(_preparing(events, asked, tolerance_ms), on=[*ID, "state_no"], how="left")
     provided = F.col("init.producer_id") >= 0
-    same = _unchanged()
+    same = unchanged()
     initialised = (
         F.when(same, "retry")
         .when(F.col("init.client_id").rlike(ADMIN), "operator")
@@ -219,7 +219,8 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     return _with_last(rows, one).drop("init", "fence", "ended")
 
 
-def _unchanged() -> Column:
+def unchanged() -> Column:
+    """The record (with ``was``) has the producer id and epoch of the one before."""
     same_id = F.col("was.producer_id") == F.col("producer_id")
     return F.coalesce(same_id & (F.col("was.producer_epoch") == F.col("producer_epoch")), F.lit(False))
 
@@ -257,7 +258,7 @@ def _with_last(rows: DataFrame, one: WindowSpec) -> DataFrame:
     """Adds ``last_set`` and ``previous_id``: TransactionMetadata's lastProducerEpoch and prevProducerId, had
     they been kept.
     """
-    moved = ~_unchanged()
+    moved = ~unchanged()
     own = F.struct(
         F.when(F.col("act").isin("end_txn", "client_bump"), F.col("was.producer_epoch"))
         .when(F.col("act").isNotNull(), F.lit(NONE))

@@ -6,7 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import as_time
+from fencepost.rebuild.frames import as_time, count_if
+from fencepost.rebuild.producers.coordinator import unchanged
 from fencepost.rebuild.producers.requests import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
@@ -25,12 +26,14 @@ _REFUSAL = (*_REQUEST, "transactional_id")
 _TRANSACTIONAL = ("cluster", "transactional_id")
 
 
-def refusals(asked: DataFrame, tolerance_ms: int) -> DataFrame:
+def refusals(asked: DataFrame, appended: DataFrame, tolerance_ms: int) -> DataFrame:
     """The refused requests of producers, one row per request and transactional id.
 
     The first error stands for the request. A Produce line has neither producer id nor epoch: they come from
-    the line in which the broker asks the coordinator for it meanwhile (KIP-890); else from what the same
-    connection was last granted. A broker's own line stands alone only where the producer's is missing.
+    the line in which the broker asks the coordinator for it meanwhile (KIP-890). Without one, ``began`` is
+    what its connection is known to have had before: granted, or written with (``appended``:
+    partitions.appends). A broker's own line stands alone only where the producer's is missing. Among the rows
+    are requests that were refused for another reason (STALE_END, an epoch that never was).
     """
     stale_end = (F.col("api_key") == END) & (F.col("error") == STALE_END)
     error = F.col("error").isin(*FENCED) | stale_end
@@ -40,12 +43,21 @@ def refusals(asked: DataFrame, tolerance_ms: int) -> DataFrame:
         "file", "position",
     )  # fmt: skip
     sent = asked.where(error & F.col("api_key").isin(PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS))
-    sent = sent.select(*columns).dropDuplicates(["cluster", "request_id", "transactional_id"])
-    brokers = sent.where(F.col("client_id").startswith(BROKERS_OWN))
-    own = sent.where(~F.coalesce(F.col("client_id").startswith(BROKERS_OWN), F.lit(False)))
-    return _with_epochs(own, brokers, asked, tolerance_ms).unionByName(
-        _alone(own, brokers, tolerance_ms), allowMissingColumns=True
+    sent = sent.select(*columns).dropDuplicates(list(_REFUSAL))
+    own = ~F.coalesce(F.col("client_id").startswith(BROKERS_OWN), F.lit(False))
+    sent, brokers = sent.where(own), sent.where(~own)
+    asking = sent.where(F.col("producer_id").isNull())
+    began = _granted(asking, asked).unionByName(_written(asking, asked, appended))
+    began = began.groupBy(*_REQUEST).agg(F.max_by("had", "at_ms").alias("began"))
+    rows = sent.join(_by_brokers(asking, brokers, tolerance_ms), on=list(_REQUEST), how="left")
+    rows = rows.join(began, on=list(_REQUEST), how="left").withColumns(
+        {
+            "producer_id": F.coalesce("producer_id", "theirs.their_producer_id", "began.producer_id"),
+            "victim_epoch": F.coalesce("producer_epoch", "theirs.their_producer_epoch"),
+        }
     )
+    rows = rows.drop("theirs", "producer_epoch")
+    return rows.unionByName(_alone(sent, brokers, tolerance_ms), allowMissingColumns=True)
 
 
 def _meanwhile(tolerance_ms: int) -> Column:
@@ -60,41 +72,44 @@ def _theirs(brokers: DataFrame) -> DataFrame:
     return brokers.select(*_TRANSACTIONAL, *[F.col(name).alias(f"their_{name}") for name in names])
 
 
-def _with_epochs(own: DataFrame, brokers: DataFrame, asked: DataFrame, tolerance_ms: int) -> DataFrame:
-    asking = own.where(F.col("producer_id").isNull())
+def _by_brokers(asking: DataFrame, brokers: DataFrame, tolerance_ms: int) -> DataFrame:
+    """What the brokers asked for the producers meanwhile, if it was one thing: (request, ``theirs``)."""
     theirs = asking.join(_theirs(brokers), on=list(_TRANSACTIONAL), how="inner").where(
         _meanwhile(tolerance_ms)
     )
     one = F.struct("their_producer_id", "their_producer_epoch")
-    theirs = theirs.groupBy(*_REQUEST).agg(F.when(F.count_distinct(one) == 1, F.first(one)).alias("theirs"))
-    rows = own.join(theirs, on=list(_REQUEST), how="left")
-    rows = rows.join(_granted_before(asking, asked), on=list(_REQUEST), how="left")
-    return rows.withColumns(
-        {
-            "producer_id": F.coalesce("producer_id", "theirs.their_producer_id", "granted.producer_id"),
-            "victim_epoch": F.coalesce(
-                "producer_epoch", "theirs.their_producer_epoch", "granted.producer_epoch"
-            ),
-        }
-    ).drop("theirs", "granted", "producer_epoch")
+    return theirs.groupBy(*_REQUEST).agg(F.when(F.count_distinct(one) == 1, F.first(one)).alias("theirs"))
 
 
-def _granted_before(asking: DataFrame, asked: DataFrame) -> DataFrame:
-    """What the connection was last granted before each request: (request, ``granted``)."""
-    key = ["cluster", "broker_id", "connection", "id_or_none"]
-    id_or_none = F.coalesce("transactional_id", F.lit(""))
-    asking = asking.withColumn("id_or_none", id_or_none)
-    given = asked.withColumn("id_or_none", id_or_none)
-    given = given.where((F.col("error") == "NONE") & (F.col("returned_producer_epoch") >= 0)).select(
-        *key,
-        F.col("responded_ms").alias("granted_ms"),
-        F.struct(
-            F.col("returned_producer_id").alias("producer_id"),
-            F.col("returned_producer_epoch").alias("producer_epoch"),
-        ).alias("given"),
+def _granted(asking: DataFrame, asked: DataFrame) -> DataFrame:
+    """What the connections had been granted before: (request, ``at_ms``, ``had``)."""
+    given = asked.where((F.col("error") == "NONE") & (F.col("returned_producer_epoch") >= 0))
+    had = F.struct(
+        F.col("returned_producer_id").alias("producer_id"), F.col("returned_producer_epoch").alias("epoch")
     )
-    rows = asking.join(given, on=key, how="inner").where("granted_ms <= requested_ms")
-    return rows.groupBy(*_REQUEST).agg(F.max_by("given", "granted_ms").alias("granted"))
+    return _before(asking, _of_connections(given).withColumn("had", had))
+
+
+def _written(asking: DataFrame, asked: DataFrame, appended: DataFrame) -> DataFrame:
+    """What the connections had written with before, by the headers of their batches."""
+    given = asked.where("base_offset >= 0")
+    had = F.struct("producer_id", F.col("producer_epoch").alias("epoch"))
+    batches = appended.where("not snapshot").select(
+        "cluster", "topic", "partition", "base_offset", had.alias("had")
+    )
+    place = ["cluster", "topic", "partition", "base_offset"]
+    return _before(asking, _of_connections(given).join(batches, on=place, how="inner"))
+
+
+def _of_connections(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("id_or_none", F.coalesce("transactional_id", F.lit("")))
+
+
+def _before(asking: DataFrame, given: DataFrame) -> DataFrame:
+    key = ["cluster", "broker_id", "connection", "id_or_none"]
+    given = given.select(*key, F.col("responded_ms").alias("at_ms"), "had")
+    rows = _of_connections(asking).join(given, on=key, how="inner").where("at_ms <= requested_ms")
+    return rows.select(*_REQUEST, "at_ms", "had")
 
 
 def _alone(own: DataFrame, brokers: DataFrame, tolerance_ms: int) -> DataFrame:
@@ -112,12 +127,15 @@ def producer_fencings(transactional: DataFrame, idempotent: DataFrame) -> DataFr
     return lake.align(transactional.unionByName(idempotent, allowMissingColumns=True), lake.PRODUCER_FENCINGS)
 
 
-def of_transactional(refused: DataFrame, events: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
+def of_transactional(
+    refused: DataFrame, events: DataFrame, found: DataFrame, held: DataFrame, ends: DataFrame
+) -> DataFrame:
     """The requests of transactional producers that were refused because their epoch is over.
 
     ``refused``: refusals; ``events``: coordinator.with_causes; ``found``: transactions.transactions;
-    ``held``: ``silver.partition_transactions``. The fence is the first record that moved the id past the
-    victim's epoch. The transaction that this record ended, or that was still open then, was in flight.
+    ``held``: ``silver.partition_transactions``; ``ends``: transactions.log_ends. The fence is the first
+    record that moved the id past the victim's epoch. The transaction that this record ended, or that was
+    still open then, was in flight.
     """
     states = events.where("not tombstone").select(
         *_TRANSACTIONAL,
@@ -127,29 +145,47 @@ def of_transactional(refused: DataFrame, events: DataFrame, found: DataFrame, he
         F.col("timestamp_ms").alias("its_ms"),
         F.col("record_offset").alias("its_position"),
         "cause",
+        "act",
+        (~unchanged()).alias("moved"),
+        # what a producer moves itself, and goes on from; a client's bump may present a stale epoch
+        (
+            F.col("act").isin("end_txn", "retry")
+            | ((F.col("act") == "client_bump") & (F.col("by.producer_epoch") == F.col("was.producer_epoch")))
+        ).alias("own"),
         "by",
     )
     refused = refused.where("transactional_id is not null").withColumns(
         {name: F.nullif(name, F.lit(-1)) for name in ("producer_id", "victim_epoch")}
     )
-    met = refused.join(states, on=list(_TRANSACTIONAL), how="inner")
-    mine = (F.col("its_id") == F.col("producer_id")) & (F.col("its_epoch") <= F.col("victim_epoch"))
+    met = _with_starts(refused.join(states, on=list(_TRANSACTIONAL), how="inner"))
+    presented = F.coalesce("victim_epoch", "began.epoch")
+    mine = (F.col("its_id") == F.col("producer_id")) & (F.col("its_epoch") <= presented)
     last_mine = F.max(F.when(mine, F.col("state_no"))).over(Window.partitionBy(*_REFUSAL))
-    met = met.withColumn("last_mine", last_mine)
-    after = F.col("state_no") > F.col("last_mine")
+    met = _with_own_moves(met.withColumn("last_mine", last_mine))
+    after = F.col("state_no") > F.col("last_own")
     fence = F.struct("state_no", "its_ms", "its_position", "cause", "by")
     now = F.struct("its_id", "its_epoch")
     told = met.groupBy(*_REFUSAL).agg(
         F.min_by(fence, F.when(after, F.col("state_no"))).alias("fence"),
         F.max_by(now, F.when(F.col("its_ms") < F.col("requested_ms"), F.col("state_no"))).alias("before"),
         F.max_by(now, F.when(F.col("its_ms") <= F.col("responded_ms"), F.col("state_no"))).alias("now"),
+        F.max_by(now, F.when(F.col("state_no") == F.col("last_own"), F.col("state_no"))).alias("reached"),
     )
     rows = refused.join(told, on=list(_REFUSAL), how="left")
-    # what is told to be a fence, or cannot be told: no history of the id, or nothing says what was presented
-    fenced = F.col("fence").isNotNull()
+    reached = F.when(F.col("fence").isNotNull(), F.col("reached"))
+    rows = rows.withColumns(
+        {
+            "producer_id": F.coalesce("producer_id", reached["its_id"]),
+            "victim_epoch": F.coalesce("victim_epoch", reached["its_epoch"]),
+        }
+    )
+    # what is told to be a fence, or cannot be told: no history of the id, or nothing says what was presented;
+    # an EndTxn that is answered STALE_END may just be a retry
+    ended_itself = F.coalesce(F.col("fence.cause") == "end_txn", F.lit(True))
+    fenced = F.col("fence").isNotNull() & ((F.col("error") != STALE_END) | ~ended_itself)
     untold = (F.col("now").isNull() | F.col("victim_epoch").isNull()) & F.col("error").isin(*FENCED)
     rows = rows.where(fenced | untold)
-    rows = rows.join(_in_flight(rows, found, held), on=list(_REFUSAL), how="left")
+    rows = rows.join(_in_flight(rows, found, held, ends), on=list(_REFUSAL), how="left")
     settled = F.col("now").eqNullSafe(F.col("before"))
     rows = rows.withColumns(
         {
@@ -163,7 +199,45 @@ def of_transactional(refused: DataFrame, events: DataFrame, found: DataFrame, he
             "fenced_at": as_time(F.col("fence.its_ms")),
         }
     )
-    return rows.drop("fence", "before", "now")
+    return rows.drop("fence", "before", "now", "reached", "began")
+
+
+def _with_starts(met: DataFrame) -> DataFrame:
+    """Completes ``producer_id`` and ``began`` where the connection tells nothing, by the client id.
+
+    Instances of one application often share it: it only tells where it was the name of one new instance of
+    the id, and the requests behind all that happened to the id are known.
+    """
+    one = Window.partitionBy(*_REFUSAL)
+    by_then = F.col("its_ms") <= F.col("requested_ms")
+    begins = by_then & (F.col("cause") == "new_instance") & (F.col("by.client_id") == F.col("client_id"))
+    untold = by_then & F.col("moved") & F.col("act").isNull()
+    start = F.when(begins, F.struct(F.col("its_id").alias("producer_id"), F.col("its_epoch").alias("epoch")))
+    alone = (count_if(begins).over(one) == 1) & (count_if(untold).over(one) == 0)
+    rows = met.withColumn("start", F.when(alone, F.max(start).over(one)))
+    began = F.when(F.col("victim_epoch").isNull(), F.coalesce("began", "start"))
+    return rows.withColumns(
+        {"began": began, "producer_id": F.coalesce("producer_id", began["producer_id"])}
+    ).drop("start")
+
+
+def _with_own_moves(met: DataFrame) -> DataFrame:
+    """Adds ``last_own``: the last state that the producer itself can have gone on to.
+
+    That is the last state of the epoch it presented. Where a request names none, it has followed its own
+    moves from the epoch it is known to have had; null when nothing tells whose the next move was.
+    """
+    later = F.col("state_no") > F.col("last_mine")
+    moved = later & F.col("moved")
+    foreign = moved & ~F.coalesce("own", F.lit(False))
+    one = Window.partitionBy(*_REFUSAL)
+    first_foreign = F.min(F.when(foreign, F.struct("state_no", F.col("act").isNotNull().alias("told")))).over(
+        one
+    )
+    rows = met.withColumn("first_foreign", first_foreign)
+    followed = F.when(F.col("first_foreign.told"), F.col("first_foreign.state_no") - 1)
+    last_own = F.when(F.col("victim_epoch").isNotNull(), F.col("last_mine")).otherwise(followed)
+    return rows.withColumn("last_own", last_own).drop("first_foreign")
 
 
 def of_idempotent(refused: DataFrame, appended: DataFrame) -> DataFrame:
@@ -172,7 +246,7 @@ def of_idempotent(refused: DataFrame, appended: DataFrame) -> DataFrame:
     Their requests name neither producer nor epoch: the producer is the one that the connection was granted,
     the current epoch the newest in the partition (``appended``: partitions.appends) by then.
     """
-    rows = refused.where("transactional_id is null").drop("victim_epoch")
+    rows = refused.where("transactional_id is null").drop("victim_epoch", "began")
     there = appended.where("not snapshot").select(
         "cluster",
         "topic",
@@ -196,7 +270,7 @@ def of_idempotent(refused: DataFrame, appended: DataFrame) -> DataFrame:
     )
 
 
-def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
+def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame, ends: DataFrame) -> DataFrame:
     """What the victim's transaction held when it was fenced: (request, id, ``in_flight`` as JSON)."""
     # a producer that ended its transaction itself had none open
     fenced = rows.where("fence is not null").select(
@@ -233,17 +307,23 @@ def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame) -> DataFrame:
         F.max_by("held", "order").alias("held")
     )
     flying = flying.join(newest, on=["cluster", "producer_id", "victim_epoch", "name"], how="left")
+    flying = flying.join(ends.select("cluster", "name", "whole"), on=["cluster", "name"], how="left")
+    # a partition may be part of a transaction before anything is written to it
+    records = F.coalesce("held.records", F.when(F.col("whole"), F.lit(0)))
     topic = F.regexp_extract("name", r"^(.*):(\d+)$", 1)
     partition = F.regexp_extract("name", r"^(.*):(\d+)$", 2).cast("int")
     item = F.struct(
         topic.alias("topic"),
         partition.alias("partition"),
         F.col("held.first_offset").alias("first_offset"),
-        F.col("held.records").alias("records"),
+        records.alias("records"),
         F.col("became").alias("outcome"),
     )
     found_ = flying.groupBy(*_REFUSAL).agg(
-        F.to_json(F.array_sort(F.collect_list(F.when(F.col("name").isNotNull(), item)))).alias("listed")
+        F.to_json(
+            F.array_sort(F.collect_list(F.when(F.col("name").isNotNull(), item))),
+            {"ignoreNullFields": "false"},
+        ).alias("listed")
     )
     every = fenced.select(*_REFUSAL)
     return every.join(found_, on=list(_REFUSAL), how="left").select(

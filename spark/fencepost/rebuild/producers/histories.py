@@ -95,7 +95,7 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
     )
     met = initialisations.states(inits, candidates, events, given.stretches).localCheckpoint()
 
-    refused = fencings.refusals(asked, tolerance_ms).localCheckpoint()
+    refused = fencings.refusals(asked, appended, tolerance_ms).localCheckpoint()
     told = partitions.begin_known(given.snapshots, given.stretches)
     return [
         (lake.LOG_COVERAGE, logs.log_coverage(given.batches, given.stretches, told)),
@@ -109,7 +109,7 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
         (
             lake.PRODUCER_FENCINGS,
             fencings.producer_fencings(
-                fencings.of_transactional(refused, events, found, held),
+                fencings.of_transactional(refused, events, found, held, ends),
                 fencings.of_idempotent(refused, appended),
             ),
         ),
