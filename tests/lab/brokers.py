@@ -14,13 +14,15 @@ from xml.sax.saxutils import quoteattr
 
 # Noise that carries no epoch and would be most of a request log.
 UNLOGGED_APIS = ("FETCH", "BROKER_HEARTBEAT", "FETCH_SNAPSHOT")
+UNLOGGED_CLIENT = "lab-unlogged"
+"""The client id of requests that are only there to bring a cluster into a state (log4j 2 only)."""
 
 _LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="ERROR" shutdownHook="disable">
   <Appenders>
     <File name="server" fileName={server}><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
     <RollingFile name="requests" fileName={requests} filePattern={rolled}>
-      <RegexFilter regex='.*"requestApiKeyName":"({unlogged})".*' onMatch="DENY" onMismatch="NEUTRAL"/>
+      <RegexFilter regex={unlogged} onMatch="DENY" onMismatch="NEUTRAL"/>
       <PatternLayout pattern="[%d] %p %m (%c)%n"/>
       <SizeBasedTriggeringPolicy size="{roll_bytes}"/>
       <DefaultRolloverStrategy fileIndex="nomax"/>
@@ -189,6 +191,8 @@ def log4j2(plan: Plan, broker: Broker) -> str:
         server=quoteattr(str(broker.home / "server.log")),
         requests=quoteattr(str(requests)),
         rolled=quoteattr(f"{requests}.%i.gz"),
-        unlogged="|".join(UNLOGGED_APIS),
+        unlogged=quoteattr(
+            f'.*"(requestApiKeyName":"({"|".join(UNLOGGED_APIS)})|clientId":"{UNLOGGED_CLIENT})".*'
+        ),
         roll_bytes=plan.roll_bytes,
     )

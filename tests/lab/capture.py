@@ -18,6 +18,8 @@ COMMIT_APIS = ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT")
 # Index files are preallocated and rebuilt from the segments; locks are of the running process.
 _LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", ".lock")
 
+_LARGE_BYTES = 1_000_000
+
 
 def write_capture(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
     """Copy the evidence of a cluster into ``folder``, replacing it, with a ``fencepost.toml`` beside it."""
@@ -37,6 +39,7 @@ def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> 
         shutil.copytree(broker.log_dir, target / "log_dir", ignore=_LEFT_OUT)
         for log in sorted(broker.home.glob("kafka-request.log*")):
             shutil.copy2(log, target / log.name)
+        _roll(target / "kafka-request.log")
         # Kafka prints its whole configuration; where the recording ran is of no interest.
         text = (broker.home / "server.log").read_text().replace(str(broker.home), "/var/lib/kafka")
         (target / "server.log").write_text(text)
@@ -46,6 +49,16 @@ def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> 
         shutil.copy2(clients / f"{name}.log", folder / "clients" / f"{name}.log")
     truth.write(folder / "ground_truth.jsonl")
     (folder / "fencepost.toml").write_text(_toml(folder.name, cluster, names))
+
+
+def _roll(log: Path) -> None:
+    """Roll a log that has grown large, as logrotate does for brokers whose logging does not."""
+    lines = log.read_bytes().splitlines(keepends=True)
+    if log.stat().st_size > _LARGE_BYTES:
+        kept = len(lines) // 10
+        with gzip.open(log.with_name(f"{log.name}.1.gz"), "wb") as rolled:
+            rolled.writelines(lines[:-kept])
+        log.write_bytes(b"".join(lines[-kept:]))
 
 
 def _toml(name: str, cluster: Cluster, clients: list[str]) -> str:

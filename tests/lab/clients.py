@@ -74,7 +74,7 @@ class Clients:
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self._cluster = cluster
-        self._folder = folder
+        self.folder = folder
         self._running: list[Client] = []
         folder.mkdir(parents=True)
 
@@ -106,10 +106,10 @@ class Clients:
         )
 
     def _start(self, name: str, tool: str, config: dict[str, str], options: list[str]) -> Client:
-        properties = self._folder / f"{name}.properties"
+        properties = self.folder / f"{name}.properties"
         properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
         bootstrap = ["--bootstrap-server", self._cluster.bootstrap, "--command-config", str(properties)]
         command = java(self._cluster.plan.version, "64m", _TOOLS + tool, *bootstrap, *options)
-        client = Client(name, self._folder / f"{name}.log", command)
+        client = Client(name, self.folder / f"{name}.log", command)
         self._running.append(client)
         return client

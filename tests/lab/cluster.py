@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import time
@@ -15,7 +16,7 @@ from messages import Message, WireError
 from wire import Connection
 
 START_TIMEOUT_S = 90.0
-_TOPIC, _GROUP = 2, 32  # ConfigResource.Type
+_TOPIC, _BROKER, _LOGGER, _GROUP = 2, 4, 8, 32  # ConfigResource.Type
 
 
 class Cluster:
@@ -55,9 +56,10 @@ class Cluster:
         """Kafka's bootstrap.servers."""
         return ",".join(f"127.0.0.1:{b.port}" for b in self.brokers)
 
-    def connect(self, client_id: str, broker_id: int = 1) -> Connection:
-        """A new connection to one broker."""
-        return Connection("127.0.0.1", self.brokers[broker_id - 1].port, client_id, self.clients_jar)
+    def connect(self, client_id: str, broker_id: int = 1, ids: Iterator[int] | None = None) -> Connection:
+        """A new connection to one broker; ``ids`` are correlation ids that another connection has begun."""
+        port = self.brokers[broker_id - 1].port
+        return Connection("127.0.0.1", port, client_id, self.clients_jar, ids=ids or itertools.count(1))
 
     @contextmanager
     def admin(self) -> Iterator[Connection]:
@@ -76,9 +78,9 @@ class Cluster:
                 continue
         raise LabError("no broker answers")
 
-    def create_topic(self, name: str, partitions: int) -> str:
-        """Create a topic with one replica per partition; returns its id."""
-        topic = {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1}
+    def create_topic(self, name: str, partitions: int, replicas: int = 1) -> str:
+        """Create a topic; returns its id."""
+        topic = {"Name": name, "NumPartitions": partitions, "ReplicationFactor": replicas}
         with self.admin() as admin:
             answer = admin.call("CreateTopics", 7, {"Topics": [topic], "timeoutMs": 15_000})["Topics"][0]
         if answer["ErrorCode"]:
@@ -94,6 +96,21 @@ class Cluster:
     def partitions(self, topic: str) -> int:
         """How many partitions a topic made by ``create_topic`` has."""
         return self._partitions[topic]
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The broker that leads a partition, once there is one."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            try:
+                with self.admin() as admin:
+                    (found,) = admin.call("Metadata", 12, {"Topics": [{"Name": topic}]})["Topics"]
+            except (OSError, WireError):  # the broker that was asked is going down
+                found = {"Partitions": []}
+            for told in found["Partitions"]:
+                if told["PartitionIndex"] == partition and told["ErrorCode"] == 0 and told["LeaderId"] > 0:
+                    return int(told["LeaderId"])
+            time.sleep(0.2)
+        raise LabError(f"no leader of {topic}-{partition} after {START_TIMEOUT_S:.0f} s")
 
     def coordinator(self, key: str, transaction: bool = False) -> int:
         """The broker that coordinates a group (or transactional id), once there is one."""
@@ -129,15 +146,28 @@ class Cluster:
         """Change one configuration of a topic."""
         self._set_config(_TOPIC, topic, name, value)
 
+    def set_broker_config(self, name: str, value: str) -> None:
+        """Change one dynamic configuration of every broker."""
+        for broker in self.brokers:
+            self._set_config(_BROKER, str(broker.broker_id), name, value, broker.broker_id)
+
+    def set_logger_level(self, logger: str, level: str) -> None:
+        """Change the level of one logger of every broker."""
+        for broker in self.brokers:
+            self._set_config(_LOGGER, str(broker.broker_id), logger, level, broker.broker_id)
+
     def set_group_config(self, group_id: str, name: str, value: str) -> None:
         """Change one configuration of a group."""
         self._set_config(_GROUP, group_id, name, value)
 
-    def _set_config(self, kind: int, owner: str, name: str, value: str) -> None:
+    def _set_config(self, kind: int, owner: str, name: str, value: str, broker_id: int | None = None) -> None:
         change = {"Name": name, "ConfigOperation": 0, "Value": value}
         resource = {"ResourceType": kind, "ResourceName": owner, "Configs": [change]}
-        with self.admin() as admin:
+        admin = self.connect("lab-admin", broker_id) if broker_id else self._any_broker()
+        try:
             answer = admin.call("IncrementalAlterConfigs", 1, {"Resources": [resource]})["Responses"][0]
+        finally:
+            admin.close()
         if answer["ErrorCode"]:
             raise LabError(f"cannot set {name} of {owner!r}: {answer['ErrorMessage']}")
 

@@ -137,11 +137,11 @@ def _await_compaction(log_dir: Path, a: Member) -> None:
         a.commit("compacted_before", a.epoch, [min(a.owned)], "owner")
 
 
-def first_dirty_offset(log_dir: Path) -> int:
-    """How far the cleaner has come in ``__consumer_offsets`` 0, by its checkpoint."""
+def first_dirty_offset(log_dir: Path, topic: str = _OFFSETS) -> int:
+    """How far the cleaner has come in the topic's partition 0, by its checkpoint."""
     checkpoint = log_dir / "cleaner-offset-checkpoint"
     lines = checkpoint.read_text().splitlines() if checkpoint.exists() else []
-    found = [line.split() for line in lines if line.startswith(f"{_OFFSETS} 0 ")]
+    found = [line.split() for line in lines if line.startswith(f"{topic} 0 ")]
     return int(found[0][2]) if found else 0
 
 

@@ -13,9 +13,14 @@ Key = tuple[str, int, int, str, int, int, int]
 """Client id, correlation id, api key, topic (name or id), partition, offset, epoch presented."""
 
 
-def ground_truth(capture: Path) -> list[dict[str, Any]]:
-    """The rows of a capture's ground truth."""
+def all_rows(capture: Path) -> list[dict[str, Any]]:
+    """Every row of a capture's ground truth."""
     return [json.loads(line) for line in (capture / "ground_truth.jsonl").read_text().splitlines()]
+
+
+def ground_truth(capture: Path) -> list[dict[str, Any]]:
+    """The rows about commits: those of other kinds say so."""
+    return [row for row in all_rows(capture) if "kind" not in row]
 
 
 def answers(capture: Path) -> dict[Key, list[str]]:

@@ -29,6 +29,10 @@ STORED = {
     "early": ("4.1.2",),
     "failover": ("4.3.1",),
     "compacted": ("4.3.1",),
+    "producers": ("4.3.1", "3.9.2"),
+    "producers-tv1": ("4.3.1",),
+    "producers-failover": ("4.3.1", "4.2.1"),
+    "exhausted": ("4.3.1",),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 
@@ -71,7 +75,7 @@ def _record_once(scenario: str, version: str, folder: Path) -> None:
             say("stop brokers")
         if not live:
             write_capture(folder, cluster, home / "clients", truth)
-        say(f"done: {len(truth.rows)} hand-made commits")
+        say(f"done: {len(truth.rows)} hand-made requests")
 
 
 def _say(line: str) -> None:

@@ -6,8 +6,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import compacted
+import exhausted
 import failover
 import groups
+import producer_failover
+import producer_scenario
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
@@ -169,5 +172,9 @@ SCENARIOS: dict[str, Scenario] = {
     "early": groups.EARLY,
     "failover": failover.SCENARIO,
     "compacted": compacted.SCENARIO,
+    "producers": producer_scenario.SCENARIO,
+    "producers-tv1": producer_scenario.OLDER,
+    "producers-failover": producer_failover.SCENARIO,
+    "exhausted": exhausted.SCENARIO,
 }
 """Every scenario by name."""

@@ -13,9 +13,11 @@ VERSIONS = ("4.3.1", "4.2.1")
 
 NAMES = (
     "AddOffsetsToTxn",
+    "AddPartitionsToTxn",
     "ConsumerGroupHeartbeat",
     "CreateTopics",
     "DeleteGroups",
+    "DescribeTransactions",
     "ElectLeaders",
     "EndTxn",
     "FindCoordinator",
@@ -27,10 +29,12 @@ NAMES = (
     "Metadata",
     "OffsetCommit",
     "OffsetFetch",
+    "Produce",
     "ShareGroupHeartbeat",
     "StreamsGroupHeartbeat",
     "SyncGroup",
     "TxnOffsetCommit",
+    "WriteTxnMarkers",
 )
 # OffsetCommit v8, laid out by hand: compact lengths are one more than the size.
 OFFSET_COMMIT_V8 = bytes.fromhex(

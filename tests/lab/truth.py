@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,30 @@ from typing import Any
 ERRORS = {
     0: "NONE",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
+    6: "NOT_LEADER_OR_FOLLOWER",
     14: "COORDINATOR_LOAD_IN_PROGRESS",
     15: "COORDINATOR_NOT_AVAILABLE",
     16: "NOT_COORDINATOR",
+    19: "NOT_ENOUGH_REPLICAS",
     22: "ILLEGAL_GENERATION",
     25: "UNKNOWN_MEMBER_ID",
     27: "REBALANCE_IN_PROGRESS",
     35: "UNSUPPORTED_VERSION",
+    45: "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    46: "DUPLICATE_SEQUENCE_NUMBER",
     47: "INVALID_PRODUCER_EPOCH",
+    48: "INVALID_TXN_STATE",
+    49: "INVALID_PRODUCER_ID_MAPPING",
     51: "CONCURRENT_TRANSACTIONS",
+    52: "TRANSACTION_COORDINATOR_FENCED",
+    59: "UNKNOWN_PRODUCER_ID",
     69: "GROUP_ID_NOT_FOUND",
     79: "MEMBER_ID_REQUIRED",
     82: "FENCED_INSTANCE_ID",
     88: "UNSTABLE_OFFSET_COMMIT",
     90: "PRODUCER_FENCED",
     100: "UNKNOWN_TOPIC_ID",
+    105: "TRANSACTIONAL_ID_NOT_FOUND",
     110: "FENCED_MEMBER_EPOCH",
     111: "UNRELEASED_INSTANCE_ID",
     113: "STALE_MEMBER_EPOCH",
@@ -43,6 +53,11 @@ def error_name(code: int | None) -> str:
     if code not in ERRORS:
         raise LookupError(f"no name for error code {code}: add it to ERRORS in {__file__}")
     return ERRORS[code]
+
+
+def now_ms() -> int:
+    """The driver's clock, milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
 
 
 Partition = tuple[str, int]
@@ -109,10 +124,14 @@ class Ownership:
 
 
 class GroundTruth:
-    """Collects one row per hand-made request and partition, in the order of sending."""
+    """Collects one row per hand-made request and partition, in the order of sending.
+
+    ``oracles`` is what another tool said while the cluster ran: name of a file beside the rows -> its JSON.
+    """
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
+        self.oracles: dict[str, Any] = {}
         self._offsets = itertools.count(1001)
 
     def next_offset(self) -> int:
@@ -124,7 +143,9 @@ class GroundTruth:
         self.rows.append(row)
 
     def write(self, path: Path) -> None:
-        """Write the rows as JSON lines."""
+        """Write the rows as JSON lines, and the oracles beside them."""
         with path.open("w") as out:
             for row in self.rows:
                 out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        for name, said in self.oracles.items():
+            path.with_name(name).write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n")

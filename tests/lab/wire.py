@@ -19,28 +19,30 @@ _API_VERSIONS = 18
 
 @dataclass
 class Connection:
-    """One connection of one client to one broker. ``send`` and ``receive`` apart let requests race."""
+    """One connection of one client to one broker. ``send`` and ``receive`` apart let requests race.
+
+    ``ids`` are the correlation ids; the connections of one client can share them.
+    """
 
     host: str
     port: int
     client_id: str
     clients_jar: Path
     timeout: float = 30.0
+    ids: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
     _socket: socket.socket = field(init=False, repr=False)
-    _ids: Iterator[int] = field(init=False, repr=False)
     _waiting: list[tuple[int, Api, int]] = field(init=False, default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self._socket = socket.create_connection((self.host, self.port), self.timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._ids = itertools.count(1)
 
     def send(self, name: str, version: int, message: Message) -> int:
         """Send a request, without waiting; returns its correlation id."""
         called = api(self.clients_jar, name)
         schema = called.request
         flexible = within(version, schema.flexible)
-        correlation_id = next(self._ids)
+        correlation_id = next(self.ids)
         client = self.client_id.encode()
         head = struct.pack(">hhih", schema.api_key, version, correlation_id, len(client)) + client
         data = head + (b"\0" if flexible else b"") + encode(schema.fields, message, version, flexible)

@@ -1,0 +1,146 @@
+"""The driver's own account of producer epochs: who moved them, and whom that left behind.
+
+Nothing here is read back from the cluster's logs. An epoch moves when the driver or an operator makes
+it move; only the coordinator's own aborts are learnt by asking it (DescribeTransactions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from brokers import LabError
+from truth import GroundTruth, now_ms
+
+Identity = tuple[int, int]
+"""Producer id and producer epoch."""
+
+FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING")
+"""What a producer is told whose epoch, or producer id, is no longer current."""
+
+REPEATED = "INVALID_TXN_STATE"
+"""What EndTxn of the epoch before can be told from transaction version 2 on: it is taken for a repetition.
+
+Of its own last EndTxn, if that is what moved the epoch; else it was left behind.
+"""
+
+ABORTING = ("new_instance", "timeout", "operator")
+"""The causes of an epoch's move that abort the transaction that is open."""
+
+
+@dataclass
+class _Open:
+    """A transaction as its producer knows it."""
+
+    case: str
+    identity: Identity
+    started_at_ms: int
+    partitions: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    groups: set[str] = field(default_factory=set)
+
+    def in_flight(self) -> list[dict[str, Any]]:
+        """What it holds: partitions with the number of their records."""
+        return [
+            {"topic": topic, "partition": partition, "records": told["records"]}
+            for (topic, partition), told in sorted(self.partitions.items())
+        ]
+
+
+@dataclass
+class _History:
+    """The identities of one transactional id (or idempotent producer) in order, each with what made it."""
+
+    moves: list[tuple[Identity, str]] = field(default_factory=list)
+    open: _Open | None = None
+    lost: dict[Identity, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+class Epochs:
+    """The account of a recording. ``key`` is a transactional id, or ``producer <id>`` without one."""
+
+    def __init__(self, truth: GroundTruth) -> None:
+        self._truth = truth
+        self._histories: dict[str, _History] = {}
+
+    def current(self, key: str) -> Identity | None:
+        """The identity that is current, None before the first."""
+        moves = self._history(key).moves
+        return moves[-1][0] if moves else None
+
+    def moved(self, key: str, identity: Identity, cause: str, aborts: bool = False) -> None:
+        """The epoch (or producer id) is another from now on; what that ``aborts`` ends here."""
+        history = self._history(key)
+        if history.moves and history.moves[-1][0] == identity:
+            return
+        if (aborts or cause in ABORTING) and history.open:
+            history.lost[history.open.identity] = history.open.in_flight()
+            self.ended(key, "aborted", cause)
+        history.moves.append((identity, cause))
+
+    def verdict(self, key: str, presented: Identity, error: str | None) -> dict[str, Any]:
+        """The fields of ground truth that say whether a refusal was one of a producer left behind."""
+        history = self._history(key)
+        known = [identity for identity, _ in history.moves]
+        current = known[-1] if known else (None, None)
+        stale = presented in known[:-1]
+        cause = history.moves[known.index(presented) + 1][1] if stale else None
+        victim = stale and (error in FENCED or (error == REPEATED and cause != "end_txn"))
+        return {
+            "victim": victim,
+            "cause": cause if victim else None,
+            "current_producer_id": current[0],
+            "current_epoch": current[1],
+            "in_flight": history.lost.get(presented, []) if victim else [],
+        }
+
+    def joined(self, key: str, case: str, identity: Identity) -> _Open:
+        """The open transaction of the identity, begun now if there is none."""
+        history = self._history(key)
+        if history.open is None:
+            history.open = _Open(case, identity, now_ms())
+        if history.open.identity != identity:
+            raise LabError(f"{case}: {key!r} has a transaction of {history.open.identity}, not of {identity}")
+        return history.open
+
+    def wrote(self, key: str, case: str, identity: Identity, place: tuple[str, int], batch: range) -> None:
+        """The transaction includes the partition, and these offsets of it."""
+        told = self.joined(key, case, identity).partitions.setdefault(
+            place, {"records": 0, "first_offset": None, "last_offset": None}
+        )
+        if batch:
+            told["records"] += len(batch)
+            told["first_offset"] = batch[0] if told["first_offset"] is None else told["first_offset"]
+            told["last_offset"] = batch[-1]
+
+    def ended(self, key: str, outcome: str, abort_cause: str | None = None) -> None:
+        """Write down the transaction that was open, if one was."""
+        history = self._history(key)
+        if history.open is None:
+            return
+        ended, history.open = history.open, None
+        self._truth.add(
+            {
+                "kind": "transaction",
+                "case": ended.case,
+                "transactional_id": key,
+                "producer_id": ended.identity[0],
+                "producer_epoch": ended.identity[1],
+                "partitions": [
+                    {"topic": topic, "partition": partition, **told}
+                    for (topic, partition), told in sorted(ended.partitions.items())
+                ],
+                "groups": sorted(ended.groups),
+                "outcome": outcome,
+                "abort_cause": abort_cause,
+                "started_at_ms": ended.started_at_ms,
+                "ended_at_ms": None if outcome == "open" else now_ms(),
+            }
+        )
+
+    def end_of_recording(self) -> None:
+        """Write down the transactions that are still open."""
+        for key in self._histories:
+            self.ended(key, "open")
+
+    def _history(self, key: str) -> _History:
+        return self._histories.setdefault(key, _History())

@@ -1,0 +1,43 @@
+"""Producers without transactional id, which move their epochs themselves."""
+
+from __future__ import annotations
+
+from epochs import Identity
+from producers import NOBODY, Writer
+from record_batch import Batch, next_sequence
+from truth import Partition
+
+
+class Idempotent(Writer):
+    """A producer without transactional id: nobody knows its epochs but the partitions."""
+
+    def init(self) -> None:
+        """Get a producer id. Any broker gives one."""
+        message = {"TransactionalId": None, "TransactionTimeoutMs": 2**31 - 1}
+        request = self.init_request(message, NOBODY, "init", "new_instance")
+        self.send(request, self.key, NOBODY)
+
+    def bump_locally(self) -> None:
+        """The next epoch of the same producer id, begun without asking anybody; sequences start at 0."""
+        self.adopt((self.identity[0], self.identity[1] + 1))
+        self.bench.epochs.moved(self.key, self.identity, "local")
+
+    def produce(
+        self,
+        place: Partition,
+        records: int = 3,
+        sequence: int | None = None,
+        identity: Identity | None = None,
+        step: str = "produce",
+    ) -> str:
+        """Write records; ``sequence`` and ``identity``, by default the right ones, are what they present.
+
+        ``step`` "duplicate" is a batch that is there already.
+        """
+        presented = identity or self.identity
+        base = self.sequences.get(place, 0) if sequence is None else sequence
+        batch = Batch(self.bench.values(records), *presented, base)
+        error = self.write(step, place, batch, self.bench.dialect.plain)
+        if error == "NONE" and step == "produce":
+            self.sequences[place] = next_sequence(base, records)
+        return error
