@@ -152,7 +152,11 @@ def operator(bench: Workbench) -> None:
             row = {"step": "init", "transactional_id": a.name, "instance": "operator"}
             note(bench, case, "InitProducerId", row, a.learn("operator"))
         else:
-            Producer(bench, case, a.name, "operator", timeout_ms=60_000).init(cause="operator")
+            admin = Producer(bench, case, a.name, "operator", timeout_ms=60_000)
+            # what Java calls an Admin that was given no name: all that tells it from a new instance
+            admin.client_id = "adminclient-1"
+            admin.init(cause="operator")
+            admin.close()
         _after_the_fence(a, place, place)
         a.init()
         a.transaction(place)

@@ -64,7 +64,9 @@ PRODUCER_STATES = Table(
         "producer_id": "bigint",
         "producer_epoch": "int",
         "first_sequence": "int",  # of the newest batch of this epoch; -1 when this epoch has none yet
-        "last_sequence": "int",  # of the newest batch of this epoch; -1 when this epoch has none yet
+        # of the newest batch of this epoch; -1 when this epoch has none yet, and where a group coordinator
+        # appended it, which numbers nothing
+        "last_sequence": "int",
         "last_offset": "bigint",  # base offset of the newest batch or marker: tells two equal batches apart
         "coordinator_epoch": "int",  # of the last marker; -1 before any; an operator's marker leaves it
         "current_txn_first_offset": "bigint",  # -1 when no transaction is open
@@ -245,7 +247,7 @@ PRODUCER_FENCINGS = Table(
 
 INIT_PRODUCER_IDS = Table(
     "silver.init_producer_ids",
-    "One row per InitProducerId request with a transactional id, with the broker's answer.",
+    "One row per InitProducerId request with a transactional id that a coordinator answered.",
     {
         "cluster": "string",
         "request_id": "string",

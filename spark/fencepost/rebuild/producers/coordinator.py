@@ -175,7 +175,7 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     """
     by = F.struct(
         "request_id", "client_id", "connection", "producer_id", "producer_epoch", "api_key",
-        "responded_ms",
+        "responded_ms", "broker_id", "correlation_id",
     )  # fmt: skip
     asked = asked.where(F.col("api_key").isin(INIT, END)).withColumn("by", by)
     inits = pairs.where("sure").join(asked.select("request_id", "by"), on="request_id")
@@ -217,6 +217,19 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
         {"cause": F.when(F.col("was").isNotNull() | F.col("first_known"), cause), "by": took}
     )
     return _with_last(rows, one).drop("init", "fence", "ended")
+
+
+def fencing(rows: DataFrame) -> DataFrame:
+    """The InitProducerId requests that made a Prepare record (``rows``: with_causes), as granted gives those
+    that were granted.
+
+    They are answered CONCURRENT_TRANSACTIONS once the record is written.
+    """
+    made = rows.where(F.col("status").startswith("Prepare") & (F.col("by.api_key") == INIT))
+    return made.select(
+        *ID, "state_no", "by.request_id", "by.broker_id", F.lit(True).alias("sure"), "record_offset",
+        "leader_epoch", "stretch",
+    )  # fmt: skip
 
 
 def unchanged() -> Column:

@@ -146,6 +146,7 @@ def of_transactional(
         F.col("record_offset").alias("its_position"),
         "cause",
         "act",
+        (F.col("was").isNull() & ~F.col("first_known")).alias("hidden"),
         (~unchanged()).alias("moved"),
         # what a producer moves itself, and goes on from; a client's bump may present a stale epoch
         (
@@ -167,6 +168,7 @@ def of_transactional(
     now = F.struct("its_id", "its_epoch")
     told = met.groupBy(*_REFUSAL).agg(
         F.min_by(fence, F.when(after, F.col("state_no"))).alias("fence"),
+        F.max(F.col("hidden") & F.col("last_mine").isNull()).alias("past_hidden"),
         F.max_by(now, F.when(F.col("its_ms") < F.col("requested_ms"), F.col("state_no"))).alias("before"),
         F.max_by(now, F.when(F.col("its_ms") <= F.col("responded_ms"), F.col("state_no"))).alias("now"),
         F.max_by(now, F.when(F.col("state_no") == F.col("last_own"), F.col("state_no"))).alias("reached"),
@@ -183,7 +185,9 @@ def of_transactional(
     # an EndTxn that is answered STALE_END may just be a retry
     ended_itself = F.coalesce(F.col("fence.cause") == "end_txn", F.lit(True))
     fenced = F.col("fence").isNotNull() & ((F.col("error") != STALE_END) | ~ended_itself)
-    untold = (F.col("now").isNull() | F.col("victim_epoch").isNull()) & F.col("error").isin(*FENCED)
+    untold = (F.col("now").isNull() | F.col("victim_epoch").isNull() | F.col("past_hidden")) & F.col(
+        "error"
+    ).isin(*FENCED)
     rows = rows.where(fenced | untold)
     rows = rows.join(_in_flight(rows, found, held, ends), on=list(_REFUSAL), how="left")
     settled = F.col("now").eqNullSafe(F.col("before"))
@@ -199,7 +203,7 @@ def of_transactional(
             "fenced_at": as_time(F.col("fence.its_ms")),
         }
     )
-    return rows.drop("fence", "before", "now", "reached", "began")
+    return rows.drop("fence", "before", "now", "reached", "began", "past_hidden")
 
 
 def _with_starts(met: DataFrame) -> DataFrame:

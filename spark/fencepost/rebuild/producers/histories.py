@@ -90,8 +90,9 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
     led = pairs.withColumn("coordinator_partition", F.col("partition"))
     leaders = topics.leaders(given.metadata, led, TRANSACTIONS_TOPIC)
     terms = places.terms(initialisations.of_coordinator(own_logs), leaders)
+    placed = pairs.unionByName(coordinator.fencing(events)).localCheckpoint()
     candidates = initialisations.candidates(
-        inits, events, pairs, terms, stretches=given.stretches, tolerance_ms=tolerance_ms
+        inits, events, placed, terms, stretches=given.stretches, tolerance_ms=tolerance_ms
     )
     met = initialisations.states(inits, candidates, events, given.stretches).localCheckpoint()
 

@@ -20,10 +20,12 @@ BUSY = "CONCURRENT_TRANSACTIONS"
 def asked_to_initialise(asked: DataFrame, events: DataFrame, counts: DataFrame) -> DataFrame:
     """InitProducerId requests with a transactional id, each with the partition of its coordinator.
 
-    A transactional id is to its coordinator what a group is to a group's: ``group_id`` holds it, so that
-    rebuild.commits finds the states that the requests met.
+    A broker that was not the coordinator, or had not loaded its log yet, decided nothing: its answers are
+    left out. A transactional id is to its coordinator what a group is to a group's: ``group_id`` holds it,
+    so that rebuild.commits finds the states that the requests met.
     """
-    inits = asked.where((F.col("api_key") == INIT) & F.col("transactional_id").isNotNull())
+    decided = ~F.coalesce(F.col("error").isin(*ELSEWHERE), F.lit(False))
+    inits = asked.where((F.col("api_key") == INIT) & F.col("transactional_id").isNotNull() & decided)
     inits = inits.drop("topic", "partition").withColumns(
         {
             "group_id": F.col("transactional_id"),
@@ -63,13 +65,43 @@ def candidates(
 ) -> DataFrame:
     """CANDIDATES of rebuild.commits for ``inits``.
 
-    ``pairs``: coordinator.granted; ``terms``: rebuild.commits.terms of ``__transaction_state``.
+    ``pairs``: the requests whose record is known (coordinator.granted and fencing); ``terms``:
+    rebuild.commits.terms of ``__transaction_state``.
     """
     known = as_of_groups(events)
     named = pairs.withColumns({"group_id": F.col("transactional_id"), "commit_id": F.col("request_id")})
+    refused = inits.join(pairs.select("request_id"), on="request_id", how="left_anti")
+    met = places.refused_candidates(refused, known, terms, of_coordinator(stretches), tolerance_ms)
     return places.accepted_candidates(of_coordinator(named).select(*places.PAIR), known).unionByName(
-        places.refused_candidates(inits, known, terms, of_coordinator(stretches), tolerance_ms)
+        _in_order(met, refused, events)
     )
+
+
+def _in_order(met: DataFrame, refused: DataFrame, events: DataFrame) -> DataFrame:
+    """The candidates that the order of requests allows: a broker takes up the next request of a connection
+    when the one before is answered. What wrote a record on the same connection before or after the refused
+    request bounds what it met, whatever the clock says.
+    """
+    key = ["cluster", "broker_id", "connection", "transactional_id"]
+    order = F.struct("responded_ms", "correlation_id")
+    asked = refused.select(*key, "request_id", order.alias("order"))
+    written = events.where("by is not null").select(
+        "cluster",
+        "by.broker_id",
+        "by.connection",
+        "transactional_id",
+        F.struct("by.responded_ms", "by.correlation_id").alias("its_order"),
+        F.col("state_no").alias("its_no"),
+    )
+    beside = asked.join(written, on=key, how="inner")
+    bounds = beside.groupBy("request_id").agg(
+        F.max(F.when(F.col("its_order") < F.col("order"), F.col("its_no"))).alias("at_least"),
+        F.min(F.when(F.col("its_order") > F.col("order"), F.col("its_no"))).alias("below"),
+    )
+    rows = met.join(bounds, on="request_id", how="left")
+    low = F.coalesce(F.col("state_no") >= F.col("at_least"), F.lit(True))
+    high = F.coalesce(F.col("state_no") < F.col("below"), F.lit(True))
+    return rows.where(low & high).drop("at_least", "below")
 
 
 def of_coordinator(rows: DataFrame) -> DataFrame:
@@ -172,10 +204,8 @@ def init_producer_ids(inits: DataFrame, pairs: DataFrame, met: DataFrame) -> Dat
 def _reason() -> Column:
     partition = F.coalesce(F.col("coordinator_partition").cast("string"), F.lit("?"))
     log = F.concat(F.lit(f"{TRANSACTIONS_TOPIC}-"), partition)
-    elsewhere = F.col("error").isin(*ELSEWHERE)
     return (
         F.when(F.col("error").isNull(), "the request log has no answer")
-        .when(elsewhere, "the broker that answered did not have the id's state: it decided nothing")
         .when(
             F.col("candidates").isNull() & F.col("accepted"),
             F.concat(F.lit("the record of this request is not in the captured log of "), log),

@@ -116,13 +116,13 @@ def _with_states(rows: DataFrame) -> DataFrame:
     epoch = Window.partitionBy(*PRODUCER, "producer_epoch").orderBy("base_offset")
     data = ~F.col("marker")
     last = (F.col("base_sequence").cast("bigint") + F.col("last_offset") - F.col("base_offset")) % _SEQUENCES
-    # the group coordinator appends offset commits without numbering them: UnifiedLog checks only clients'
-    numbered = data & (F.col("topic") != OFFSETS_TOPIC)
+    # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
+    numbered = F.col("topic") != OFFSETS_TOPIC
     sequences = F.when(
-        numbered,
+        data,
         F.struct(
             F.coalesce("stored_first_sequence", "base_sequence").cast("int").alias("first"),
-            F.coalesce("stored_last_sequence", last).cast("int").alias("last"),
+            F.when(numbered, F.coalesce("stored_last_sequence", last)).cast("int").alias("last"),
         ),
     )
     known = (F.col("stretch") == 0) | F.coalesce("told", F.lit(False))

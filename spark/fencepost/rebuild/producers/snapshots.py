@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import as_time
+from fencepost.rebuild.frames import OFFSETS_TOPIC, as_time
 from fencepost.rebuild.producers.logs import LOG
 from fencepost.rebuild.producers.partitions import EXPIRATION_MS
 
@@ -44,9 +44,10 @@ def producer_snapshots(entries: DataFrame, states: DataFrame, batches: DataFrame
     rows = rebuilt.join(stored, on=[*LOG, "snapshot_offset", "producer_id"], how="full")
     rows = rows.join(taken, on=[*LOG, "snapshot_offset"], how="left")
     known = F.col("log.producer_epoch").isNotNull()
+    unnumbered = F.col("topic") == OFFSETS_TOPIC
     agrees = (
         (F.col("log.producer_epoch") == F.col("stored.producer_epoch"))
-        & (F.col("log.last_sequence") == F.col("stored.last_sequence"))
+        & ((F.col("log.last_sequence") == F.col("stored.last_sequence")) | unnumbered)
         & (F.col("log.current_txn_first_offset") == F.col("stored.current_txn_first_offset"))
     )
     at = as_time(F.lit(None).cast("bigint"))

@@ -13,6 +13,7 @@ from fencepost import lake
 from fencepost.rebuild.frames import TRANSACTIONS_TOPIC, as_time, count_if, so_far
 from fencepost.rebuild.producers.coordinator import SPAN
 from fencepost.rebuild.producers.logs import LOG
+from fencepost.rebuild.stretches import COMPACTED
 
 _BY_PRODUCER = ("cluster", "producer_id")
 _MEETING = ("cluster", "name", "producer_id", "epoch")
@@ -181,20 +182,23 @@ def log_ends(batches: DataFrame, found: DataFrame) -> DataFrame:
 def coordinators(
     events: DataFrame, batches: DataFrame, found: DataFrame, files: DataFrame, counts: DataFrame
 ) -> DataFrame:
-    """How far what coordinators know of each producer id is known: cluster, ``producer_id``,
-    ``transactional_id``, ``whole`` (its log has no hole and was not compacted), ``known_ms``.
+    """How much of what coordinators know of each producer id is known: cluster, ``producer_id``,
+    ``transactional_id``, ``whole`` (its log has no hole, from its beginning or from where it was compacted
+    on), ``whole_ms`` (when that was; null for the beginning) and ``known_ms`` (how far).
 
     The row without a producer id is for all others: any coordinator might know them, so every partition of
     ``__transaction_state`` (``counts``: topics.partition_counts) must have been captured (``files``:
     ``bronze.files``).
     """
     own = batches.where(F.col("topic") == TRANSACTIONS_TOPIC)
-    logs = own.groupBy(*LOG).agg(F.max("max_timestamp_ms").alias("known_ms"))
-    whole = (F.count("*") == 1) & (F.max("stretch") == 0) & F.max("stretch_to").isNull()
+    logs = own.groupBy(*LOG).agg(
+        F.max("max_timestamp_ms").alias("known_ms"), F.max("base_ms").alias("whole_ms")
+    )
+    whole = (F.count("*") == 1) & F.max("stretch").isin(0, COMPACTED) & F.max("stretch_to").isNull()
     logs = logs.join(found.groupBy(*LOG).agg(whole.alias("whole")), on=list(LOG), how="inner")
     ids = events.where("producer_id is not null").select(*LOG, "transactional_id", "producer_id").distinct()
     told = ids.join(logs, on=list(LOG), how="inner").select(
-        *_BY_PRODUCER, "transactional_id", "whole", "known_ms"
+        *_BY_PRODUCER, "transactional_id", "whole", "whole_ms", "known_ms"
     )
     name = rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log"
     captured = (
@@ -204,7 +208,11 @@ def coordinators(
     )
     others = (
         logs.groupBy("cluster")
-        .agg(F.min("whole").alias("all_whole"), F.min("known_ms").alias("known_ms"))
+        .agg(
+            F.min("whole").alias("all_whole"),
+            F.max("whole_ms").alias("whole_ms"),
+            F.min("known_ms").alias("known_ms"),
+        )
         .join(counts, on="cluster", how="left")
         .join(captured, on="cluster", how="left")
         .select(
@@ -214,6 +222,7 @@ def coordinators(
             (F.col("all_whole") & F.coalesce(F.col("captured") == F.col("partitions"), F.lit(False))).alias(
                 "whole"
             ),
+            "whole_ms",
             "known_ms",
         )
     )
@@ -234,8 +243,21 @@ def listed(
     """
     mine = held.withColumns({"name": name_of(), "epoch": F.col("producer_epoch")})
     by_coordinator = F.coalesce(F.col("marker_coordinator_epoch") >= 0, F.lit(False))
-    own = Window.partitionBy(*_MEETING)
-    mine = mine.withColumn("closed", count_if(~F.coalesce("open", F.lit(True)) & by_coordinator).over(own))
+    told = known.where("producer_id is not null")
+    of_all = ("whole", "whole_ms", "known_ms")
+    others = known.where("producer_id is null").select(
+        "cluster", *[F.col(name).alias(f"others_{name}") for name in of_all]
+    )
+    rows = mine.join(told, on=list(_BY_PRODUCER), how="left")
+    rows = rows.join(F.broadcast(others), on="cluster", how="left")
+    named = F.col("transactional_id").isNotNull()
+    rows = rows.withColumns(
+        {name: F.when(named, F.col(name)).otherwise(F.col(f"others_{name}")) for name in of_all}
+    )
+    # of what ended before, a compacted log tells nothing, so it is not counted here either
+    counts = F.coalesce(F.col("ended_ms") > F.col("whole_ms"), F.lit(True))
+    closed = count_if(~F.coalesce("open", F.lit(True)) & by_coordinator & counts)
+    rows = rows.withColumn("closed", closed.over(Window.partitionBy(*_MEETING)))
     theirs = (
         listings(found)
         .withColumn("epoch", F.col("producer_epoch"))
@@ -245,25 +267,18 @@ def listed(
             count_if(F.col("completed_position").isNull()).alias("unfinished"),
         )
     )
-    rows = mine.join(theirs, on=list(_MEETING), how="left")
+    rows = rows.join(theirs, on=list(_MEETING), how="left")
     rows = rows.join(written, on=["cluster", "topic", "partition", "first_offset"], how="left")
-    told = known.where("producer_id is not null")
-    others = known.where("producer_id is null").select(
-        "cluster", F.col("whole").alias("others_whole"), F.col("known_ms").alias("others_ms")
-    )
-    rows = rows.join(told, on=list(_BY_PRODUCER), how="left").join(
-        F.broadcast(others), on="cluster", how="left"
-    )
-    began = F.coalesce("answered_ms", "first_ms") + tolerance_ms
-    past = F.when(
-        F.col("transactional_id").isNotNull(), F.col("whole") & (F.col("known_ms") > began)
-    ).otherwise(F.col("others_whole") & (F.col("others_ms") > began))
+    began = F.coalesce("answered_ms", "first_ms")
+    since = F.coalesce(began - tolerance_ms > F.col("whole_ms"), F.col("whole_ms").isNull())
+    past = F.col("whole") & since & (F.col("known_ms") > began + tolerance_ms)
     listings_, unfinished = (F.coalesce(name, F.lit(0)) for name in ("listings", "unfinished"))
     free = listings_ - F.col("closed")
     open_ = F.when(unfinished > 0, F.lit(True)).when((free <= 0) & past, F.lit(False))
+    unlisted = past & (listings_ == 0)
     ended = F.when(
-        by_coordinator, F.when(free >= 0, F.lit(True)).when(past & (listings_ == 0), F.lit(False))
-    ).otherwise(F.when(free > 0, F.lit(True)).when(past, F.lit(False)))
+        by_coordinator, F.when((free >= 0) & since, F.lit(True)).when(unlisted, F.lit(False))
+    ).otherwise(F.when((free > 0) & since, F.lit(True)).when((free <= 0) & past, F.lit(False)))
     rows = rows.withColumns(
         {
             "listed": F.when(F.col("open"), open_).when(~F.col("open"), ended),
