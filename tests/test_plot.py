@@ -1,4 +1,6 @@
-"""The timeline of a group: what is drawn where, names that try to break it, and ``fencepost plot``."""
+"""Timelines of a group and of a transactional id: what is drawn where, names that try to break it, and
+``fencepost plot``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
 from fencepost import cli, pipeline
-from fencepost.plots import drawing, layout, reading
+from fencepost.plots import drawing, layout, producer_drawing, producer_layout, producer_reading, reading
+from fencepost.plots.producer_reading import ProducerTimeline
 from fencepost.plots.reading import COMMIT_COLUMNS, MEMBER_COLUMNS, PlotError, Timeline
 from fencepost.settings import Settings
 
@@ -30,6 +33,7 @@ MODELS = {
     for file in (ROOT / "dbt" / "models" / "marts").rglob("*.yml")
     for model in yaml.safe_load(file.read_text())["models"]
 }
+LISTS = "array<string>"
 NOON = pd.Timestamp("2026-01-02 12:00:00")
 HOSTILE = [
     "",
@@ -318,6 +322,222 @@ def test_the_same_rows_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> N
             assert drawing.picture(of, kind) == content
 
 
+def epoch(
+    number: int | None,
+    start: float | None,
+    end: float | None,
+    cause: str | None = "end_txn",
+    client: str | None = "app",
+    *,
+    producer: int = 7,
+) -> tuple[Any, ...]:
+    return (None if number is None else producer, number, cause, client, at(start), at(end), 1)
+
+
+def produced(
+    epochs: list[tuple[Any, ...]] | None = None,
+    transactions: list[tuple[Any, ...]] | None = None,
+    fencings: list[tuple[Any, ...]] | None = None,
+    dangling: list[tuple[Any, ...]] | None = None,
+    **more: Any,
+) -> ProducerTimeline:
+    columns = (
+        (epochs, producer_reading.EPOCH_COLUMNS, ("from_time", "to_time")),
+        (transactions, producer_reading.TRANSACTION_COLUMNS, ("started_at", "ended_at")),
+        (fencings, producer_reading.FENCING_COLUMNS, ("occurred_at",)),
+        (dangling, producer_reading.DANGLING_COLUMNS, ("since",)),
+    )
+    frames = [
+        pd.DataFrame(rows or [], columns=list(names)).astype(dict.fromkeys(times, "datetime64[us]"))
+        for rows, names, times in columns
+    ]
+    names = {"cluster": "prod", "transactional_id": "tx", **more}
+    return ProducerTimeline(names.pop("cluster"), names.pop("transactional_id"), *frames, **names)
+
+
+def producer_drawn(of: ProducerTimeline) -> Figure:
+    return producer_drawing.draw(of, producer_layout.arrange(of))
+
+
+TAKEN_OVER = produced(
+    [
+        epoch(0, 0, 10, "new_instance", "a"),
+        epoch(1, 10, 20, "end_txn", "a"),
+        epoch(2, 20, 30, "timeout", None),
+        epoch(3, 30, 40, "new_instance", "b"),
+        epoch(None, 40, 50, None, None),
+        epoch(6, 50, None, None, None, producer=8),
+    ],
+    [
+        ("committed", at(5), at(12), 1),
+        ("aborted", at(15), at(21), 1),
+        (None, at(39), at(39), 1),
+        ("open", at(52), None, 1),
+    ],
+    [("a", 1, at(32), 2), (None, None, at(33), 1)],
+    [("orders", 0, 4711, at(33))],
+    end=at(60).to_pydatetime(),
+)
+
+
+def test_a_step_has_the_colour_of_what_began_it() -> None:
+    figure, scale = producer_drawn(TAKEN_OVER), producer_layout.arrange(TAKEN_OVER).scale
+    heights = [round(2.4 * float(scale(number)), 4) for number in (0, 1, 2, 3, 6)]
+    assert segments(figure, "steps") == [
+        [(start, height), (start + 10, height)]
+        for start, height in zip((0, 10, 20, 30, 50), heights, strict=True)
+    ]
+    assert segments(figure, "joints") == [
+        [(start, before), (start, after)]
+        for start, before, after in zip((10, 20, 30), heights, heights[1:], strict=False)
+    ]
+    assert [[second for second, _ in line] for line in segments(figure, "unknown")] == [[40, 50]]
+    colours = {kind.name: mpl.colors.to_rgba(kind.colour) for kind in producer_layout.CAUSES}
+    drawn_in = [tuple(colour) for colour in artist(figure, "steps").get_colors()]
+    assert drawn_in[:4] == [colours[name] for name in ("new_instance", "end_txn", "timeout", "new_instance")]
+    ids = figure.findobj(lambda each: each.get_gid() == "producer")
+    assert sorted(text.get_text() for text in ids) == ["producer id 7", "producer id 8"]
+
+
+def test_whoever_bumped_or_was_fenced_has_a_lane() -> None:
+    figure, scale = producer_drawn(TAKEN_OVER), producer_layout.arrange(TAKEN_OVER).scale
+    names = [artist(figure, f"lane:{number}").get_text() for number in range(7)]
+    assert names == [
+        *("epoch", "transactions", "a", "(the coordinator)", "b", "(client not known)", "orders-0"),
+    ]
+    assert artist(figure, "detail:2").get_text() == "2 epochs, 2 fenced"
+    assert artist(figure, "detail:6").get_text() == "dangling from offset 4711"
+
+    def marks(kind: str) -> list[tuple[float, float]]:
+        return [tuple(point) for point in artist(figure, f"marks:{kind}").get_offsets()]
+
+    assert marks("new_instance") == [
+        pytest.approx((day(0), scale(0) - 2)),
+        pytest.approx((day(30), scale(3) - 4)),
+    ]
+    assert marks("timeout") == [pytest.approx((day(20), scale(2) - 3))]
+    # one that presented no epoch that is known stands below all others
+    assert marks("fenced") == [
+        pytest.approx((day(32), scale(1) - 2)),
+        pytest.approx((day(33), scale(-1) - 5)),
+    ]
+
+
+def test_transactions_are_bars_of_their_outcome() -> None:
+    figure = producer_drawn(TAKEN_OVER)
+
+    def bar(gid: str) -> tuple[float, float]:
+        (path,) = artist(figure, gid).get_paths()
+        extents = path.get_extents()
+        return tuple(round((x - day(0)) * 86_400, 1) for x in (extents.x0, extents.x1))
+
+    assert bar("transactions:committed") == (5, 12)
+    assert bar("transactions:aborted") == (15, 21)
+    assert bar("transactions:open") == (52, 60)
+    start, end = bar("transactions:unknown")
+    assert (start, end > start) == (39, True)
+    assert bar("dangling") == (33, 60)
+
+
+def test_what_happened_to_a_transactional_id_is_told() -> None:
+    words = (
+        "5 epochs, 4 transactions (1 committed, 1 aborted, 1 open, 1 unknown), 3 requests fenced, 1 dangling"
+    )
+    figure = producer_drawn(TAKEN_OVER)
+    assert artist(figure, "findings").get_text() == words
+    assert producer_drawing.picture(TAKEN_OVER, "png")[1] == words
+    legend = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert legend == {
+        *("REQUEST FENCED: 3", "bumped by a new instance: 2", "bumped by a timeout: 1", "dangling: 1"),
+        *("bumped by EndTxn: 1", "begun, cause unknown: 1", "committed: 1", "aborted: 1", "open: 1"),
+        *("outcome unknown: 1", "epoch unknown"),
+    }
+    quiet = produced([epoch(0, 0, None)])
+    assert artist(producer_drawn(quiet), "findings").get_text() == (
+        "1 epoch, 0 transactions, 0 requests fenced, 0 dangling"
+    )
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        produced([epoch(0, 0, None)]),
+        produced([epoch(None, 0, None, None)]),
+        produced(transactions=[("open", at(0), None, 1)]),
+        produced(fencings=[(None, None, at(0), 1)]),
+        produced(dangling=[("t", 0, 0, at(0))]),
+        produced([epoch(0, 0, 0)]),
+        produced([epoch(32767, 0, 86_400 * 900), epoch(0, 86_400 * 900, None, producer=8)]),
+        produced([epoch(0, 0, None)], start=at(60).to_pydatetime()),
+        produced([epoch(0, 0, None)], end=at(-60).to_pydatetime()),
+    ],
+    ids=["an epoch", "unknown", "open", "fenced", "dangling", "a moment", "years", "nothing since", "later"],
+)
+def test_little_of_a_producer_is_drawn_without_a_word(of: ProducerTimeline) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in ("svg", "png"):
+            assert producer_drawing.picture(of, kind)[0]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_producers_hostile_names_are_lines_of_text(name: str) -> None:
+    of = produced(
+        [epoch(0, 0, 10, "new_instance", name + "\0a"), epoch(1, 10, None, "new_instance", name + "\0b")],
+        fencings=[(name, 0, at(12), 1), ("(the coordinator)", 0, at(13), 1)],
+        dangling=[(name, 0, 1, at(5))],
+        transactional_id=name,
+        cluster=name,
+    )
+    figure = producer_drawn(of)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg, _ = producer_drawing.picture(of, "svg")
+        assert producer_drawing.picture(of, "png")[0].startswith(b"\x89PNG")
+    ElementTree.fromstring(svg)
+    for gid in ("title", "subtitle", *(f"lane:{number}" for number in range(2, 7))):
+        text = artist(figure, gid)
+        assert text.get_parse_math() is False
+        assert text.get_text().replace(layout.LEFT_TO_RIGHT, "").isprintable()
+        assert len(text.get_text()) < 120
+
+
+def test_a_producers_lanes_are_not_dropped_silently() -> None:
+    clients = producer_layout.MOST_CLIENTS + 5
+    epochs = [epoch(number, number, number + 1, client=f"c{number:03}") for number in range(clients)]
+    fencings = [(f"c{clients - 1:03}", 3, at(90), 1)]
+    dangling = [("t", number, 0, at(1)) for number in range(producer_layout.MOST_DANGLING + 2)]
+    of = produced(epochs, fencings=fencings, dangling=dangling)
+    arranged = producer_layout.arrange(of)
+    names = [lane.name for lane in arranged.clients]
+    assert names == sorted(names)
+    assert len(names) == producer_layout.MOST_CLIENTS
+    assert names[-1] == f"c{clients - 1:03}"
+    assert len(arranged.dangling) == producer_layout.MOST_DANGLING
+    words = "5 clients and 2 dangling transactions are left out"
+    assert artist(producer_drawn(of), "left_out").get_text().startswith(words)
+    assert "left_out" not in gids(producer_drawn(TAKEN_OVER))
+
+
+def test_a_producers_many_transactions_become_an_image() -> None:
+    many = produced(
+        [epoch(number, number, number + 1) for number in range(10_000)],
+        [("committed", at(number + 0.2), at(number + 0.8), 1) for number in range(10_000)],
+    )
+    begun = time.monotonic()
+    svg, words = producer_drawing.picture(many, "svg")
+    assert b"<image" in svg
+    assert b"<image" not in producer_drawing.picture(TAKEN_OVER, "svg")[0]
+    assert len(svg) < 3_000_000
+    assert words.startswith("10,000 epochs, 10,000 transactions")
+    assert time.monotonic() - begun < 60
+
+
+def test_the_same_producer_gives_the_same_bytes() -> None:
+    for kind in ("svg", "png"):
+        assert producer_drawing.picture(TAKEN_OVER, kind) == producer_drawing.picture(TAKEN_OVER, kind)
+
+
 GROUPS = [("a", "orders"), ("b", "orders"), ("a", "orders-eu"), ("a", "x\ny"), ("b", "payments")]
 
 
@@ -351,6 +571,13 @@ def test_a_group_is_not_found(group: str, cluster: str | None, words: str) -> No
     assert words in str(caught.value)
 
 
+def test_what_is_looked_for_is_named() -> None:
+    with pytest.raises(PlotError, match=r"No transactional id 'tx'\. There are no transactional ids"):
+        reading.find([], "tx", None, "transactional id")
+    with pytest.raises(PlotError, match="Several clusters have a transactional id 'orders': 'a', 'b'"):
+        reading.find(GROUPS, "orders", None, "transactional id")
+
+
 @pytest.fixture(scope="module")
 def lake(
     new_lake: Callable[[], tuple[SparkSession, Settings]],
@@ -363,7 +590,7 @@ def lake(
         columns = MODELS[mart]
         text = spark.createDataFrame(
             [[None if row.get(name) is None else str(row[name]) for name in columns] for row in rows],
-            ", ".join(f"`{name}` string" for name in columns),
+            ", ".join(f"`{name}` {'string' if kind != LISTS else LISTS}" for name, kind in columns.items()),
         )
         typed = text.select([text[name].cast(kind) for name, kind in columns.items()])
         typed.writeTo(f"marts.{mart}").createOrReplace()
@@ -397,7 +624,56 @@ def lake(
     fill("fct_member_epochs", members)
     fill("fct_offset_commits", commits)
     fill("fct_invariant_verdicts", [])
+    fill_producers(fill)
     return spark, settings
+
+
+def fill_producers(fill: Callable[[str, list[dict[str, Any]]], None]) -> None:
+    """Transactional id tx in cluster a: two epochs, a hole and a third; one that was only ever fenced."""
+    own = {"cluster": "a", "transactional_id": "tx", "producer_id": 7}
+    epochs: list[dict[str, Any]] = [
+        {**own, "producer_epoch": 0, "cause": "new_instance", "caused_by_client_id": "x", "from_position": 1},
+        {**own, "producer_epoch": 1, "cause": "end_txn", "caused_by_client_id": "x", "from_position": 2},
+        {**own, "producer_id": None, "from_position": 3},
+        {**own, "producer_epoch": 4, "from_position": 4},
+        {"cluster": "a", "producer_id": 9, "producer_epoch": 0, "from_time": at(0)},
+    ]
+    for row, start, end in zip(epochs, (0, 10, None, 30), (10, 20, 30, None), strict=False):
+        row["from_time"] = None if start is None else at(start)
+        row["to_time"] = None if end is None else at(end)
+    fill("fct_producer_epochs", epochs)
+    fill(
+        "fct_transactions",
+        [
+            {**own, "outcome": "committed", "started_at": at(5), "completed_at": at(11)},
+            {**own, "started_at": at(15), "prepared_at": at(16)},
+            {**own, "outcome": "open", "started_at": at(35), "prepared_at": at(36)},
+            {**own, "transactional_id": "other", "outcome": "open", "started_at": at(35)},
+        ],
+    )
+    victim = {
+        "cluster": "a",
+        "protocol": "producer_epoch",
+        "victim_kind": "transactional_id",
+        "victim_epoch": 1,
+        "evidence": '{"client_id":"AddPartitionsManager-client-1","victim_client_id":"old"}',
+    }
+    fill(
+        "fct_fencing_events",
+        [
+            {**victim, "victim": "tx", "occurred_at": at(31)},
+            {**victim, "victim": "tx", "occurred_at": at(31), "evidence": '{"client_id":"old"}'},
+            {**victim, "victim": "tx", "occurred_at": at(31), "victim_kind": "member"},
+            {**victim, "victim": "fenced", "occurred_at": at(31)},
+        ],
+    )
+    fill(
+        "fct_dangling_transactions",
+        [
+            {**own, "topic": "t", "partition": 0, "first_offset": 3, "since": at(32)},
+            {**own, "transactional_id": None, "topic": "t", "partition": 1, "since": at(32)},
+        ],
+    )
 
 
 @pytest.fixture
@@ -449,6 +725,53 @@ def test_the_command_writes_a_picture(
     assert plot("orders", "--cluster", "b", "--out", "b.png", *limits) == cli.OK
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
     assert "b.png: 3 commits: 3 zombies accepted" in capsys.readouterr().out
+
+
+def test_rows_of_a_transactional_id_are_read(lake: tuple[SparkSession, Settings]) -> None:
+    found = producer_reading.read(lake[0], "tx")
+    assert [None if pd.isna(number) else int(number) for number in found.epochs["producer_epoch"]] == [
+        *(0, 1, None, 4),
+    ]
+    # what a hole hides begins where it was last known
+    assert list(found.epochs["from_time"]) == [at(0), at(10), at(20), at(30)]
+    assert list(found.epochs["to_time"])[:3] == [at(10), at(20), at(30)]
+    assert pd.isna(found.epochs["to_time"][3])
+    assert list(found.transactions["ended_at"].dropna()) == [at(11), at(16)]
+    assert list(found.fencings["client_id"]) == ["old"]
+    assert list(found.fencings["fencings"]) == [2]
+    assert list(found.dangling["partition"]) == [0]
+    assert producer_drawing.picture(found, "svg")[1] == (
+        "3 epochs, 3 transactions (1 committed, 1 open, 1 unknown), 2 requests fenced, 1 dangling"
+    )
+    part = producer_reading.read(lake[0], "tx", "a", at(12).to_pydatetime(), at(18).to_pydatetime())
+    assert list(part.epochs["producer_epoch"]) == [1]
+    assert [len(rows) for rows in (part.transactions, part.fencings, part.dangling)] == [1, 0, 0]
+    only = producer_reading.read(lake[0], "fenced")
+    assert [len(rows) for rows in (only.epochs, only.fencings)] == [0, 1]
+    with pytest.raises(PlotError, match="Nothing is known of transactional id 'tx' in that time"):
+        producer_reading.read(lake[0], "tx", end=at(-60).to_pydatetime())
+
+
+def test_the_command_draws_a_transactional_id(
+    plot: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plot("--transactional-id", "tx") == cli.OK
+    assert "tx-epochs.svg: 3 epochs, 3 transactions" in capsys.readouterr().out
+    ElementTree.fromstring((tmp_path / "tx-epochs.svg").read_bytes())
+    assert plot("--transactional-id", "tx", "--cluster", "a", "--out", "tx.png") == cli.OK
+    assert (tmp_path / "tx.png").read_bytes().startswith(b"\x89PNG")
+    assert plot("--transactional-id", "t") == cli.BAD_USAGE
+    assert "No transactional id 't'. Near: 'tx'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["orders", "--transactional-id", "tx"]])
+def test_one_group_or_transactional_id_is_drawn(
+    plot: Callable[..., int], capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        plot(*arguments)
+    assert caught.value.code == cli.BAD_USAGE
+    assert "GROUP" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from fencepost import pipeline, report
 from fencepost.confirm import confirmation
 from fencepost.places import PlaceError
-from fencepost.plots import reading
+from fencepost.plots import producer_reading, reading
 from fencepost.session import SessionError
 from fencepost.settings import Settings, SettingsError, load
 from tlasql import TlaSqlError
@@ -100,13 +100,15 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
-    plot = command("plot", _plot, "draw the epochs and commits of one group over time")
-    plot.add_argument("group", metavar="GROUP")
-    plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have the group")
+    plot = command("plot", _plot, "draw the epochs of one group or transactional id over time")
+    whose = plot.add_mutually_exclusive_group(required=True)
+    whose.add_argument("group", metavar="GROUP", nargs="?", help="a consumer group, with its commits")
+    whose.add_argument("--transactional-id", metavar="ID", help="a transactional id, with its transactions")
+    plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have it")
     for option, name in (("--from", "start"), ("--to", "end")):
         words = "ISO 8601; UTC unless it says otherwise"
         plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
-    plot.add_argument("--out", type=Path, metavar="FILE", help="a .svg or .png (default: <GROUP>-epochs.svg)")
+    plot.add_argument("--out", type=Path, metavar="FILE", help="a .svg or .png (default: <name>-epochs.svg)")
     sql = command("sql", _sql, "query the lake (schemas bronze, silver, verdicts, marts)")
     sql.add_argument("query", metavar="SELECT")
     sql.add_argument("--format", choices=("table", "json", "csv"), default="table")
@@ -140,7 +142,8 @@ def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
-    out = arguments.out or Path(f"{_file_name(arguments.group)}-epochs.svg")
+    name = arguments.group if arguments.transactional_id is None else arguments.transactional_id
+    out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
     kind = out.suffix.removeprefix(".").lower()
     if kind not in ("svg", "png"):
         raise UsageError(f"{out}: a picture's name ends in .svg or .png")
@@ -148,17 +151,29 @@ def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out.parent}: no such folder")
     if arguments.start and arguments.end and arguments.start >= arguments.end:
         raise UsageError("--from must be before --to")
-    with _reading(settings) as spark:
-        timeline = reading.read(spark, arguments.group, arguments.cluster, arguments.start, arguments.end)
-    from fencepost.plots import drawing  # Matplotlib takes a second to load
-
-    content, found = drawing.picture(timeline, kind)
+    content, found = _picture(settings, arguments, kind)
     try:
         out.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
     print(f"{out}: {found}")
     return OK
+
+
+def _picture(settings: Settings, arguments: argparse.Namespace, kind: str) -> tuple[bytes, str]:
+    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
+    limits = (arguments.cluster, arguments.start, arguments.end)
+    if arguments.transactional_id is None:
+        with _reading(settings) as spark:
+            group = reading.read(spark, arguments.group, *limits)
+        from fencepost.plots import drawing
+
+        return drawing.picture(group, kind)
+    with _reading(settings) as spark:
+        producer = producer_reading.read(spark, arguments.transactional_id, *limits)
+    from fencepost.plots import producer_drawing
+
+    return producer_drawing.picture(producer, kind)
 
 
 def _moment(text: str) -> dt.datetime:
@@ -170,8 +185,8 @@ def _moment(text: str) -> dt.datetime:
     return moment.astimezone(dt.UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _file_name(group: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", group)[:80].strip("._-") or "group"
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-") or "group"
 
 
 def _sql(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,7 @@ def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
         table = tables[path.stem]
         text = session.createDataFrame(
             [[_text(row.get(name)) for name in table.columns] for row in json.loads(path.read_text())],
-            ", ".join(f"`{name}` string" for name in table.columns),
+            ", ".join(f"`{name}` {_given(kind)}" for name, kind in table.columns.items()),
         )
         lake.replace(session, table, text)
     return session, settings
@@ -54,12 +55,16 @@ def built(filled: tuple[SparkSession, Settings]) -> tuple[SparkSession, marts.Ma
     return session, marts.build(session, settings)
 
 
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+def _given(kind: str) -> str:
+    return kind if kind.startswith("array") else "string"
+
+
+def _text(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | list) else json.dumps(value)
 
 
 def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    return value if value is None or isinstance(value, bool | int | str | list) else str(value)
 
 
 @pytest.mark.parametrize("mart", sorted(path.stem for path in (GOLDEN / "expected").glob("*.json")))
@@ -86,9 +91,47 @@ def test_every_column_of_every_mart_is_typed_and_described(
         if not name.startswith("fct_"):
             continue
         assert "Grain: " in model["description"]
-        declared = {column["name"]: column["data_type"] for column in model["columns"]}
-        assert dict(built[0].table(f"marts.{name}").dtypes) == declared
+        declared = [(column["name"], column["data_type"]) for column in model["columns"]]
+        assert built[0].table(f"marts.{name}").dtypes == declared
         assert all(column["description"].strip() for column in model["columns"])
+
+
+@pytest.mark.parametrize(
+    ("mart", "columns"),
+    [
+        (
+            "fct_fencing_events",
+            "cluster, protocol, occurred_at, victim, victim_kind, scope, cause, error, victim_epoch, "
+            "current_epoch, in_flight, evidence",
+        ),
+        (
+            "fct_dangling_transactions",
+            "cluster, topic, partition, producer_id, producer_epoch, transactional_id, first_offset, "
+            "last_stable_offset, log_end_offset, since, age, remedy",
+        ),
+    ],
+)
+def test_marts_that_other_tools_read_keep_their_columns(mart: str, columns: str) -> None:
+    assert [column["name"] for column in MODELS[mart]["columns"]] == columns.split(", ")
+
+
+def test_columns_of_json_are_json(built: tuple[SparkSession, marts.MartsResult]) -> None:
+    for row in built[0].table("marts.fct_fencing_events").collect():
+        assert isinstance(json.loads(row["scope"]), dict)
+        assert json.loads(row["evidence"]).keys() >= {"file", "position", "request_id"}
+        assert row["in_flight"] is None or isinstance(json.loads(row["in_flight"]), list)
+
+
+def test_a_remedy_is_a_command_of_a_shell(built: tuple[SparkSession, marts.MartsResult]) -> None:
+    rows = built[0].table("marts.fct_dangling_transactions").collect()
+    assert any("'" in row["topic"] for row in rows)
+    for row in rows:
+        words = shlex.split(row["remedy"].replace(" --topic=", " --topic "))
+        assert words[4:] == [
+            *("--topic", row["topic"]),
+            *("--partition", str(row["partition"])),
+            *("--start-offset", str(row["first_offset"])),
+        ]
 
 
 def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:

@@ -5,6 +5,7 @@ Times are days since 1970, as Matplotlib counts them; heights are within a lane 
 
 from __future__ import annotations
 
+import datetime as dt
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -158,17 +159,24 @@ def runs(rows: pd.DataFrame, column: str, end: float) -> tuple[Run, ...]:
 def limits(timeline: Timeline) -> tuple[float, float]:
     """Where the picture begins and ends: as asked, else around everything that is known."""
     members, commits = timeline.members, timeline.commits
-    known = np.concatenate(
-        [days(times.dropna()) for times in (members["from_time"], members["to_time"], commits["answered_at"])]
+    return extent(
+        (members["from_time"], members["to_time"], commits["answered_at"]), timeline.start, timeline.end
     )
-    start = known.min() if timeline.start is None else days(pd.Series([timeline.start]))[0]
-    end = known.max() if timeline.end is None else days(pd.Series([timeline.end]))[0]
-    end = max(start, end) if timeline.end is None else end
+
+
+def extent(
+    times: Iterable[pd.Series], asked_start: dt.datetime | None, asked_end: dt.datetime | None
+) -> tuple[float, float]:
+    """Where a picture of these times begins and ends: as asked, else around all of them."""
+    known = np.concatenate([days(each.dropna()) for each in times])
+    start = known.min() if asked_start is None else days(pd.Series([asked_start]))[0]
+    end = known.max() if asked_end is None else days(pd.Series([asked_end]))[0]
+    end = max(start, end) if asked_end is None else end
     # what ends or begins at the edge is seen whole
     air = (end - start) * 0.015 or _HALF_SECOND
     return (
-        float(start - air if timeline.start is None else start),
-        float(end + air if timeline.end is None else end),
+        float(start - air if asked_start is None else start),
+        float(end + air if asked_end is None else end),
     )
 
 

@@ -74,8 +74,8 @@ def read(
     names = epochs.select("cluster", "group_id").union(commits.select("cluster", "group_id")).distinct()
     cluster, group_id = find([(row[0], row[1]) for row in names.collect()], group, cluster)
     same = (F.col("cluster") == cluster) & (F.col("group_id") == group_id)
-    members: pd.DataFrame = epochs.where(same & _overlaps(start, end)).select(*MEMBER_COLUMNS).toPandas()
-    asked = commits.where(same & _between("responded_at", start, end))
+    members: pd.DataFrame = epochs.where(same & overlaps(start, end)).select(*MEMBER_COLUMNS).toPandas()
+    asked = commits.where(same & between("responded_at", start, end))
     marks: pd.DataFrame = _thinned(asked).toPandas()
     if members.empty and marks.empty:
         raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
@@ -90,34 +90,36 @@ def read(
     )
 
 
-def find(groups: Collection[tuple[str, str]], group: str, cluster: str | None) -> tuple[str, str]:
-    """The one ``(cluster, group id)`` that is meant: by its id, or by its id as ``fencepost`` prints it.
+def find(
+    known: Collection[tuple[str, str]], name: str, cluster: str | None, what: str = "group"
+) -> tuple[str, str]:
+    """The one ``(cluster, id)`` that is meant: by its id, or by its id as ``fencepost`` prints it.
 
-    Raises PlotError with near matches, or with the clusters to choose from.
+    ``what`` it is an id of. Raises PlotError with near matches, or with the clusters to choose from.
     """
-    clusters = sorted({each for each, _ in groups})
+    clusters = sorted({each for each, _ in known})
     if cluster is not None and cluster not in clusters:
         raise PlotError(f"No cluster {printable(cluster)!r}. There are: {_listed(clusters)}.")
-    here = [each for each in groups if cluster in (None, each[0])]
-    exact = [each for each in here if each[1] == group]
-    found = sorted(exact or [each for each in here if printable(each[1]) == group])
+    here = [each for each in known if cluster in (None, each[0])]
+    exact = [each for each in here if each[1] == name]
+    found = sorted(exact or [each for each in here if printable(each[1]) == name])
     if len({each for each, _ in found}) > 1:
         raise PlotError(
-            f"Several clusters have a group {printable(group)!r}: {_listed([each for each, _ in found])}. "
+            f"Several clusters have a {what} {printable(name)!r}: {_listed([each for each, _ in found])}. "
             "Choose one with --cluster."
         )
     if not found:
-        raise PlotError(f"No group {printable(group)!r}. {_near({each for _, each in here}, group)}")
+        raise PlotError(f"No {what} {printable(name)!r}. {_near({each for _, each in here}, name, what)}")
     if len(found) > 1:
-        raise PlotError(f"{printable(group)!r} is how several groups are printed; give the id itself.")
+        raise PlotError(f"{printable(name)!r} is how several {what}s are printed; give the id itself.")
     return found[0]
 
 
-def _near(ids: Collection[str], group: str) -> str:
+def _near(ids: Collection[str], name: str, what: str) -> str:
     if not ids:
-        return "There are no groups."
-    close = difflib.get_close_matches(group, ids, n=5)
-    close += sorted(each for each in ids if group.lower() in each.lower() and each not in close)[:5]
+        return f"There are no {what}s."
+    close = difflib.get_close_matches(name, ids, n=5)
+    close += sorted(each for each in ids if name.lower() in each.lower() and each not in close)[:5]
     if close:
         return f"Near: {_listed(close)}."
     return f"There are {len(ids)}: {_listed(sorted(ids)[:10])}{', ...' if len(ids) > 10 else ''}."
@@ -127,12 +129,16 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(repr(printable(name)) for name in names)
 
 
-def _overlaps(start: dt.datetime | None, end: dt.datetime | None) -> Column:
-    over = F.lit(False) if start is None else F.coalesce(F.col("to_time") < _moment(start), F.lit(False))
-    return _between("from_time", None, end) & ~over
+def overlaps(
+    start: dt.datetime | None, end: dt.datetime | None, begun: str = "from_time", ended: str = "to_time"
+) -> Column:
+    """What has begun by ``end`` and has not ended before ``start``; null where something lasts."""
+    over = F.lit(False) if start is None else F.coalesce(F.col(ended) < _moment(start), F.lit(False))
+    return between(begun, None, end) & ~over
 
 
-def _between(column: str, start: dt.datetime | None, end: dt.datetime | None) -> Column:
+def between(column: str, start: dt.datetime | None, end: dt.datetime | None) -> Column:
+    """What happened from ``start`` to ``end``, where they are given."""
     begun = F.lit(True) if start is None else F.col(column) >= _moment(start)
     return begun & (F.lit(True) if end is None else F.col(column) <= _moment(end))
 
@@ -142,14 +148,19 @@ def _moment(time: dt.datetime) -> Column:
     return F.lit(time.replace(tzinfo=dt.UTC))
 
 
+def spot(rows: DataFrame, column: str) -> Column:
+    """A number that is the same for rows whose times fall on one spot of the picture."""
+    at = F.unix_micros(column)
+    ends = rows.agg(F.min(at), F.max(at)).collect()[0]
+    first, last = (0, 0) if ends[0] is None else ends
+    return F.floor((at - F.lit(first)) / F.lit(max(1, (last - first) // _RESOLUTION)))
+
+
 def _thinned(commits: DataFrame) -> DataFrame:
     """One row for commits that fall on one spot of the picture, at the first one's time."""
-    at = F.unix_micros("responded_at")
-    ends = commits.agg(F.min(at), F.max(at)).collect()[0]
-    first, last = (0, 0) if ends[0] is None else ends
-    spot = F.floor((at - F.lit(first)) / F.lit(max(1, (last - first) // _RESOLUTION)))
     named = commits.withColumn("member_id", F.coalesce("member_id", F.lit("")))
-    rows = named.groupBy("member_id", "client_id", "client_epoch", "truth", "broker_answer", spot).agg(
+    alike = ("member_id", "client_id", "client_epoch", "truth", "broker_answer")
+    rows = named.groupBy(*alike, spot(commits, "responded_at")).agg(
         F.min("responded_at").alias("answered_at"), F.count("*").alias("commits")
     )
     return rows.select(*COMMIT_COLUMNS)

@@ -1,0 +1,51 @@
+-- Which client held a producer epoch: the one it was given to, else the first that presented it.
+with
+
+given as (
+    select
+        cluster,
+        transactional_id,
+        producer_id,
+        producer_epoch,
+        caused_by_client_id as client_id,
+        caused_by_connection as connection,
+        0 as is_presented,
+        from_time as seen_at
+    from {{ source('silver', 'transactional_ids') }}
+    where cause in ('new_instance', 'client_bump', 'end_txn')
+),
+
+-- AddOffsetsToTxn, EndTxn, TxnOffsetCommit, and AddPartitionsToTxn (24), in which from version 4 on a broker
+-- speaks for the producers that write to it
+presented as (
+    select
+        cluster,
+        transactional_id,
+        producer_id,
+        producer_epoch,
+        client_id,
+        connection,
+        1 as is_presented,
+        requested_at as seen_at
+    from {{ source('silver', 'producer_requests') }}
+    where
+        error = 'NONE'
+        and (api_key in (25, 26, 28) or (api_key = 24 and api_version <= 3))
+),
+
+held as (
+    select * from given
+    union all
+    select * from presented
+)
+
+select
+    cluster,
+    transactional_id,
+    producer_id,
+    producer_epoch,
+    min_by(client_id, struct(is_presented, seen_at, client_id)) as client_id,
+    min_by(connection, struct(is_presented, seen_at, client_id)) as connection
+from held
+where client_id is not null and transactional_id is not null
+group by cluster, transactional_id, producer_id, producer_epoch

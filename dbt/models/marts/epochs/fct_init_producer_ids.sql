@@ -1,0 +1,114 @@
+-- Each InitProducerId: what KIP-360 proposed, what the shipped rule says, and what the broker answered.
+{% set words = {
+    'kip_360': ['new_epoch', 'same_epoch', 'fenced'],
+    'shipped': ['new_epoch', 'same_epoch', 'fenced', 'waits'],
+} %}
+with
+
+decided as (
+    select
+        cluster,
+        subject as request_id
+        {%- for rule, outcomes in words.items() %},
+        case
+            {%- for outcome in outcomes %}
+            when bool_or(outcome) filter (where decision = '{{ rule }}_{{ outcome }}') then '{{ outcome }}'
+            {%- endfor %}
+        end as {{ rule }}
+        {%- endfor %}
+    from {{ source('verdicts', 'decisions') }}
+    where decision like 'kip_360_%' or decision like 'shipped_%'
+    group by cluster, subject
+),
+
+met as (
+    select
+        *,
+        returned_id = producer_id and returned_epoch = producer_epoch as is_same
+    from {{ source('silver', 'init_producer_id_states') }}
+),
+
+states as (
+    select
+        cluster,
+        request_id,
+        count(*) as states,
+        {{ agreed('is_same') }} as is_same,
+        {{ agreed('status') }} as status,
+        {{ agreed('producer_id') }} as current_producer_id,
+        {{ agreed('producer_epoch') }} as current_epoch,
+        min(from_position) as from_position,
+        max(to_position) as to_position
+    from met
+    group by cluster, request_id
+),
+
+answered as (
+    select
+        requests.*,
+        decided.kip_360,
+        decided.shipped,
+        decided.request_id is not null as is_judged,
+        states.states,
+        states.status,
+        states.current_producer_id,
+        states.current_epoch,
+        states.from_position as met_from_position,
+        states.to_position as met_to_position,
+        case
+            when requests.error = 'NONE' and requests.provided_epoch < 0 then 'new_epoch'
+            when requests.error = 'NONE' and states.is_same then 'same_epoch'
+            when requests.error = 'NONE' and not states.is_same then 'new_epoch'
+            when requests.error in ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH') then 'fenced'
+            when requests.error = 'CONCURRENT_TRANSACTIONS' then 'waits'
+            when requests.error <> 'NONE' then 'other_error'
+        end as broker
+    from {{ source('silver', 'init_producer_ids') }} as requests
+    left join decided on requests.cluster = decided.cluster and requests.request_id = decided.request_id
+    left join states on requests.cluster = states.cluster and requests.request_id = states.request_id
+)
+
+select
+    cluster,
+    transactional_id,
+    request_id,
+    broker_id,
+    client_id,
+    connection,
+    correlation_id,
+    api_version,
+    provided_id,
+    provided_epoch,
+    error,
+    returned_id,
+    returned_epoch,
+    status,
+    current_producer_id,
+    current_epoch,
+    kip_360,
+    shipped,
+    broker,
+    -- To have a client wait is right at any time: the log does not show when a change of the id began. But
+    -- where the shipped rule says so, it aborts the open transaction for a client that KIP-360 refuses.
+    case
+        when broker in ('new_epoch', 'same_epoch', 'fenced') then kip_360 <> broker
+        when broker = 'waits' and shipped = 'waits' then kip_360 = 'fenced'
+    end as is_unlike_kip_360,
+    if(broker in ('new_epoch', 'same_epoch', 'fenced'), shipped <> broker, null) as is_unlike_shipped,
+    if(shipped = 'waits', kip_360 = 'fenced', kip_360 <> shipped) as is_shipped_unlike_kip_360,
+    case
+        when unknown_reason is not null then unknown_reason
+        when error is null then 'the request log does not tell what the broker answered'
+        when kip_360 is not null and shipped is not null and broker is not null then cast(null as string)
+        when not is_judged then 'the request has not been judged'
+        when states > 1 then concat('decided at one of ', states, ' states of the id, whose answers differ')
+        else 'the logs do not tell all of the state that the request met'
+    end as unknown_reason,
+    requested_at,
+    responded_at,
+    record_offset,
+    met_from_position,
+    met_to_position,
+    file,
+    position
+from answered

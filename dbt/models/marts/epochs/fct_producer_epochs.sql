@@ -1,0 +1,160 @@
+-- Every epoch that a producer has had: who bumped it and why, from when to when, and what came before.
+with
+
+records as (
+    select
+        *,
+        lag(to_position) over history is not distinct from from_position
+        and lag(producer_id) over history is not distinct from producer_id
+        and lag(producer_epoch) over history is not distinct from producer_epoch as is_same
+    from {{ source('silver', 'transactional_ids') }}
+    window history as (partition by cluster, partition_key, transactional_id order by from_position)
+),
+
+numbered as (
+    select
+        *,
+        count_if(not is_same) over (
+            partition by cluster, partition_key, transactional_id order by from_position
+        ) as epoch_number
+    from records
+),
+
+recorded as (
+    select
+        cluster,
+        transactional_id,
+        partition_key,
+        partition as coordinator_partition,
+        producer_id,
+        producer_epoch,
+        min_by(cause, from_position) as cause,
+        min_by(caused_by_client_id, from_position) as caused_by_client_id,
+        min_by(caused_by_connection, from_position) as caused_by_connection,
+        min_by(caused_by_request_id, from_position) as caused_by_request_id,
+        count_if(cause = 'retry') as retries,
+        min(from_position) as from_position,
+        case when count(to_position) = count(*) then max(to_position) end as to_position,
+        min(from_time) as from_time,
+        case when count(to_position) = count(*) then max(to_time) end as to_time,
+        max(from_time) as last_seen_at
+    from numbered
+    group by
+        cluster, transactional_id, partition_key, partition, epoch_number, producer_id, producer_epoch
+),
+
+followed as (
+    select
+        *,
+        -- after a tombstone an id begins anew
+        lag(to_position) over history = from_position as has_previous,
+        lag(producer_id) over history as id_before,
+        lag(producer_epoch) over history as epoch_before
+    from recorded
+    window history as (partition by cluster, partition_key, transactional_id order by from_position)
+),
+
+-- a marker's epoch is its coordinator's: what a producer wrote tells which it had
+written as (
+    select
+        cluster,
+        producer_id,
+        producer_epoch,
+        bool_or(transactional) as is_transactional,
+        count(distinct partition_key) as partitions,
+        min(from_time) as first_seen_at,
+        max(from_time) as last_seen_at
+    from {{ source('silver', 'producer_states') }}
+    where producer_epoch is not null and not marker
+    group by cluster, producer_id, producer_epoch
+),
+
+coordinated as (
+    select distinct
+        cluster,
+        producer_id
+    from {{ source('silver', 'transactional_ids') }}
+    where producer_id is not null
+),
+
+uncoordinated as (
+    select
+        written.*,
+        lag(written.producer_epoch) over history as epoch_before,
+        lead(written.first_seen_at) over history as to_time,
+        lead(written.producer_epoch) over history is null as is_current
+    from written
+    left anti join coordinated
+        on written.cluster = coordinated.cluster and written.producer_id = coordinated.producer_id
+    window history as (partition by written.cluster, written.producer_id order by written.producer_epoch)
+),
+
+-- an idempotent producer asks a broker for its id (InitProducerId), and bumps the epoch by itself
+asked as (
+    select
+        cluster,
+        returned_producer_id as producer_id,
+        min_by(client_id, responded_at) as client_id,
+        min_by(connection, responded_at) as connection,
+        min_by(request_id, responded_at) as request_id
+    from {{ source('silver', 'producer_requests') }}
+    where api_key = 22 and transactional_id is null and error = 'NONE'
+    group by cluster, returned_producer_id
+)
+
+select
+    followed.cluster,
+    'transactional' as kind,
+    followed.transactional_id,
+    followed.producer_id,
+    followed.producer_epoch,
+    if(followed.has_previous, followed.id_before, null) as previous_producer_id,
+    if(followed.has_previous, followed.epoch_before, null) as previous_producer_epoch,
+    followed.cause,
+    followed.caused_by_client_id,
+    followed.caused_by_connection,
+    followed.caused_by_request_id,
+    followed.retries,
+    written.partitions,
+    followed.coordinator_partition,
+    followed.from_position,
+    followed.to_position,
+    followed.from_time,
+    followed.to_time,
+    followed.last_seen_at,
+    followed.to_position is null as is_current
+from followed
+left join written
+    on
+        followed.cluster = written.cluster
+        and followed.producer_id = written.producer_id
+        and followed.producer_epoch = written.producer_epoch
+union all
+select
+    uncoordinated.cluster,
+    if(uncoordinated.is_transactional, 'transactional', 'idempotent') as kind,
+    cast(null as string) as transactional_id,
+    uncoordinated.producer_id,
+    uncoordinated.producer_epoch,
+    if(uncoordinated.epoch_before is null, null, uncoordinated.producer_id) as previous_producer_id,
+    uncoordinated.epoch_before as previous_producer_epoch,
+    case
+        when uncoordinated.is_transactional then cast(null as string)
+        when uncoordinated.producer_epoch > 0 then 'local'
+        when asked.request_id is not null then 'new_instance'
+    end as cause,
+    asked.client_id as caused_by_client_id,
+    if(uncoordinated.producer_epoch = 0, asked.connection, null) as caused_by_connection,
+    if(uncoordinated.producer_epoch = 0, asked.request_id, null) as caused_by_request_id,
+    cast(null as bigint) as retries,
+    uncoordinated.partitions,
+    cast(null as int) as coordinator_partition,
+    cast(null as bigint) as from_position,
+    cast(null as bigint) as to_position,
+    uncoordinated.first_seen_at as from_time,
+    uncoordinated.to_time,
+    uncoordinated.last_seen_at,
+    uncoordinated.is_current
+from uncoordinated
+left join asked
+    on uncoordinated.cluster = asked.cluster and uncoordinated.producer_id = asked.producer_id

@@ -1,0 +1,58 @@
+-- Every transaction as its coordinator logged it, with the markers that were due and those that were found.
+with
+
+markers as (
+    select
+        cluster,
+        partition_key,
+        transactional_id,
+        from_position as prepared_position,
+        count(*) as due,
+        count_if(found > 0) as found,
+        count_if(found = 0) as missing,
+        count_if(wrong > 0) as wrong
+    from {{ source('silver', 'transaction_markers') }}
+    group by cluster, partition_key, transactional_id, from_position
+)
+
+select
+    transactions.cluster,
+    transactions.transactional_id,
+    transactions.producer_id,
+    transactions.producer_epoch,
+    clients.client_id,
+    clients.connection,
+    transactions.outcome,
+    transactions.abort_cause,
+    transactions.started_at,
+    transactions.prepared_at,
+    transactions.completed_at,
+    unix_millis(transactions.completed_at) - unix_millis(transactions.started_at) as duration_ms,
+    unix_millis(transactions.completed_at) - unix_millis(transactions.prepared_at) as completion_ms,
+    transactions.transaction_timeout_ms,
+    transactions.late as is_late,
+    transactions.transaction_version,
+    cast(array_size(transactions.transaction_partitions) as bigint) as partitions,
+    transactions.transaction_partitions,
+    -- what a hole hides is not known to be nothing
+    {%- for count in ['due', 'found', 'missing', 'wrong'] %}
+    coalesce(markers.{{ count }}, if(transactions.outcome is null, null, 0)) as markers_{{ count }},
+    {%- endfor %}
+    transactions.partition as coordinator_partition,
+    transactions.started_position,
+    transactions.prepared_position,
+    transactions.completed_position,
+    transactions.known_until
+from {{ source('silver', 'transactions') }} as transactions
+left join markers
+    on
+        transactions.cluster = markers.cluster
+        and transactions.partition_key = markers.partition_key
+        and transactions.transactional_id = markers.transactional_id
+        and transactions.prepared_position = markers.prepared_position
+left join {{ ref('int_producer_clients') }} as clients
+    on
+        transactions.cluster = clients.cluster
+        and transactions.transactional_id = clients.transactional_id
+        and transactions.producer_id = clients.producer_id
+        and transactions.producer_epoch = clients.producer_epoch

@@ -1,0 +1,189 @@
+"""The sheet that every picture is drawn on: sizes, colours, axis of time, names of lanes, heading, legend.
+
+Names from outside are shown as plain text: nothing in them is read as mathematics.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fencepost.plots.layout import Kind, Run
+
+# Above this many marks a vector file holds them as one image.
+MOST_VECTORS = 4_000
+INK, GREY, FAINT, ALARM = "#22303C", "#6B7680", "#E3E7EA", "#B00020"
+WIDTH, LEFT, RIGHT = 13.0, 2.35, 0.3
+HEAD, FOOT = 0.95, 1.25
+_STYLE = {
+    "font.family": ["DejaVu Sans"],
+    "svg.hashsalt": "fencepost",
+    "svg.fonttype": "path",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.edgecolor": GREY,
+    "xtick.color": GREY,
+    "xtick.labelsize": 8.5,
+}
+
+
+def style() -> Any:
+    """Matplotlib's settings while a picture is drawn and saved."""
+    settings: dict[Any, Any] = {**_defaults(), **_STYLE}
+    return mpl.rc_context(settings)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Matplotlib's own settings: nobody's matplotlibrc changes the picture."""
+    return {name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")}
+
+
+def content(figure: Figure, kind: str) -> bytes:
+    """The figure as a file (``kind`` is svg or png); the same figure gives the same bytes."""
+    out = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+    with style():
+        figure.savefig(out, format=kind, dpi=150, metadata=metadata)
+    return out.getvalue()
+
+
+def sheet(top: float, bottom: float, limits: tuple[float, float], lane: float) -> tuple[Figure, Axes, float]:
+    """A figure whose axes reach from ``bottom`` to ``top``, a lane of height 1 being ``lane`` inches high.
+
+    Gives the figure's height beside it.
+    """
+    height = HEAD + FOOT + lane * (top - bottom)
+    figure = Figure(figsize=(WIDTH, height))
+    box = (LEFT / WIDTH, FOOT / height, 1 - (LEFT + RIGHT) / WIDTH, 1 - (HEAD + FOOT) / height)
+    axes = figure.add_axes(box)
+    axes.set_xlim(*limits)
+    axes.set_ylim(bottom, top)
+    return figure, axes, height
+
+
+def numbers(axes: Axes, each: Sequence[Run], scale: Callable[[float], Any], base: float) -> None:
+    """The epoch beside its step, where there is room: of steps close together the last has it."""
+    low, high = axes.get_xlim()
+    room = (high - low) * 0.022
+    free = high
+    for run in reversed(each):
+        at = max(run.start, low)
+        if run.value is None or run.end <= low or at > free:
+            continue
+        axes.annotate(
+            f"{run.value:.0f}",
+            (at, base + float(scale(run.value))),
+            xytext=(2.5, 1.8),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=GREY,
+            zorder=2.5,
+            gid="number",
+        )
+        free = at - room
+
+
+def labels(axes: Axes, names: Sequence[tuple[str, str]], heights: Sequence[float]) -> None:
+    """Name and detail of each lane, left of it: gids ``lane:<number>`` and ``detail:<number>``."""
+    for number, ((name, detail), base) in enumerate(zip(names, heights, strict=True)):
+        for text, height, size, colour in ((name, 0.56, 9, INK), (detail, 0.2, 7.5, GREY)):
+            axes.text(
+                -0.012,
+                height + base,
+                text,
+                transform=axes.get_yaxis_transform(),
+                ha="right",
+                va="baseline",
+                fontsize=size,
+                color=colour,
+                fontweight="bold" if number == 0 and size == 9 else "normal",
+                parse_math=False,
+                gid=f"lane:{number}" if size == 9 else f"detail:{number}",
+            )
+
+
+def time_axis(axes: Axes) -> None:
+    """Times in UTC below the lanes, and nothing beside them."""
+    locator = AutoDateLocator(minticks=5, maxticks=11)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.set_yticks([])
+    axes.grid(axis="x", color="#EEF0F2", linewidth=0.6, zorder=0.4)
+    axes.set_axisbelow(True)
+
+
+def heading(
+    figure: Figure,
+    height: float,
+    *,
+    title: str,
+    about: Sequence[str],
+    found: str,
+    alarming: bool,
+) -> None:
+    """Whose picture it is, what it covers, what it comes to: gids ``title``, ``subtitle``, ``findings``."""
+    bold: dict[str, Any] = {"fontweight": "bold"}
+    lines: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
+        (title, 0.36, "title", {"fontsize": 14, "color": INK, **bold}),
+        ("    ".join(about), 0.60, "subtitle", {"fontsize": 9, "color": GREY}),
+        (found, 0.81, "findings", {"fontsize": 9, "color": ALARM if alarming else INK, **bold}),
+    )
+    for text, down, gid, look in lines:
+        figure.text(0.25 / WIDTH, 1 - down / height, text, parse_math=False, gid=gid, **look)
+
+
+def span(start: float, end: float) -> str:
+    """From when to when, for a heading."""
+    since, until = (f"{pd.Timestamp(limit * 86_400e9):%Y-%m-%d %H:%M:%S}" for limit in (start, end))
+    return f"{since} to {until} UTC"
+
+
+def left_out(figure: Figure, height: float, words: str) -> None:
+    """What there was no room for (gid ``left_out``)."""
+    at = (LEFT / WIDTH, 0.1 / height)
+    figure.text(*at, words, color=ALARM, fontsize=9, gid="left_out", parse_math=False)
+
+
+def edge(kind: Kind) -> str:
+    """The colour of a mark's edge."""
+    return kind.colour if kind.edge == "none" else kind.edge
+
+
+def handle(kind: Kind, count: int) -> Line2D:
+    """A kind of mark in the legend, with how many there are."""
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=kind.marker,
+        markersize=kind.size**0.5,
+        markerfacecolor=kind.colour,
+        markeredgecolor=edge(kind),
+        label=f"{kind.words}: {count:,}",
+    )
+
+
+def legend(figure: Figure, height: float, handles: Sequence[Any]) -> None:
+    """What the signs mean, below the axis of time."""
+    figure.legend(
+        handles=list(handles),
+        loc="upper left",
+        bbox_to_anchor=((LEFT - 0.1) / WIDTH, (FOOT - 0.42) / height),
+        ncols=4,
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=INK,
+        columnspacing=1.6,
+        borderaxespad=0,
+    )
