@@ -42,7 +42,9 @@ class Act:
 ACTS = (
     Act("healthy", "a healthy cluster: groups join, leave, rebalance and commit", fails=False),
     Act(
-        "troubled", "a troubled cluster: late commits, zombies, a commit for another's partition", fails=True
+        "troubled",
+        "two troubled clusters: late commits and zombies; fenced producers and hanging transactions",
+        fails=True,
     ),
 )
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from fencepost.judge.compiled import Definition, definition
+from fencepost.producer_report import producer_lines, record_words, without_digests
 
 VERDICTS = "marts.fct_invariant_verdicts"
 COVERAGE = "marts.fct_invariant_coverage"
@@ -81,8 +82,9 @@ def finding_sentence(finding: Finding) -> str:
     if finding.commit is not None:
         return _commit_sentence(finding.commit)
     verdict = finding.verdict
-    scope = _named(verdict["scope"])
-    witness = _named(verdict["witness"], finding.topics)
+    scope = _named(_place(verdict["scope"]))
+    record = record_words(_object(verdict["evidence"]))
+    witness = _named({**without_digests(_object(verdict["witness"])), **record}, finding.topics)
     values = ", ".join(f"{name} = {value}" for name, value in _object(verdict["values"]).items())
     return f"{_when(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
@@ -119,6 +121,7 @@ def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
     commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
     title = f"Cluster {printable(cluster)}"
     lines = ["", title, "=" * len(title), *_commit_lines(commits), *_cost_lines(spark, cluster)]
+    lines += producer_lines(spark, cluster, WIDTH)
     violated = [row for row in coverage if row["status"] == "violated"]
     for row in sorted(violated, key=lambda row: (SEVERITIES.index(row["severity"]), -row["violated"])):
         lines += _violated_lines(spark, row, most)
@@ -213,9 +216,9 @@ def _headline(verdict: Row) -> list[str]:
     return [
         title,
         "=" * len(title),
-        f"cluster {verdict['cluster']}, {_named(verdict['scope'])}",
+        f"cluster {verdict['cluster']}, {_named(_place(verdict['scope']))}",
         f"from {_when(verdict['from_time'])} until {until}",
-        f"positions [{verdict['from_position']}, {end}) in the group's partition of __consumer_offsets",
+        f"positions [{verdict['from_position']}, {end}) in {_log(verdict['scope'])}",
     ]
 
 
@@ -225,7 +228,7 @@ def _story(finding: Finding) -> list[str]:
     if finding.commit is not None:
         lines += _indented(_commit_sentence(finding.commit), "  ", "  ")
     if verdict["witness"]:
-        lines.append(f"  witness: {_named(verdict['witness'], finding.topics)}")
+        lines.append(f"  witness: {_named(_object(verdict['witness']), finding.topics)}")
     if verdict["failed_conjunct"]:
         lines.append(f"  false: {verdict['failed_conjunct']}")
     values = _object(verdict["values"])
@@ -291,12 +294,24 @@ def _object(text: str | None) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {"value": parsed}
 
 
-def _named(text: str | None, topics: Mapping[str, str] | None = None) -> str:
-    """The members of a JSON object in words; ``<topic id>:<partition>`` becomes ``topic-partition``."""
+def _named(members: Mapping[str, Any], topics: Mapping[str, str] | None = None) -> str:
+    """Names and values in words; ``<topic id>:<partition>`` becomes ``topic-partition``."""
     return ", ".join(
-        f"{name.replace('_', ' ')} {_readable(value, topics or {})!r}"
-        for name, value in _object(text).items()
+        f"{name.replace('_', ' ')} {_readable(value, topics or {})!r}" for name, value in members.items()
     )
+
+
+def _place(scope: str | None) -> dict[str, Any]:
+    """The scope of a verdict; a log is named by its topic and partition alone."""
+    return {name: value for name, value in _object(scope).items() if name != "partition_key"}
+
+
+def _log(scope: str | None) -> str:
+    """The log that a verdict's positions are offsets of."""
+    place = _object(scope)
+    if "group_id" in place:
+        return "the group's partition of __consumer_offsets"
+    return f"{printable(place.get('topic'))}-{place.get('partition')}"
 
 
 def _readable(value: Any, topics: Mapping[str, str]) -> Any:

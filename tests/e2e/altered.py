@@ -34,6 +34,22 @@ def without_a_segment_and_a_log(whole: Path, folder: Path) -> None:
     logs[2].unlink()
 
 
+def without_a_coordinators_segment(whole: Path, folder: Path) -> None:
+    """Without the third segment of ``__transaction_state-0``, and the first of a partition of data."""
+    shutil.copytree(whole, folder)
+    segments = sorted((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log"))
+    assert len(segments) > 3
+    segments[2].unlink()
+    min((folder / "broker-1" / "log_dir").glob("healthy-0/*.log")).unlink()
+
+
+def without_the_coordinators_end(whole: Path, folder: Path) -> None:
+    """Without the last three segments of ``__transaction_state-0``: nothing tells that they were there."""
+    shutil.copytree(whole, folder)
+    for segment in sorted((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log"))[-3:]:
+        segment.unlink()
+
+
 def with_half_a_request_log(whole: Path, folder: Path) -> None:
     """With every other minute-long piece of the request logs' lines: what is left is whole lines."""
     shutil.copytree(whole, folder)
@@ -50,21 +66,24 @@ def _every_other(lines: list[bytes], run: int = 7) -> Iterator[bytes]:
 def with_a_fast_clock(whole: Path, folder: Path, broker: int, ms: int) -> None:
     """As if a broker's clock were ``ms`` ahead: its request log, and whatever it wrote as a leader.
 
-    Who led is read from the metadata log. Timestamps in batches are shifted on every replica.
+    Who led is read from the metadata log. Timestamps in batches are shifted on every replica; those of data
+    are the producers' own.
     """
     shutil.copytree(whole, folder)
     led = _led_by(folder, broker)
     assert led
-    for segment in folder.glob("broker-*/log_dir/__consumer_offsets-*/*.log"):
-        partition = int(segment.parent.name.rsplit("-", 1)[1])
-        segment.write_bytes(_shifted(bytearray(segment.read_bytes()), partition, led, ms))
+    for segment in folder.glob("broker-*/log_dir/*-*/*.log"):
+        topic, partition = segment.parent.name.rsplit("-", 1)
+        if topic != "__cluster_metadata":
+            here = {epoch for name, at, epoch in led if (name, at) == (topic, int(partition))}
+            segment.write_bytes(_shifted(bytearray(segment.read_bytes()), here, ms, topic.startswith("__")))
     for log in folder.glob(f"broker-{broker}/kafka-request.log*"):
         _rewrite(log, lambda text: _STAMP.sub(lambda found: _later(found, ms), text))
 
 
-def _led_by(folder: Path, broker: int) -> set[tuple[int, int]]:
-    """(partition, leader epoch) of ``__consumer_offsets`` that the broker led."""
-    (topic, leaders), led = (set[str](), dict[int, int]()), set[tuple[int, int]]()
+def _led_by(folder: Path, broker: int) -> set[tuple[str, int, int]]:
+    """(topic, partition, leader epoch) that the broker led."""
+    names, leaders, led = dict[str, str](), dict[tuple[str, int], int](), set[tuple[str, int, int]]()
     for segment in sorted((folder / "broker-1/log_dir/__cluster_metadata-0").glob("*.log")):
         data = segment.read_bytes()
         rows = records(data, walk(data)).records
@@ -73,31 +92,32 @@ def _led_by(folder: Path, broker: int) -> set[tuple[int, int]]:
             if name not in ("TopicRecord", "PartitionRecord", "PartitionChangeRecord"):
                 continue
             (value,) = decode(name, "value", rows["value"].slice(at, 1)).values.to_pylist()
-            if name == "TopicRecord" and value["name"] == "__consumer_offsets":
-                topic.add(value["topic_id"])
-            if name == "TopicRecord" or value["topic_id"] not in topic:
+            if name == "TopicRecord":
+                names[value["topic_id"]] = value["name"]
                 continue
-            partition, leader = value["partition_id"], value["leader"]
+            place, leader = (names[value["topic_id"]], value["partition_id"]), value["leader"]
             if name == "PartitionRecord":
-                leaders[partition] = value["leader_epoch"]
+                leaders[place] = value["leader_epoch"]
             elif leader != _NO_CHANGE:
-                leaders[partition] += 1
+                leaders[place] += 1
             if leader == broker:
-                led.add((partition, leaders[partition]))
+                led.add((*place, leaders[place]))
     return led
 
 
-def _shifted(data: bytearray, partition: int, led: set[tuple[int, int]], ms: int) -> bytes:
+def _shifted(data: bytearray, led: set[int], ms: int, all_of_it: bool) -> bytes:
+    """The segment with the batches of these leader epochs ``ms`` later: all, or those that are control's."""
     batches = walk(bytes(data)).batches
-    for position, size, epoch in zip(
-        *(batches[name].to_pylist() for name in ("position", "size", "leader_epoch")), strict=True
+    for position, size, epoch, control in zip(
+        *(batches[name].to_pylist() for name in ("position", "size", "leader_epoch", "is_control")),
+        strict=True,
     ):
-        if (partition, epoch) in led:
+        if epoch in led and (all_of_it or control):
             base, newest = struct.unpack_from(">qq", data, position + 27)
             struct.pack_into(">qq", data, position + 27, base + ms, newest + ms)
             crc = crc32c(np.frombuffer(bytes(data), dtype=np.uint8), position + 21, position + size)
             struct.pack_into(">I", data, position + 17, int(crc))
-    assert pc.all(pc.greater(walk(bytes(data)).batches["size"], 0)).as_py()
+    assert pc.all(pc.greater(walk(bytes(data)).batches["size"], 0)).as_py() is not False
     return bytes(data)
 
 
@@ -122,3 +142,11 @@ ALTERED: dict[str, tuple[str, Alteration]] = {
     "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
 }
 """Clusters with evidence taken away or a clock set wrong: the capture they are made of, and how."""
+
+ALTERED_PRODUCERS: dict[str, tuple[str, Alteration]] = {
+    "fewer-segments": ("producers-4.3.1", without_a_coordinators_segment),
+    "shorter": ("producers-tv1-4.3.1", without_the_coordinators_end),
+    "fewer-lines": ("producers-3.9.2", with_half_a_request_log),
+    "later": ("producers-failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
+}
+"""The same, of captures about producers."""

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from altered import ALTERED
+from altered import ALTERED, ALTERED_PRODUCERS
+from broken import BROKEN, WHOLE, break_everything
 from pyspark.sql import SparkSession
 
 from fencepost import lake, pipeline
@@ -42,7 +43,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Audited:
-    """One stored capture within the audit."""
+    """One stored capture within the audit, and what its driver knows of offset commits."""
 
     name: str
     audit: Audit
@@ -69,7 +70,11 @@ def audit(
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
     clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
-    for name, (whole, alter) in ALTERED.items():
+    for name, (whole, alter) in {
+        **ALTERED,
+        **ALTERED_PRODUCERS,
+        BROKEN: (WHOLE, break_everything),
+    }.items():
         alter(captures / whole, home / name)
         (cluster,) = load(home / name / "fencepost.toml").clusters
         clusters.append(dataclasses.replace(cluster, name=name))
@@ -86,4 +91,5 @@ def audit(
 @pytest.fixture(scope="session", params=[*CAPTURES, pytest.param(LIVE, marks=pytest.mark.live)])
 def audited(request: pytest.FixtureRequest, folders: dict[str, Path], audit: Audit) -> Audited:
     lines = (folders[request.param] / "ground_truth.jsonl").read_text().splitlines()
-    return Audited(request.param, audit, [json.loads(line) for line in lines])
+    told = [json.loads(line) for line in lines]
+    return Audited(request.param, audit, [row for row in told if "kind" not in row])

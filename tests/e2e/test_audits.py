@@ -10,6 +10,7 @@ import pytest
 from altered import ALTERED
 
 from fencepost import pipeline
+from fencepost.judge.compiled import definitions
 
 KEY = (
     "group_id",
@@ -36,6 +37,9 @@ CRITICAL: dict[str, set[str]] = {
     "early": ANOTHERS,
     "compacted": ANOTHERS,
     "troubled": {*ANOTHERS, *ZOMBIE, "partition_revocation_bound"},
+    "exhausted": {"no_dangling_transaction"},
+    "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
+    "producers-failover": set(),
 }
 
 
@@ -55,9 +59,9 @@ def test_every_hand_made_commit_is_there_and_right(audited: Any) -> None:
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in audited.commits:
         rows.setdefault(key(row), []).append(row)
-    truth = audited.ground_truth
-    assert truth
-    for made in truth:
+    # the captures of producers are about something else
+    assert audited.ground_truth or audited.name.startswith(("producers", "exhausted"))
+    for made in audited.ground_truth:
         found = rows.get(key(made), [])
         assert len(found) == 1, f"{made['case']}: {len(found)} rows"
         (row,) = found
@@ -109,7 +113,8 @@ def test_the_gate(audited: Any) -> None:
     critical = {
         outcome.invariant for outcome in audited.audit.gate.critical if outcome.cluster == audited.name
     }
-    assert critical == CRITICAL[audited.name.split("-")[0]]
+    family = max((name for name in CRITICAL if audited.name.startswith(name)), key=len)
+    assert critical == CRITICAL[family]
     assert not audited.audit.gate.passed
 
 
@@ -122,7 +127,8 @@ def test_nothing_is_violated_in_a_healthy_cluster(audit: Any) -> None:
 
 def test_what_was_not_exercised_is_not_green(audit: Any) -> None:
     rows = audit.rows("SELECT * FROM marts.fct_invariant_coverage")
-    assert len(rows) == 15 * len(audit.settings.clusters)
+    checked = [found for found in definitions() if found.kind != "decision"]
+    assert len(rows) == len(checked) * len(audit.settings.clusters)
     for row in rows:
         assert (row["status"] == "holds") <= (row["exercised"] > 0 and row["unknown"] == 0), row
         if row["exercised"] == 0 and row["violated"] == 0 and row["unknown"] == 0:

@@ -152,6 +152,11 @@ class Hanging:
             self._account.opened(client, (CASE, partition), client.identity, why)
             self._clients.append(client)
         time.sleep(TIMEOUT_MS / 1000 + 0.2)
+        # how late the late one is, only what the coordinator writes next can tell
+        after = Producer(bench, CASE, f"{CASE}-after")
+        after.init()
+        after.transaction((CASE, 9))
+        self._clients.append(after)
 
     def ask(self) -> None:
         """What ``kafka-transactions.sh find-hanging`` says of every broker, as ``find_hanging.json``."""

@@ -212,7 +212,12 @@ def with_causes(events: DataFrame, asked: DataFrame, pairs: DataFrame, tolerance
     rows = rows.withColumn("act", F.when(complete, F.lag("act").over(one)).otherwise(F.col("act")))
     bumped = ~same | F.col("was").isNull()
     cause = F.when(bumped | (F.col("act") == "retry"), F.col("act"))
-    took = F.when(F.col("status") == "Empty", F.col("init")).otherwise(F.coalesce("ended", "fence"))
+    made = F.coalesce("ended", "fence")
+    took = (
+        F.when(F.col("status") == "Empty", F.col("init"))
+        .when(complete, F.lag(made).over(one))
+        .otherwise(made)
+    )
     rows = rows.withColumns(
         {"cause": F.when(F.col("was").isNotNull() | F.col("first_known"), cause), "by": took}
     )

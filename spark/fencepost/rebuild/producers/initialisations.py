@@ -85,7 +85,8 @@ def _in_order(met: DataFrame, refused: DataFrame, events: DataFrame) -> DataFram
     key = ["cluster", "broker_id", "connection", "transactional_id"]
     order = F.struct("responded_ms", "correlation_id")
     asked = refused.select(*key, "request_id", order.alias("order"))
-    written = events.where("by is not null").select(
+    # what completes a transaction is written after the answer
+    written = events.where("by is not null and status not like 'Complete%'").select(
         "cluster",
         "by.broker_id",
         "by.connection",

@@ -1,0 +1,242 @@
+"""A capture of producers whose files were altered so that they break the rules of epochs and sequences.
+
+Each fault is one edit of one file, with the definition that must see it. CRCs are made right again: the
+audit must not be able to tell the files from a broker's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fencepost.formats.batches import walk
+from fencepost.formats.crc32c import crc32c
+
+WHOLE, BROKEN = "producers-4.3.1", "broken"
+"""The capture that is altered, and what the cluster is called then."""
+
+_LEADER_EPOCH, _CRC, _CHECKED, _PRODUCER_ID, _EPOCH, _SEQUENCE = 12, 17, 21, 43, 51, 53
+_COMPLETE_COMMIT, _PREPARE_COMMIT, _ONGOING = 4, 2, 1
+Batch = dict[str, Any]
+
+
+@dataclass
+class Segment:
+    """One segment file: its bytes, and its batches in order."""
+
+    file: Path
+    data: bytearray
+    batches: list[Batch]
+
+    def put(self, batch: Batch, offset: int, layout: str, value: int) -> None:
+        """Write a number into a batch, and its CRC anew."""
+        start = batch["position"]
+        struct.pack_into(layout, self.data, start + offset, value)
+        end = start + batch["size"]
+        checked = crc32c(np.frombuffer(bytes(self.data), dtype=np.uint8), start + _CHECKED, end)
+        struct.pack_into(">I", self.data, start + _CRC, int(checked))
+        self.file.write_bytes(self.data)
+
+    def following(self, **wanted: Any) -> Iterator[tuple[Batch, Batch]]:
+        """Data batches of producers, each with the one of its producer before it, that have these fields."""
+        last: dict[int, Batch] = {}
+        for batch in self.batches:
+            before = last.get(batch["producer_id"])
+            if batch["producer_id"] >= 0:
+                last[batch["producer_id"]] = batch
+            if before and not batch["is_control"] and all(before[k] == v for k, v in wanted.items()):
+                yield before, batch
+
+    def markers(self) -> list[Batch]:
+        return [batch for batch in self.batches if batch["is_control"]]
+
+
+def _segment(folder: Path, partition: str, number: int = 0) -> Segment:
+    file = sorted((folder / "broker-1" / "log_dir" / partition).glob("*.log"))[number]
+    data = file.read_bytes()
+    return Segment(file, bytearray(data), walk(data).batches.to_pylist())
+
+
+def _same_epoch(segment: Segment) -> Batch:
+    return next(
+        b for a, b in segment.following(is_control=False) if a["producer_epoch"] == b["producer_epoch"]
+    )
+
+
+def gap(folder: Path) -> None:
+    segment = _segment(folder, "idempotent-0")
+    batch = _same_epoch(segment)
+    segment.put(batch, _SEQUENCE, ">i", batch["base_sequence"] + 4)
+
+
+def reset(folder: Path) -> None:
+    segment = _segment(folder, "idempotent-1")
+    segment.put(_same_epoch(segment), _SEQUENCE, ">i", 0)
+
+
+def late_start(folder: Path) -> None:
+    segment = _segment(folder, "healthy-0")
+    _, batch = next(segment.following(is_control=True))
+    segment.put(batch, _SEQUENCE, ">i", 5)
+
+
+def zombie(folder: Path) -> None:
+    segment = _segment(folder, "two_instances-0")
+    before, batch = list(segment.following(is_control=True))[-1]
+    assert before["producer_epoch"] > 0
+    segment.put(batch, _EPOCH, ">h", 0)
+
+
+def fallen_marker(folder: Path) -> None:
+    segment = _segment(folder, "healthy-1")
+    marker = segment.markers()[0]
+    # the value is the end of the record: int16 version, int32 coordinator epoch, and the count of headers
+    segment.put(marker, marker["size"] - 5, ">i", 9)
+
+
+def wrong_marker(folder: Path) -> None:
+    segment = _segment(folder, "healthy-2")
+    marker = next(m for m in segment.markers() if _kind(segment, m) == 1)
+    segment.put(marker, _kind_at(segment, marker), ">h", 0)
+
+
+def lost_marker(folder: Path) -> None:
+    segment = _segment(folder, "two_instances-2")
+    segment.put(segment.markers()[0], _PRODUCER_ID, ">q", 77_777)
+
+
+def _kind_at(segment: Segment, marker: Batch) -> int:
+    record = bytes(segment.data[marker["position"] + 61 : marker["position"] + marker["size"]])
+    # length, attributes, timestamp and offset deltas, length of the key (8 for 4 bytes), int16 version 0
+    return 61 + record.index(b"\x08\x00\x00") + 3
+
+
+def _kind(segment: Segment, marker: Batch) -> int:
+    (kind,) = struct.unpack_from(">h", segment.data, marker["position"] + _kind_at(segment, marker))
+    return int(kind)
+
+
+def _state(folder: Path, number: int, status: int, skip: int = 0) -> tuple[Segment, Batch, int, int]:
+    """A record of ``__transaction_state`` with a status: where its value begins, and its epoch."""
+    segment = _segment(folder, "__transaction_state-0", number)
+    for batch in segment.batches:
+        start, end = batch["position"] + 61, batch["position"] + batch["size"]
+        found = re.search(
+            rb"\x00\x01(?=\x00{6}..)(.{8})(..)(....)" + bytes([status]), segment.data[start:end], re.DOTALL
+        )
+        if found and (skip := skip - 1) < 0:
+            (epoch,) = struct.unpack(">h", found[2])
+            return segment, batch, 61 + found.start(), epoch
+    raise AssertionError(f"no record with status {status}")
+
+
+def impossible_status(folder: Path) -> None:
+    segment, batch, at, _ = _state(folder, 1, _ONGOING)
+    segment.put(batch, at + 16, ">b", _COMPLETE_COMMIT)
+
+
+def leaping_epoch(folder: Path) -> None:
+    segment, batch, at, epoch = _state(folder, 1, _ONGOING, skip=3)
+    segment.put(batch, at + 10, ">h", epoch + 7)
+
+
+def no_bump(folder: Path) -> None:
+    segment, batch, at, epoch = _state(folder, 2, _PREPARE_COMMIT)
+    segment.put(batch, at + 10, ">h", epoch - 1)
+
+
+def stuck_at_the_end(folder: Path) -> None:
+    segment, batch, at, _ = _state(folder, 2, _PREPARE_COMMIT, skip=3)
+    segment.put(batch, at + 10, ">h", 32_767)
+
+
+def late_coordinator(folder: Path) -> None:
+    """The last transactions as if by a later coordinator, their markers by the one before."""
+    segment = _segment(folder, "__transaction_state-0", -1)
+    for batch in segment.batches:
+        segment.put(batch, _LEADER_EPOCH, ">i", 3)
+
+
+def forgotten_producer(folder: Path) -> None:
+    (file,) = (folder / "broker-1/log_dir/idempotent-3").glob("*.snapshot")
+    data = bytearray(file.read_bytes())
+    # int16 version, uint32 CRC, int32 count; an entry begins with int64 producer id, int16 epoch
+    struct.pack_into(">i", data, 10 + 10, 41)
+    struct.pack_into(">I", data, 2, int(crc32c(np.frombuffer(bytes(data), dtype=np.uint8), 6, len(data))))
+    file.write_bytes(data)
+
+
+def unindexed(folder: Path) -> None:
+    for file in (folder / "broker-1/log_dir/offsets-0").glob("*.txnindex"):
+        file.write_bytes(b"")
+
+
+def stale_and_granted(folder: Path) -> None:
+    """A producer that asked with its current epoch was granted a new one: as if its epoch had been stale."""
+
+    def change(line: dict[str, Any]) -> bool:
+        sent, answer = line["request"], line["response"]
+        if (
+            sent.get("producerEpoch", -1) < 1
+            or answer["errorCode"]
+            or answer["producerEpoch"] == sent["producerEpoch"]
+        ):
+            return False
+        sent["producerEpoch"] = 9_999
+        return True
+
+    _change_first_init(folder, change)
+
+
+def _change_first_init(folder: Path, change: Callable[[dict[str, Any]], bool]) -> None:
+    for log in sorted((folder / "broker-1").glob("kafka-request.log*")):
+        packed = log.suffix == ".gz"
+        text = gzip.decompress(log.read_bytes()) if packed else log.read_bytes()
+        lines = text.decode().splitlines(keepends=True)
+        for at, line in enumerate(lines):
+            if '"INIT_PRODUCER_ID"' not in line:
+                continue
+            first, last = line.index("{"), line.rindex("}") + 1
+            told = json.loads(line[first:last])
+            if told["request"].get("transactionalId") and change(told):
+                lines[at] = line[:first] + json.dumps(told, separators=(",", ":")) + line[last:]
+                changed = "".join(lines).encode()
+                log.write_bytes(gzip.compress(changed) if packed else changed)
+                return
+    raise AssertionError("no such InitProducerId")
+
+
+FAULTS: dict[str, Callable[[Path], None]] = {
+    "no_sequence_gap": gap,
+    "no_sequence_reset": reset,
+    "new_epoch_starts_at_sequence_zero": late_start,
+    "no_write_after_fence": zombie,
+    "marker_coordinator_epoch_never_falls": fallen_marker,
+    "marker_of_the_right_type": wrong_marker,
+    "every_marker_is_written": lost_marker,
+    "status_transitions": impossible_status,
+    "producer_epoch_steps": leaping_epoch,
+    "end_txn_bumps_epoch": no_bump,
+    "next_producer_id_at_exhaustion": stuck_at_the_end,
+    "marker_coordinator_epoch_in_order": late_coordinator,
+    "producer_state_is_kept": forgotten_producer,
+    "aborted_transactions_are_indexed": unindexed,
+    "stale_epoch_never_bumped": stale_and_granted,
+}
+"""The definition that must see each fault."""
+
+
+def break_everything(whole: Path, folder: Path) -> None:
+    """A copy of the capture with every fault."""
+    shutil.copytree(whole, folder)
+    for fault in FAULTS.values():
+        fault(folder)

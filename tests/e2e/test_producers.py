@@ -1,0 +1,250 @@
+"""What became of producers on real brokers, against what the drivers did and what Kafka's own tool says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from altered import ALTERED_PRODUCERS
+from broken import BROKEN, FAULTS
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+TOLD = {
+    path.parent.name: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for path in sorted(CAPTURES.glob("*/ground_truth.jsonl"))
+}
+PRODUCERS = [name for name, rows in TOLD.items() if any(row.get("kind") == "producer" for row in rows)]
+HANGING = [name for name in PRODUCERS if any(row["kind"] == "hanging" for row in TOLD[name])]
+FAILOVERS = {name for name in PRODUCERS if name.startswith("producers-failover")}
+COMPACTED = "exhausted-4.3.1"
+"""Who moved an epoch before the log was compacted is not there to be known."""
+
+OPERATORS = "__consumer_offsets"
+
+
+def told(name: str, kind: str) -> list[dict[str, Any]]:
+    return [row for row in TOLD[name] if row.get("kind") == kind]
+
+
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, name: str) -> None:
+    events = audit.rows(f"""
+        SELECT e.*, q.client_id, q.correlation_id FROM marts.fct_fencing_events e
+        JOIN (SELECT DISTINCT cluster, request_id, client_id, correlation_id FROM silver.producer_requests) q
+        ON q.cluster = e.cluster AND q.request_id = get_json_object(e.evidence, '$.request_id')
+        WHERE e.cluster = '{name}' AND e.protocol = 'producer_epoch'
+    """)
+    found = {(row["client_id"], row["correlation_id"]): row for row in events}
+    assert len(found) == len(events)
+    victims = [row for row in told(name, "producer") if row["victim"]]
+    assert victims
+    unknown = 0
+    for row in victims:
+        event = found.pop((row["client_id"], row["correlation_id"]))
+        if row["transactional_id"]:
+            assert event["victim"] == row["transactional_id"]
+        unknown += event["cause"] is None
+        assert event["cause"] in (row["cause"], None), row
+        assert event["error"] == row["error"], row
+        assert event["victim_epoch"] in (row["producer_epoch"], None), row
+        if row["transactional_id"]:
+            assert event["current_epoch"] in (row["current_epoch"], None), row
+        if event["cause"] and row["transactional_id"]:
+            assert _in_flight(json.loads(event["in_flight"])) == _in_flight(row["in_flight"]), row
+    assert unknown <= (2 if name == COMPACTED else 0)
+    hand_made = {row["client_id"] for row in told(name, "producer")}
+    assert [event for (client, _), event in found.items() if client in hand_made] == []
+
+
+def _in_flight(listed: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
+    """What the drivers account for: they do not count offset commits."""
+    return {(at["topic"], at["partition"], at["records"]) for at in listed if at["topic"] != OPERATORS}
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_every_hanging_transaction_is_found_and_no_other(audit: Any, name: str) -> None:
+    mart = audit.rows(f"SELECT * FROM marts.fct_dangling_transactions WHERE cluster = '{name}'")
+    found = {(row["topic"], row["partition"], row["producer_id"], row["first_offset"]) for row in mart}
+    assert len(found) == len(mart) > 0
+    assert found == {
+        (row["topic"], row["partition"], row["producer_id"], row["first_offset"])
+        for row in told(name, "hanging")
+        if row["hanging"]
+    }
+    for row in mart:
+        assert row["first_offset"] == row["last_stable_offset"] < row["log_end_offset"], row
+        assert row["age"] >= 0, row
+        for word in ("kafka-transactions.sh", "abort", row["topic"], str(row["first_offset"])):
+            assert word in row["remedy"], row
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_kafka_transactions_find_hanging_agrees(audit: Any, name: str) -> None:
+    oracle = json.loads((CAPTURES / name / "find_hanging.json").read_text(encoding="utf-8"))
+    live = {
+        (row["topic"], row["partition"], row["producer_id"], row["producer_epoch"], row["start_offset"])
+        for answer in (oracle if isinstance(oracle, list) else [oracle])
+        for row in answer["hanging"]
+    }
+    mart = audit.rows(f"SELECT * FROM marts.fct_dangling_transactions WHERE cluster = '{name}'")
+    columns = ("topic", "partition", "producer_id", "producer_epoch", "first_offset")
+    assert {tuple(row[column] for column in columns) for row in mart} == live
+
+
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_every_transaction_is_told_with_its_end(audit: Any, name: str) -> None:
+    rows = audit.rows(f"""
+        SELECT * FROM marts.fct_transactions WHERE cluster = '{name}' ORDER BY started_position
+    """)
+    found = defaultdict(list)
+    for row in rows:
+        found[row["transactional_id"], row["producer_id"], row["producer_epoch"]].append(row)
+    made = defaultdict(list)
+    for row in told(name, "transaction"):
+        made[row["transactional_id"], row["producer_id"], row["producer_epoch"]].append(row)
+    assert made
+    for key, transactions in made.items():
+        ends = [(row["outcome"], row["abort_cause"]) for row in found[key]]
+        own = {"client": "end_txn"}
+        assert ends == [
+            (row["outcome"], own.get(row["abort_cause"], row["abort_cause"])) for row in transactions
+        ]
+    late = {row["transactional_id"] for row in rows if row["is_late"]}
+    assert late == {row["transactional_id"] for row in told(name, "hanging") if row["why"] == "late"}
+
+
+def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> None:
+    """No false alarm: what real brokers do wrong is known by name, and nothing else is violated."""
+    rows = audit.rows("""
+        SELECT cluster, invariant FROM marts.fct_invariant_coverage
+        WHERE module = 'ProducerEpochProps' AND status = 'violated'
+    """)
+    violated = defaultdict(set)
+    for row in rows:
+        violated[row["cluster"]].add(row["invariant"])
+    hanging = {"no_dangling_transaction", "no_write_outside_transaction"}
+    expected = {
+        **{name: {"no_stale_abort", *hanging} for name in HANGING},
+        COMPACTED: {"no_dangling_transaction", "epoch_headroom"},
+        # the retry after a failover (KAFKA-20357), and markers written again by the next coordinator
+        **{name: {"no_retry_fenced", "one_marker_each"} for name in FAILOVERS},
+    }
+    assert {name: found for name, found in violated.items() if name in TOLD} == expected
+
+
+def test_a_broker_decides_as_it_is_known_to(audit: Any) -> None:
+    rows = audit.rows("SELECT * FROM marts.fct_init_producer_ids")
+    answered = Counter((row["shipped"] is not None, row["broker"]) for row in rows)
+    known = sum(times for (told_, _), times in answered.items() if told_)
+    assert known > 0.7 * len(rows)
+    for row in rows:
+        if row["shipped"] and row["broker"] != "waits":
+            assert row["shipped"] == row["broker"], row
+    differs = {row["cluster"] for row in rows if row["kip_360"] == "same_epoch" and row["broker"] == "fenced"}
+    assert differs >= FAILOVERS
+
+
+# What is told of producers, by what names a row in the whole capture and in what is left of it.
+TOLD_OF = {
+    "fencings": (
+        """
+        SELECT q.client_id, q.correlation_id, f.cause, f.victim_epoch, f.current_epoch, f.caused_by_client_id
+        FROM silver.producer_fencings f JOIN (
+            SELECT DISTINCT cluster, request_id, correlation_id, client_id FROM silver.producer_requests
+        ) q USING (cluster, request_id)
+        """,
+        2,
+    ),
+    "partition_transactions": (
+        """
+        SELECT topic, partition, producer_id, first_offset, open, aborted, listed, indexed
+        FROM silver.partition_transactions
+        """,
+        4,
+    ),
+    "transactions": (
+        """
+        SELECT transactional_id, producer_id, producer_epoch, started_position, outcome, abort_cause
+        FROM silver.transactions
+        """,
+        4,
+    ),
+    "markers": (
+        """
+        SELECT transactional_id, transaction_partition, from_position, found, wrong, due_type
+        FROM silver.transaction_markers
+        """,
+        3,
+    ),
+    "epochs": (
+        """
+        SELECT transactional_id, from_position, status, producer_id, producer_epoch, last_producer_epoch,
+            cause
+        FROM silver.transactional_ids
+        """,
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOLD_OF)
+@pytest.mark.parametrize("name", ALTERED_PRODUCERS)
+def test_less_evidence_leaves_less_known_and_nothing_else(audit: Any, name: str, what: str) -> None:
+    query, keys = TOLD_OF[what]
+    (whole, left) = (
+        audit.rows(f"{query} WHERE cluster = '{cluster}'") for cluster in (ALTERED_PRODUCERS[name][0], name)
+    )
+    before = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in whole}
+    known = 0
+    for row in left:
+        values = tuple(row.values())
+        # what a hole cuts short begins elsewhere: then nothing else of it may be known to be wrong
+        for now, then in zip(values[keys:], before.get(values[:keys], [None] * 9), strict=False):
+            known += now is not None and then is not None
+            assert now is None or then is None or now == then, (row, before.get(values[:keys]))
+    assert known > 0
+
+
+@pytest.mark.parametrize("name", ALTERED_PRODUCERS)
+def test_less_evidence_violates_nothing_new(audit: Any, name: str) -> None:
+    query = """
+        SELECT invariant, count(*) AS times FROM marts.fct_invariant_verdicts
+        WHERE verdict = 'violated' AND cluster = '{}' AND module = 'ProducerEpochProps' GROUP BY ALL
+    """
+    before, now = (
+        Counter({row["invariant"]: row["times"] for row in audit.rows(query.format(cluster))})
+        for cluster in (ALTERED_PRODUCERS[name][0], name)
+    )
+    assert now <= before
+    dangling = (
+        "SELECT topic, partition, first_offset FROM marts.fct_dangling_transactions WHERE cluster = '{}'"
+    )
+    left, all_of_them = (
+        {tuple(row.values()) for row in audit.rows(dangling.format(cluster))}
+        for cluster in (name, ALTERED_PRODUCERS[name][0])
+    )
+    assert left <= all_of_them
+
+
+@pytest.mark.parametrize("invariant", FAULTS)
+def test_a_segment_altered_to_break_a_rule_is_seen(audit: Any, invariant: str) -> None:
+    (row,) = audit.rows(f"""
+        SELECT status FROM marts.fct_invariant_coverage
+        WHERE cluster = '{BROKEN}' AND invariant = '{invariant}'
+    """)
+    assert row["status"] == "violated"
+
+
+def test_no_payload_reaches_the_lake(audit: Any) -> None:
+    """Every record that the drivers wrote carries the text."""
+    folder = Path(audit.settings.lake.warehouse.removeprefix("file:"))
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 100
+    assert [path for path in files if b"PAYLOAD-MUST-NOT-BE-READ" in path.read_bytes()] == []
+    sizes = audit.rows(
+        "SELECT count(*) AS n FROM bronze.records WHERE topic NOT LIKE '\\\\_\\\\_%' AND NOT is_control"
+    )
+    assert sizes == [{"n": 0}]
