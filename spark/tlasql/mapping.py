@@ -8,6 +8,10 @@ DOMAIN. Further homes hold the same value beside others, so that a rule over bot
 Where a table already holds one row per state, ``[states] table = "..."`` names it: each variable is a column
 with its whole value.
 
+Where scopes are of several kinds, ``[scope.only]`` and ``[scope.never]`` say which of them have rows of a
+table, by the values of their columns. A scope that has none says nothing of what the table holds, whatever it
+lacks itself.
+
 A variable that is a set of records has one table with a row per element, and a *universe*: the table that
 knows every element, also those whose fields could not be found. Where an element may have been in one of
 several states, ``alternatives`` numbers them; exactly one of them is what happened.
@@ -106,6 +110,15 @@ class Records:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """Only the scopes whose ``column`` is ``value`` have rows of a table; with ``never``, only the others."""
+
+    column: str
+    value: str
+    never: bool
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant
     -> its value as TOML. ``skip``: id of a marked definition that is not to be compiled -> the reason.
@@ -132,6 +145,7 @@ class Mapping:
     decisions: str | None
     outputs: Dict[str, str]
     constants: Dict[str, Any]
+    extents: Dict[str, tuple[Extent, ...]]
 
 
 def load_mapping(path: Path, types: Dict[str, Type], schemas: Schemas) -> Mapping:
@@ -171,6 +185,7 @@ class _Loader:
             decisions,
             {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
             dict(self._toml.get("constants", {})),
+            self._extents(scope, columns),
         )
         if self._problems:
             raise TlaSqlError(self._problems)
@@ -296,6 +311,18 @@ class _Loader:
         for table, entry in self._toml.get("evidence", {}).items():
             found[table] = tuple(entry)
             self._columns(table, found[table], "[evidence]")
+        return found
+
+    def _extents(self, scope: Dict[str, Any], columns: tuple[str, ...]) -> dict[str, tuple[Extent, ...]]:
+        found: dict[str, tuple[Extent, ...]] = {}
+        for word in ("only", "never"):
+            for table, values in scope.get(word, {}).items():
+                self._columns(table, tuple(values), f"[scope.{word}]")
+                for column, value in values.items():
+                    if column not in columns or not isinstance(value, str):
+                        message = f"{table}: {column} = {value!r} is no text in a column of the scope"
+                        self._wrong(f"[scope.{word}]", message, f"the scope has {', '.join(columns)}")
+                    found[table] = (*found.get(table, ()), Extent(column, str(value), word == "never"))
         return found
 
     def _names(self, value: object, header: str, key: str) -> tuple[str, ...]:

