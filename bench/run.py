@@ -9,6 +9,7 @@ from pathlib import Path
 MEASUREMENTS = {
     "formats.py": "Decoding __consumer_offsets to Arrow, against kafka-dump-log --offsets-decoder",
     "bronze.py": "Log to bronze in Spark",
+    "headers.py": "Batch headers of data topics to bronze in Spark, against kafka-dump-log and cat",
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
     "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
 }

@@ -40,6 +40,7 @@ id = 1
 [[clusters.clients]]
 name = "shop"
 logs = ["shop/*.log"]
+timezone = "Asia/Tokyo"
 """
 CLUSTER = '[[clusters]]\nname = "c"\n[[clusters.brokers]]\nid = 1\n'
 
@@ -68,7 +69,9 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.spark["spark.master"] == "local[2]"
     (cluster,) = read.clusters
     assert cluster.name == 'ma\'in "☃"'
-    assert cluster.clients == (settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",)),)
+    assert cluster.clients == (
+        settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",), "Asia/Tokyo"),
+    )
     first, second = cluster.brokers
     # the folder's own brackets are not wildcards
     assert first.log_dirs == (f"{tmp_path}/od[[]d] name/data/*", "/var/kafka")

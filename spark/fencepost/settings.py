@@ -65,10 +65,11 @@ class Broker:
 
 @dataclass(frozen=True)
 class Client:
-    """One client application's log files, as absolute globs."""
+    """One client application's log files, as absolute globs, and the IANA zone their local times are in."""
 
     name: str
     logs: tuple[str, ...] = ()
+    timezone: str = "UTC"
 
 
 @dataclass(frozen=True)
@@ -217,21 +218,25 @@ def _cluster(section: _Section) -> Cluster:
 
 
 def _broker(section: _Section) -> Broker:
-    zone = section.take("timezone", str, "an IANA time zone such as Europe/Paris", "UTC")
-    try:
-        ZoneInfo(zone)
-    except (ValueError, OSError, KeyError) as error:
-        raise section.error("timezone", f"{zone!r} is not an IANA time zone such as Europe/Paris.") from error
     broker = Broker(
         id=section.take("id", int, "the broker's node.id, a number"),
         log_dirs=section.globs("log_dirs"),
         request_logs=section.globs("request_logs"),
         server_logs=section.globs("server_logs"),
-        timezone=zone,
+        timezone=_timezone(section),
         release=_release(section),
     )
     section.close()
     return broker
+
+
+def _timezone(section: _Section) -> str:
+    zone = section.take("timezone", str, "an IANA time zone such as Europe/Paris", "UTC")
+    try:
+        ZoneInfo(zone)
+    except (ValueError, OSError, KeyError) as error:
+        raise section.error("timezone", f"{zone!r} is not an IANA time zone such as Europe/Paris.") from error
+    return zone
 
 
 def _release(section: _Section) -> tuple[int, int] | None:
@@ -243,7 +248,7 @@ def _release(section: _Section) -> tuple[int, int] | None:
 
 
 def _client(section: _Section) -> Client:
-    client = Client(_name(section), section.globs("logs"))
+    client = Client(_name(section), section.globs("logs"), _timezone(section))
     section.close()
     return client
 

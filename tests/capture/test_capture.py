@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.capture import CaptureSummary, capture, run
-from fencepost.settings import Broker, Cluster, Settings, load
+from fencepost.settings import Broker, Client, Cluster, Settings, load
 
 EPOCH_APIS = frozenset(
     [
@@ -31,12 +31,15 @@ EPOCH_APIS = frozenset(
         "CONSUMER_GROUP_HEARTBEAT",
         "STREAMS_GROUP_HEARTBEAT",
         "SHARE_GROUP_HEARTBEAT",
+        "PRODUCE",
         "INIT_PRODUCER_ID",
         "ADD_PARTITIONS_TO_TXN",
+        "ADD_OFFSETS_TO_TXN",
         "END_TXN",
         "WRITE_TXN_MARKERS",
     ]
 )
+INTERNAL = ("__consumer_offsets", "__cluster_metadata", "__transaction_state")
 BRONZE = (lake.BATCHES, lake.RECORDS, lake.REQUESTS)
 
 
@@ -49,8 +52,10 @@ class Site:
     folder: Path
     cluster: str
 
-    def capture(self, *brokers: Broker, run_id: str = "run") -> CaptureSummary:
-        settings = replace(self.settings, clusters=(Cluster(self.cluster, brokers),))
+    def capture(
+        self, *brokers: Broker, clients: tuple[Client, ...] = (), run_id: str = "run"
+    ) -> CaptureSummary:
+        settings = replace(self.settings, clusters=(Cluster(self.cluster, brokers, clients),))
         return capture(self.spark, settings, run_id, lambda line: None)
 
     def rows(self, table: lake.Table) -> DataFrame:
@@ -87,18 +92,21 @@ def capture_of(captures: Path) -> Callable[[str], Settings]:
 
 
 def batches_of(file: Path) -> list[tuple[int, int, int, int]]:
-    """(position, size, base offset, records) of each batch, read the plain way."""
+    """(position, size, base offset, records to be read) of each batch, read the plain way."""
     data, found, position = file.read_bytes(), [], 0
+    internal = file.parent.name.rpartition("-")[0] in INTERNAL
     while position < len(data):
         base, length = struct.unpack_from(">qi", data, position)
-        found.append((position, length + 12, base, struct.unpack_from(">i", data, position + 57)[0]))
+        attributes, count = (
+            struct.unpack_from(f, data, position + at)[0] for f, at in ((">h", 21), (">i", 57))
+        )
+        found.append((position, length + 12, base, count if internal or attributes & 32 else 0))
         position += length + 12
     return found
 
 
 def segments_of(log_dir: Path) -> list[Path]:
-    found = [*log_dir.glob("__consumer_offsets-*/*.log"), *log_dir.glob("__cluster_metadata-*/*.log")]
-    return sorted(found)
+    return sorted(log_dir.glob("*-*/*.log"))
 
 
 def largest_segment(broker: Path) -> Path:
@@ -138,12 +146,17 @@ def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
     assert site.counts() == expected
     assert min(expected) > 100
     assert site.quarantine() == {}
+    snapshots = {str(file) for file in source.glob("broker-*/log_dir/*-*/*.snapshot")}
+    read = site.rows(lake.PRODUCER_SNAPSHOT_ENTRIES).select("file", "producer_id").collect()
+    assert {row.file for row in read} == snapshots
+    assert len({row.file for row in read if row.producer_id is None}) < len(snapshots)
     again = site.capture(*cluster.brokers, run_id="again")
     assert (again.files, again.batches, again.records, again.requests) == (0, 0, 0, 0)
     assert site.counts() == expected
     ids = site.rows(lake.RECORDS).select("topic", "topic_id", "decode_status").distinct().collect()
     assert {row.decode_status for row in ids} <= {"known", "control"}
-    assert len({(row.topic, row.topic_id) for row in ids}) == 2
+    read_whole = {(row.topic, row.topic_id) for row in ids if row.decode_status == "known"}
+    assert sorted(topic for topic, _ in read_whole) == sorted(INTERNAL)
 
 
 def test_a_growing_segment_and_a_rotating_log_are_taken_piece_by_piece(site: Site, captures: Path) -> None:
@@ -210,15 +223,15 @@ def test_a_run_killed_at_any_commit_is_repeated_without_loss(
     def dies(*args: object, **kwargs: object) -> None:
         raise KilledError
 
-    append_new = lake.append_new
+    append = run._append
 
-    def append_until(spark: SparkSession, table: lake.Table, *args: Any, **kwargs: Any) -> int:
+    def append_until(spark: SparkSession, table: lake.Table, *args: Any) -> int:
         if table.name == f"bronze.{killed}":
             raise KilledError
-        return append_new(spark, table, *args, **kwargs)
+        return append(spark, table, *args)
 
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(lake, "append_new", append_until)
+        patch.setattr(run, "_append", append_until)
         if killed == "files":
             patch.setattr(run, "_note_progress", dies)
         site.capture(*cluster.brokers)
@@ -326,3 +339,111 @@ def test_preallocated_segments_grow_without_changing_size(site: Site, captures: 
         site.capture(Broker(1, log_dirs=site.glob("data")))
         assert site.rows(lake.BATCHES).count() == sum(batch[0] < upto for batch in batches)
     assert site.quarantine() == {}
+
+
+SECRET = b"PAYLOAD-MUST-NOT-BE-READ"
+
+
+def data_batch(base_offset: int, records: int = 1) -> bytes:
+    """A batch of a data topic whose payload says what it is, and whose checksum is not even tried."""
+    payload = SECRET * 40
+    head = struct.pack(">qiibI", base_offset, len(payload) + 49, 3, 2, 0xDEAD)
+    return head + struct.pack(">hiqqqhii", 16, records - 1, 5, 6, 7, 8, 9, records) + payload
+
+
+def test_what_applications_wrote_is_nowhere(site: Site) -> None:
+    whole = b"".join(data_batch(i * 2, 2) for i in range(30))
+    size = len(data_batch(0))
+    # framing that is lost in the middle of a payload, a batch that is cut there, headers that make no sense
+    shorter = bytearray(whole)
+    struct.pack_into(">i", shorter, 4 * size + 8, 300)
+    contents = {
+        "whole": whole,
+        "lost": bytes(shorter),
+        "torn": whole + data_batch(60)[:-300],
+        "garbage": whole + SECRET * 50,
+        "zeros": whole + bytes(100) + SECRET,
+        "control": whole + data_batch(60).replace(struct.pack(">h", 16), struct.pack(">h", 48), 1),
+    }
+    for topic, content in contents.items():
+        folder = site.folder / "data" / f"{topic}-0"
+        folder.mkdir(parents=True)
+        (folder / "00000000000000000000.log").write_bytes(content)
+        (folder / "00000000000000000060.snapshot").write_bytes(struct.pack(">hIi", 1, 0x48674BC7, 0))
+    broker = Broker(1, log_dirs=site.glob("data"))
+    site.capture(broker)
+    found = {
+        (Path(row.file).parent.name, row.reason)
+        for row in site.rows(lake.QUARANTINE).collect()
+        if row.kind == "segment"
+    }
+    assert found == {
+        ("lost-0", "bad_magic"),
+        ("torn-0", "torn_tail"),
+        ("garbage-0", "bad_magic"),
+        ("control-0", "bad_record"),
+    }
+    counts = {row.topic: row["count"] for row in site.rows(lake.BATCHES).groupBy("topic").count().collect()}
+    assert counts == {"whole": 30, "lost": 5, "torn": 30, "garbage": 30, "zeros": 30, "control": 31}
+    assert site.rows(lake.RECORDS).count() == 0
+    # a snapshot without producers is there, and says so
+    empty = site.rows(lake.PRODUCER_SNAPSHOT_ENTRIES).select("producer_id", "snapshot_offset").collect()
+    assert [tuple(row) for row in empty] == [(None, 60)] * len(contents)
+    for table in lake.TABLES:
+        if table.name.startswith("bronze."):
+            rows = site.rows(table).select(F.concat_ws("|", *map(_as_text, table.columns)).alias("text"))
+            assert not [row for row in rows.collect() if SECRET.decode() in row.text]
+    for file in Path(site.settings.lake.warehouse).rglob("*"):
+        assert file.is_dir() or SECRET not in file.read_bytes(), file
+
+
+def _as_text(column: str) -> F.Column:
+    return F.col(f"`{column}`").cast("string")
+
+
+def test_a_data_segment_grows_is_renamed_and_goes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = site.folder / "data" / "orders-3"
+    folder.mkdir(parents=True)
+    file, last = folder / "00000000000000000100.log", folder / "00000000000000000120.log"
+    whole = b"".join(data_batch(100 + i) for i in range(20))
+    size = len(data_batch(0))
+    told = site.folder / "client.log"
+    line = "[2026-11-20 22:02:40,024] INFO [Producer clientId=c] ProducerId set to 5 with epoch 12\n"
+    client = Client("shop", site.glob("client.log*"), "Asia/Tokyo")
+
+    def expect(batches: int, lines: int, *torn: int) -> None:
+        site.capture(Broker(1, log_dirs=site.glob("data")), clients=(client,))
+        assert site.rows(lake.BATCHES).count() == batches
+        assert [position for _, position in site.quarantine().values()] == list(torn)
+        epochs = [row.producer_epoch for row in site.rows(lake.CLIENT_LINES).collect()]
+        assert epochs == [12] * lines
+
+    file.write_bytes(whole[: 5 * size + 30])
+    told.write_text(line + line[:-2])
+    expect(5, 1, 5 * size)
+    file.write_bytes(whole)
+    last.touch()
+    told.write_text(line * 2)
+    append_all, deleted = run._append_all, Path(f"{file}.deleted")
+
+    def append_later(*args: Any) -> dict[str, int]:
+        # retention renames the segment while it is read, then deletes it; the client's log is rotated
+        file.rename(deleted)
+        told.rename(f"{told}.1").with_name("client.log").write_text("")
+        return append_all(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_append_all", append_later)
+        expect(5, 1)
+    other = b"".join(data_batch(120 + i) for i in range(3))
+    last.write_bytes(other)
+    expect(23, 2)
+    read = site.rows(lake.FILES).where(F.col("file").contains(file.name)).orderBy("captured_at").collect()
+    # each run went on where the one before had stopped
+    assert [(row.file, row.entries) for row in read] == [(str(file), 5), (str(deleted), 15)]
+    # a follower was truncated and written again under another leader
+    deleted.unlink()
+    again = bytearray(other + data_batch(123))
+    struct.pack_into(">i", again, 12, 4)
+    last.write_bytes(again)
+    expect(25, 2)

@@ -15,6 +15,8 @@ import pytest
 from fencepost.formats.batches import records, walk
 from fencepost.formats.classify import classify
 from fencepost.formats.decode import decode
+from fencepost.formats.headers import read_headers
+from fencepost.formats.producer_state import read_aborted_index, read_snapshot
 
 BATCH = re.compile(
     r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) baseSequence: (-?\d+) .*?producerId: (-?\d+) "
@@ -24,6 +26,14 @@ BATCH = re.compile(
 RECORD = re.compile(
     r"\| offset: (\d+) (?:CreateTime|LogAppendTime): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) .*?"
     r"headerKeys: \[\] ?(.*)"
+)
+SNAPSHOT = re.compile(
+    r"producerId: (\d+) producerEpoch: (\d+) coordinatorEpoch: (-?\d+) "
+    r"currentTxnFirstOffset: OptionalLong(?:\[(\d+)\]|\.empty) lastTimestamp: (-?\d+)"
+    r"(?: firstSequence: \d+ lastSequence: (\d+) lastOffset: (\d+) offsetDelta: (\d+) .*)?"
+)
+ABORTED = re.compile(
+    r"version: 0 producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)"
 )
 BATCH_COLUMNS = (
     "base_offset",
@@ -47,7 +57,7 @@ KINDS = {
 }
 
 
-def dump(jars: Path, option: str, files: list[Path]) -> dict[str, list[str]]:
+def dump(jars: Path, option: str | None, files: list[Path]) -> dict[str, list[str]]:
     """The lines kafka-dump-log prints for each file."""
     command = [
         "java",
@@ -57,7 +67,7 @@ def dump(jars: Path, option: str, files: list[Path]) -> dict[str, list[str]]:
         "-cp",
         f"{jars}/kafka-4.3.1/*",
     ]
-    command += ["org.apache.kafka.tools.DumpLogSegments", option]
+    command += ["org.apache.kafka.tools.DumpLogSegments", *([option] if option else [])]
     command += ["--files", ",".join(str(file) for file in files)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     found: dict[str, list[str]] = {}
@@ -181,3 +191,66 @@ def test_every_record_of_every_capture(
     compared = sum(compare(file, topic, printed[str(file)], as_kafka_json) for file in files)
     said = sum(line.startswith("| offset: ") for lines in printed.values() for line in lines)
     assert compared == said > 0
+
+
+def compare_headers(file: Path, lines: list[str]) -> int:
+    """Compare the headers of a segment whose payload is not read; give their number."""
+    with file.open("rb") as opened:
+        read = read_headers(opened.fileno(), 0, file.stat().st_size, closed=True)
+    assert (read.walk.stop, read.walk.faults, read.records.faults) == ("end", (), ())
+    printed = [match.groups() for line in lines if (match := BATCH.match(line))]
+    assert text_rows([read.walk.batches[name].to_pylist() for name in BATCH_COLUMNS]) == printed
+    # a marker is one record
+    assert read.records.records.num_rows == sum(row[8] == "true" for row in printed)
+    return len(printed)
+
+
+def compare_snapshot(file: Path, lines: list[str]) -> int:
+    """Compare the producers of a snapshot; give their number."""
+    entries = read_snapshot(file.read_bytes())
+    assert entries.faults == ()
+    printed = [match.groups(default="-1") for line in lines if (match := SNAPSHOT.fullmatch(line))]
+    columns = (
+        "producer_id",
+        "producer_epoch",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "timestamp_ms",
+    )
+    assert text_rows([entries.rows[name].to_pylist() for name in columns]) == [row[:5] for row in printed]
+    # of a producer without a batch kafka-dump-log prints none
+    for row, said in zip(entries.rows.to_pylist(), printed, strict=True):
+        batch = tuple(str(row[name]) for name in ("last_sequence", "last_offset", "offset_delta"))
+        assert batch == said[5:] or (row["last_sequence"] == -1 and said[5:] == ("-1",) * 3)
+    return len(printed)
+
+
+def compare_aborted(file: Path, lines: list[str]) -> int:
+    """Compare the aborted transactions of an index; give their number."""
+    entries = read_aborted_index(file.read_bytes(), closed=True)
+    assert entries.faults == ()
+    printed = [match.groups() for line in lines if (match := ABORTED.fullmatch(line))]
+    assert text_rows([entries.rows[name].to_pylist() for name in entries.rows.schema.names[1:]]) == printed
+    return len(printed)
+
+
+def test_every_header_and_every_state_file_of_every_capture(jars: Path, captures: Path) -> None:
+    kinds = {".log": compare_headers, ".snapshot": compare_snapshot, ".txnindex": compare_aborted}
+    found = sorted(captures.glob("*/*/log_dir*/*-*/*"))
+    files = [
+        file
+        for file in found
+        if file.suffix in kinds
+        and not (file.suffix == ".log" and file.parent.name.rpartition("-")[0] in KINDS.values())
+    ]
+    printed = dump(jars, None, files)
+    compared = dict.fromkeys(kinds, 0)
+    for file in files:
+        compared[file.suffix] += kinds[file.suffix](file, printed[str(file)])
+    said = [line for lines in printed.values() for line in lines]
+    assert compared == {
+        ".log": sum(line.startswith("baseOffset: ") for line in said),
+        ".snapshot": sum(line.startswith("producerId: ") for line in said),
+        ".txnindex": sum(line.startswith("version: ") for line in said),
+    }
+    assert min(compared.values()) > 50

@@ -48,7 +48,7 @@ def test_a_line_becomes_a_row_with_request_and_response_as_logged() -> None:
     raw = line()
     parsed = parse_lines(raw + b"\n", 100)
     assert (parsed.faults, parsed.skipped, parsed.consumed_to) == ((), 0, 100 + len(raw) + 1)
-    row = parsed.requests.to_pylist()[0]
+    row = parsed.rows.to_pylist()[0]
     assert row == {
         "position": 100,
         "logged_at_ms": 1795212160024,
@@ -81,8 +81,8 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
         parsed = parse_lines(data)
         assert parsed.faults == ()
         assert parsed.consumed_to == len(data)
-        assert parsed.requests.num_rows + parsed.skipped == data.count(b"\n")
-        for row in parsed.requests.to_pylist():
+        assert parsed.rows.num_rows + parsed.skipped == data.count(b"\n")
+        for row in parsed.rows.to_pylist():
             logged = data[row["position"] :].partition(b"\n")[0]
             body = json.loads(logged.partition(b"Completed request:")[2].removesuffix(TAIL))
             assert json.loads(row["request"]) == body["request"]
@@ -103,7 +103,7 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
 )
 def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
     parsed = parse_lines(skipped + b"\n" + line() + b"\r\n")
-    assert (parsed.skipped, parsed.requests.num_rows, parsed.faults) == (1, 1, ())
+    assert (parsed.skipped, parsed.rows.num_rows, parsed.faults) == (1, 1, ())
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
 )
 def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> None:
     parsed = parse_lines(damaged + b"\n" + line() + b"\n", 1000)
-    assert parsed.requests["position"].to_pylist() == [1000 + len(damaged) + 1]
+    assert parsed.rows["position"].to_pylist() == [1000 + len(damaged) + 1]
     assert [(f.position, f.length, f.reason) for f in parsed.faults] == [(1000, len(damaged), "bad_line")]
     assert parsed.faults[0].detail
 
@@ -135,28 +135,28 @@ def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> Non
 def test_a_last_line_without_newline_waits() -> None:
     first, second = line(client="a"), line(client="b")
     parsed = parse_lines(first + b"\n" + second, 10)
-    assert (parsed.requests.num_rows, parsed.consumed_to) == (1, 10 + len(first) + 1)
-    assert parse_lines(second, parsed.consumed_to, final=True).requests["client_id"].to_pylist() == ["b"]
+    assert (parsed.rows.num_rows, parsed.consumed_to) == (1, 10 + len(first) + 1)
+    assert parse_lines(second, parsed.consumed_to, final=True).rows["client_id"].to_pylist() == ["b"]
 
 
 @given(st.text())
 def test_hostile_client_names_survive(name: str) -> None:
     hostile = name.encode("utf-8", "replace").decode() + '","requestApiKeyName":"FETCH"'
     parsed = parse_lines(line(client=hostile) + b"\n")
-    assert parsed.requests["client_id"].to_pylist() == [hostile]
+    assert parsed.rows["client_id"].to_pylist() == [hostile]
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_crash_the_parser(noise: bytes) -> None:
     parsed = parse_lines(b"\n" + noise + b"\n" + line() + b"\n")
-    assert parsed.requests.num_rows >= 1
-    taken = parsed.requests.num_rows + parsed.skipped + len(parsed.faults)
+    assert parsed.rows.num_rows >= 1
+    taken = parsed.rows.num_rows + parsed.skipped + len(parsed.faults)
     assert taken == noise.count(b"\n") + 3
 
 
 def at(*stamps: str, zone: str = "Europe/Berlin", after_ms: int | None = None) -> list[str]:
     lines = b"".join(line(stamp=stamp) + b"\n" for stamp in stamps)
-    moments = parse_lines(lines, timezone=zone, after_ms=after_ms).requests["logged_at_ms"].to_pylist()
+    moments = parse_lines(lines, timezone=zone, after_ms=after_ms).rows["logged_at_ms"].to_pylist()
     return [datetime.utcfromtimestamp(ms / 1000).strftime("%H:%M") for ms in moments]
 
 

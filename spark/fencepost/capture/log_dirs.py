@@ -1,40 +1,45 @@
-"""What lies in Kafka's log directories: segments of the internal topics, deleted incarnations included."""
+"""What lies in Kafka's log directories: the files of every partition, deleted incarnations included."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fencepost.capture.plan import SEGMENT, Fault, Source, expand
-from fencepost.settings import Broker
-
-TOPICS = ("__consumer_offsets", "__cluster_metadata")
+from fencepost.capture.plan import (
+    ABORTED_INDEX,
+    PRODUCER_SNAPSHOT,
+    READ_WHOLE,
+    SEGMENT,
+    Fault,
+    Source,
+    expand,
+)
+from fencepost.settings import Broker, Cluster
 
 # LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 _SEGMENT = re.compile(r"\d{20}\.log(?P<deleted>\.deleted)?")
+# Segments come last: what a snapshot or an index tells, the segment read afterwards holds.
+_FILES = (
+    (PRODUCER_SNAPSHOT, re.compile(r"\d{20}\.snapshot")),
+    (ABORTED_INDEX, re.compile(r"\d{20}\.txnindex")),
+    (SEGMENT, _SEGMENT),
+)
 # Uuid.METADATA_TOPIC_ID
 _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 
 
-def find_segments(cluster: str, broker: Broker) -> tuple[list[Source], list[Fault]]:
-    """Every segment file of TOPICS in the broker's ``log_dirs``, and what is missing or cannot be listed."""
-    sources: list[Source] = []
-    faults: list[Fault] = []
-    for pattern in broker.log_dirs:
-        paths = expand(pattern)
-        if not paths:
-            detail = "no such directory: correct log_dirs in the configuration, or mount it"
-            faults.append(_fault(cluster, broker, pattern, "missing", detail))
-        for path in paths:
-            try:
-                sources += _log_dir(cluster, broker, path, faults)
-            except OSError as error:
-                faults.append(_unlistable(cluster, broker, path, error))
-    return sources, faults
+def find_data_files(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
+    """The files of every topic of applications in the ``log_dirs``; what is missing or cannot be listed."""
+    return _find(cluster, internal=False)
+
+
+def find_internal_files(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
+    """The same for the topics in which Kafka keeps what it believes."""
+    return _find(cluster, internal=True)
 
 
 def with_known_topic_ids(sources: list[Source]) -> list[Source]:
@@ -54,7 +59,7 @@ def with_known_topic_ids(sources: list[Source]) -> list[Source]:
     ]
 
 
-def has_no_replicas(sources: list[Source]) -> bool:
+def has_no_replicas(sources: Sequence[Source]) -> bool:
     """Whether each partition is read from one folder, without segments that compaction replaced."""
     if any(source.file.endswith(".deleted") for source in sources):
         return False
@@ -67,14 +72,33 @@ def base_offset(file: str) -> int:
     return int(Path(file).name[:20])
 
 
-def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> Iterator[Source]:
+def _find(cluster: Cluster, *, internal: bool) -> tuple[list[Source], list[Fault]]:
+    sources: list[Source] = []
+    faults: list[Fault] = []
+    for broker in cluster.brokers:
+        for pattern in broker.log_dirs:
+            paths = expand(pattern)
+            if not paths:
+                detail = "no such directory: correct log_dirs in the configuration, or mount it"
+                faults.append(_fault(cluster.name, broker, pattern, "missing", detail))
+            for path in paths:
+                try:
+                    sources += _log_dir(cluster.name, broker, path, faults, internal=internal)
+                except OSError as error:
+                    faults.append(_unlistable(cluster.name, broker, path, error))
+    return sources, faults
+
+
+def _log_dir(
+    cluster: str, broker: Broker, path: str, faults: list[Fault], *, internal: bool
+) -> Iterator[Source]:
     entries = sorted(entry.name for entry in Path(path).iterdir())
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and "meta.properties" not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
         faults.append(_fault(cluster, broker, path, "missing", detail))
     for name, match in folders:
-        if match["topic"] not in TOPICS or match["state"] == "future":
+        if (match["topic"] in READ_WHOLE) != internal or match["state"] == "future":
             continue
         folder = Path(path, name)
         try:
@@ -83,18 +107,21 @@ def _log_dir(cluster: str, broker: Broker, path: str, faults: list[Fault]) -> It
         except OSError as error:
             faults.append(_unlistable(cluster, broker, str(folder), error))
             continue
-        segments = [(file, kind) for file in files if (kind := _SEGMENT.fullmatch(file))]
-        for file, kind in segments:
-            yield Source(
-                cluster,
-                broker.id,
-                SEGMENT,
-                str(folder / file),
-                topic=match["topic"],
-                topic_id=topic_id,
-                partition=int(match["partition"]),
-                closed=bool(match["state"] or kind["deleted"] or file != segments[-1][0]),
-            )
+        segments = [file for file in files if _SEGMENT.fullmatch(file)]
+        for kind, pattern in _FILES:
+            for file in files:
+                if found := pattern.fullmatch(file):
+                    gone = match["state"] or found.groupdict().get("deleted")
+                    yield Source(
+                        cluster,
+                        broker.id,
+                        kind,
+                        str(folder / file),
+                        topic=match["topic"],
+                        topic_id=topic_id,
+                        partition=int(match["partition"]),
+                        closed=bool(gone or file not in segments[-1:]),
+                    )
 
 
 def _topic_id(folder: Path, topic: str) -> str | None:

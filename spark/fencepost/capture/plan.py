@@ -7,27 +7,35 @@ the faults and the progress of a run always agree with each other.
 from __future__ import annotations
 
 import glob
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 SEGMENT = "segment"
+PRODUCER_SNAPSHOT = "producer_snapshot"
+ABORTED_INDEX = "aborted_index"
 REQUEST_LOG = "request_log"
-_DIGEST_SPAN = 1024
+CLIENT_LOG = "client_log"
+
+READ_WHOLE = frozenset({"__consumer_offsets", "__transaction_state", "__cluster_metadata"})
+"""The topics that hold what Kafka itself believes. Any other one's payload is its applications' own."""
+
+# Headers are few: so many bytes of a segment of which only they are read take as long as one of another's.
+_HEADERS_ARE_CHEAPER = 128
 
 
 @dataclass(frozen=True)
 class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
 
-    ``topic``, ``topic_id``, ``partition`` and ``closed`` (nothing is appended any more) are set for segments,
-    ``timezone`` for request logs. ``moved_from`` is the path under which an earlier run read the beginning of
-    this file.
+    ``topic``, ``topic_id``, ``partition`` and ``closed`` (nothing is appended any more) are set for the files
+    of a partition, ``last_header`` (position of the last batch before ``start``) for segments whose payload
+    is not read, ``timezone`` for logs in text, ``client`` for those of a client, whose ``broker_id`` is null.
+    ``moved_from`` is the path under which an earlier run read the beginning of this file.
     """
 
     cluster: str
-    broker_id: int
+    broker_id: int | None
     kind: str
     file: str
     start: int = 0
@@ -36,8 +44,21 @@ class Source:
     topic_id: str | None = None
     partition: int | None = None
     closed: bool = False
+    last_header: int = 0
     timezone: str = "UTC"
+    client: str | None = None
     moved_from: str | None = None
+
+    @property
+    def is_headers_only(self) -> bool:
+        """Whether this is a segment of which headers and markers are read, and nothing else."""
+        return self.kind == SEGMENT and self.topic not in READ_WHOLE
+
+    @property
+    def cost(self) -> int:
+        """How much work it is to read: about as many bytes as a segment read whole would have."""
+        size = self.end - self.start
+        return size // _HEADERS_ARE_CHEAPER if self.is_headers_only else size
 
 
 @dataclass(frozen=True)
@@ -45,7 +66,7 @@ class Fault:
     """Evidence that could not be read: where it is, and a sentence that says what to do."""
 
     cluster: str
-    broker_id: int
+    broker_id: int | None
     kind: str
     file: str
     position: int
@@ -80,19 +101,6 @@ def expand(pattern: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
 
 
-def head_digest(file: BinaryIO, consumed_to: int) -> str:
-    """What identifies the part of a file that was read: digest of its first and its last bytes.
-
-    The same at a later time exactly when the file still begins with what was read, whatever its name is now:
-    not after it was replaced, truncated and written again, or compacted.
-    """
-    digest = hashlib.sha256(str(consumed_to).encode())
-    for position in (0, max(0, consumed_to - _DIGEST_SPAN)):
-        file.seek(position)
-        digest.update(file.read(min(_DIGEST_SPAN, consumed_to - position)))
-    return digest.hexdigest()
-
-
 def is_compressed(file: BinaryIO) -> bool:
     """Whether a file is gzipped, whatever its name; leaves it at its beginning."""
     file.seek(0)
@@ -105,9 +113,9 @@ def bundles(sources: list[Source], size: int = 32 << 20) -> Iterator[list[Source
     """Sources grouped to tasks: a large file alone, small ones together until they are worth a task."""
     bundle: list[Source] = []
     weight = 0
-    for source in sorted(sources, key=lambda each: each.start - each.end):
+    for source in sorted(sources, key=lambda each: -each.cost):
         bundle.append(source)
-        weight += source.end - source.start
+        weight += source.cost
         if weight >= size:
             yield bundle
             bundle, weight = [], 0

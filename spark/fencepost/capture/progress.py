@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -10,8 +12,12 @@ from typing import BinaryIO
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from fencepost.capture.plan import Plan, Read, Source, head_digest, is_compressed
+from fencepost.capture.digests import head_digest, headers_digest, last_header
+from fencepost.capture.plan import CLIENT_LOG, REQUEST_LOG, Plan, Read, Source, is_compressed
 from fencepost.lake import FILES
+
+_OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
+_TEXT = (REQUEST_LOG, CLIENT_LOG)
 
 
 class Progress:
@@ -24,10 +30,11 @@ class Progress:
             .agg(F.max_by(F.struct("head_digest", "size", "consumed_to"), "captured_at").alias("last"))
             .select("cluster", "broker_id", "kind", "file", "last.*")
         )
-        self._read: dict[tuple[str, int, str], dict[str, Read]] = defaultdict(dict)
-        for row in newest.toLocalIterator():
+        # all that a file may have been called: few, however many files there are
+        self._read: dict[tuple[object, ...], dict[str, Read]] = defaultdict(dict)
+        for row in newest.collect():
             read = Read(row.file, row.head_digest, row["size"], row.consumed_to)
-            self._read[(row.cluster, row.broker_id, row.kind)][row.file] = read
+            self._read[row.cluster, row.broker_id, row.kind, _family(row.kind, row.file)][row.file] = read
 
     def resume(self, source: Source, plan: Plan) -> None:
         """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
@@ -36,43 +43,63 @@ class Progress:
         """
         size = Path(source.file).stat().st_size
         source = replace(source, end=size)
-        read = self._find(source, size)
+        known = self._known(source)
+        own = known.get(source.file)
+        if size == 0 and own and own.size == 0:
+            return
+        read = _find(source, size, [*([own] if own else ()), *known.values()])
         if read is None:
             plan.sources.append(source)
             return
         renamed = read.file != source.file
-        if renamed and not _still_there(read):
+        if renamed and not still_holds(replace(source, file=read.file), read):
             source = replace(source, moved_from=read.file)
         if read.size != size:
-            plan.sources.append(replace(source, start=read.consumed_to))
+            before = last_header(read.head_digest) if source.is_headers_only else 0
+            plan.sources.append(replace(source, start=read.consumed_to, last_header=before))
         elif renamed:
             plan.known.append((source, read))
 
-    def _find(self, source: Source, size: int) -> Read | None:
-        known = self._read[(source.cluster, source.broker_id, source.kind)]
-        own = known.get(source.file)
-        others = (read for read in known.values() if _may_be_renamed(read.file, source.file))
-        with Path(source.file).open("rb") as file:
-            return next((read for read in (own, *others) if read and _begins_with(file, size, read)), None)
+    def _known(self, source: Source) -> dict[str, Read]:
+        family = _family(source.kind, source.file)
+        return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
 
 
-def _begins_with(file: BinaryIO, size: int, read: Read) -> bool:
-    if is_compressed(file):
-        # what a compressed file holds is known by all of its bytes, or not at all
-        return read.size == size and head_digest(file, size) == read.head_digest
-    return 0 < read.consumed_to <= size and head_digest(file, read.consumed_to) == read.head_digest
+def _find(source: Source, size: int, known: Iterable[Read]) -> Read | None:
+    # unbuffered: nothing is read but what is asked for
+    with Path(source.file).open("rb", buffering=0) as file:
+        return next((read for read in known if _begins_with(source, file, size, read)), None)
 
 
-def _still_there(read: Read) -> bool:
-    """Whether the old path still holds what was read, so that the new one is a copy."""
+def still_holds(source: Source, read: Read) -> bool:
+    """Whether ``source.file`` is what ``read`` says of it: not renamed, rotated or written anew since."""
     try:
-        with Path(read.file).open("rb") as file:
-            return _begins_with(file, Path(read.file).stat().st_size, read)
+        size = Path(source.file).stat().st_size
+        return read.consumed_to == 0 or _find(source, size, [read]) is not None
     except OSError:
         return False
 
 
-def _may_be_renamed(old: str, new: str) -> bool:
-    """Rotation keeps the folder of a file, the deletion of a topic keeps its name."""
-    before, now = Path(old), Path(new)
-    return before != now and (before.parent == now.parent or before.name == now.name)
+def _begins_with(source: Source, file: BinaryIO, size: int, read: Read) -> bool:
+    if source.kind in _TEXT and is_compressed(file):
+        # what a compressed file holds is known by all of its bytes, or not at all
+        return read.size == size and head_digest(file, size) == read.head_digest
+    if not 0 < read.consumed_to <= size:
+        return False
+    if source.is_headers_only:
+        last = last_header(read.head_digest)
+        return headers_digest(file.fileno(), read.consumed_to, last) == read.head_digest
+    return head_digest(file, read.consumed_to) == read.head_digest
+
+
+def _family(kind: str, file: str) -> tuple[str, str]:
+    """What stays when a file is renamed: rotation keeps the folder of a log in text.
+
+    The deletion of a topic, or of a segment, keeps the partition and the first offset of its files.
+    """
+    folder, _, name = file.rpartition("/")
+    if kind in _TEXT:
+        return folder, ""
+    partition = folder.rpartition("/")[2]
+    found = _OF_PARTITION.fullmatch(partition)
+    return found["partition"] if found else partition, name[:20]

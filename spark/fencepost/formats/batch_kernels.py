@@ -19,9 +19,10 @@ Bytes = m.Bytes
 Longs = m.Longs
 
 HEADER_SIZE = 61
+CONTROL = 32  # attributes bit: written by a broker, not by a client
 LOG_APPEND_TIME = 8  # attributes bit: every record carries the batch's max timestamp
 LOG_OVERHEAD = 12  # base offset and length come before what the length counts
-_CRC_FROM = 21
+CRC_FROM = 21
 MIN_RECORD_SIZE = 7  # length, attributes, two deltas, key length, value length, header count
 
 # What stopped the framing.
@@ -92,27 +93,37 @@ def count_batches(buffer: Bytes, start: int) -> tuple[int, int, int]:
         count += 1
 
 
+@inlined
+def read_header(buffer: Bytes, at: int, position: int, row: Longs) -> int:
+    """Fill a row (BATCH_FIELDS, but for VALID) with the header at ``at``; give the batch's size.
+
+    ``position`` is where the batch lies in its file.
+    """
+    size = m.int32(buffer, at + 8) + LOG_OVERHEAD
+    row[POSITION] = position
+    row[SIZE] = size
+    row[BASE_OFFSET] = m.int64(buffer, at)
+    row[LEADER_EPOCH] = m.int32(buffer, at + 12)
+    row[CRC] = m.int32(buffer, at + 17) & 0xFFFFFFFF
+    row[ATTRIBUTES] = m.int16(buffer, at + 21)
+    row[LAST_OFFSET] = row[BASE_OFFSET] + m.int32(buffer, at + 23)
+    row[BASE_TIMESTAMP] = m.int64(buffer, at + 27)
+    row[MAX_TIMESTAMP] = m.int64(buffer, at + 35)
+    row[PRODUCER_ID] = m.int64(buffer, at + 43)
+    row[PRODUCER_EPOCH] = m.int16(buffer, at + 51)
+    row[BASE_SEQUENCE] = m.int32(buffer, at + 53)
+    row[RECORD_COUNT] = m.int32(buffer, at + 57)
+    return size
+
+
 @kernel
 def read_headers(buffer: Bytes, start: int, rows: Longs) -> None:
     """Fill one row of ``rows`` (batches x BATCH_FIELDS) per framed batch, checksum verified."""
     position = start
     for i in range(rows.shape[0]):
         row = rows[i]
-        size = m.int32(buffer, position + 8) + LOG_OVERHEAD
-        row[POSITION] = position
-        row[SIZE] = size
-        row[BASE_OFFSET] = m.int64(buffer, position)
-        row[LEADER_EPOCH] = m.int32(buffer, position + 12)
-        row[CRC] = m.int32(buffer, position + 17) & 0xFFFFFFFF
-        row[ATTRIBUTES] = m.int16(buffer, position + 21)
-        row[LAST_OFFSET] = row[BASE_OFFSET] + m.int32(buffer, position + 23)
-        row[BASE_TIMESTAMP] = m.int64(buffer, position + 27)
-        row[MAX_TIMESTAMP] = m.int64(buffer, position + 35)
-        row[PRODUCER_ID] = m.int64(buffer, position + 43)
-        row[PRODUCER_EPOCH] = m.int16(buffer, position + 51)
-        row[BASE_SEQUENCE] = m.int32(buffer, position + 53)
-        row[RECORD_COUNT] = m.int32(buffer, position + 57)
-        row[VALID] = crc32c(buffer, position + _CRC_FROM, position + size) == row[CRC]
+        size = read_header(buffer, position, position, row)
+        row[VALID] = crc32c(buffer, position + CRC_FROM, position + size) == row[CRC]
         position += size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from mmap import mmap
 
@@ -16,6 +17,11 @@ from fencepost.formats.faults import Fault
 Buffer = bytes | bytearray | memoryview | mmap | k.Bytes
 
 _INT32_MAX = 2**31 - 1
+
+TORN_TAIL = (
+    "the last batch is incomplete: its broker is writing it, or stopped while it did; it is read again"
+)
+TRUNCATED = "the file ends inside its last batch: read it from another replica"
 
 BATCH_SCHEMA = pa.schema(
     [
@@ -97,7 +103,7 @@ def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bo
         if trusted == 0:
             return walk(data, start, closed=closed)
         rows = np.asfortranarray(rows[:trusted])
-        return _result(rows, _bad_crcs(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
+        return walk_of(rows, bad_crcs(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
     return _finish(data, rows, stopped_at, why, closed)
 
 
@@ -121,16 +127,20 @@ def records(
     return _read(data, rows, unpacked, room, payload)
 
 
-def as_bytes(buffer: Buffer) -> k.Bytes:
-    """Give a read-only view of the bytes: the kernels are compiled for that one type."""
-    view = buffer.view() if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, dtype=np.uint8)
-    if view.dtype != np.uint8 or view.ndim != 1 or not view.flags.c_contiguous:
-        raise TypeError("a segment buffer must be contiguous bytes")
-    view.flags.writeable = False
-    return view
+def walk_of(rows: k.Longs, faults: Sequence[Fault], consumed_to: int, stop: str) -> Walk:
+    """The Walk of ``rows`` (batches x BATCH_FIELDS), without those whose checksum is wrong."""
+    kept = np.asfortranarray(rows[rows[:, k.VALID] == 1]) if faults else rows
+    columns: list[pa.Array] = [
+        pa.array(kept[:, i].astype(field.type.to_pandas_dtype())) for i, field in enumerate(BATCH_SCHEMA)
+    ]
+    attributes = kept[:, k.ATTRIBUTES]
+    columns += [pa.array((attributes & 16) != 0), pa.array((attributes & k.CONTROL) != 0)]
+    names = [*BATCH_SCHEMA.names, "is_transactional", "is_control"]
+    return Walk(pa.RecordBatch.from_arrays(columns, names=names), tuple(faults), consumed_to, stop, kept)
 
 
-def _bad_crcs(rows: k.Longs) -> list[Fault]:
+def bad_crcs(rows: k.Longs) -> list[Fault]:
+    """One fault for each of ``rows`` (batches x BATCH_FIELDS) whose checksum is wrong."""
     return [
         Fault(
             int(rows[i, k.POSITION]),
@@ -141,6 +151,15 @@ def _bad_crcs(rows: k.Longs) -> list[Fault]:
         )
         for i in np.flatnonzero(rows[:, k.VALID] == 0)
     ]
+
+
+def as_bytes(buffer: Buffer) -> k.Bytes:
+    """Give a read-only view of the bytes: the kernels are compiled for that one type."""
+    view = buffer.view() if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, dtype=np.uint8)
+    if view.dtype != np.uint8 or view.ndim != 1 or not view.flags.c_contiguous:
+        raise TypeError("a segment buffer must be contiguous bytes")
+    view.flags.writeable = False
+    return view
 
 
 def _trusted(rows: k.Longs) -> int:
@@ -163,21 +182,19 @@ def _finish(data: k.Bytes, rows: k.Longs, stopped_at: int, why: int, closed: boo
     detail = (
         "the batch does not match its checksum and its length leads to no other batch: read another replica"
     )
-    faults = [*_bad_crcs(rows), Fault(first, data.size - first, "bad_crc", detail)]
-    return _result(rows, faults, data.size, "bad_crc")
+    faults = [*bad_crcs(rows), Fault(first, data.size - first, "bad_crc", detail)]
+    return walk_of(rows, faults, data.size, "bad_crc")
 
 
 def _torn(data: k.Bytes, rows: k.Longs, at: int) -> Walk:
-    detail = (
-        "the last batch is incomplete: its broker is writing it, or stopped while it did; it is read again"
-    )
-    return _result(rows, [*_bad_crcs(rows), Fault(at, data.size - at, "torn_tail", detail)], at, "torn_tail")
+    faults = [*bad_crcs(rows), Fault(at, data.size - at, "torn_tail", TORN_TAIL)]
+    return walk_of(rows, faults, at, "torn_tail")
 
 
 def _stop(data: k.Bytes, rows: k.Longs, at: int, why: int, closed: bool) -> Walk:
-    faults = _bad_crcs(rows)
+    faults = bad_crcs(rows)
     if why in (k.AT_END, k.AT_ZEROS):
-        return _result(rows, faults, at, "end")
+        return walk_of(rows, faults, at, "end")
     if why in (k.SHORT_HEADER, k.RUNS_PAST_END) and not closed:
         return _torn(data, rows, at)
     left = data.size - at
@@ -187,19 +204,8 @@ def _stop(data: k.Bytes, rows: k.Longs, at: int, why: int, closed: bool) -> Walk
     elif why == k.BAD_LENGTH:
         reason, detail = "unreadable", "the batch length is smaller than a batch header: the rest is not read"
     else:
-        reason, detail = "truncated", "the file ends inside its last batch: read it from another replica"
-    return _result(rows, [*faults, Fault(at, left, reason, detail)], data.size, reason)
-
-
-def _result(rows: k.Longs, faults: list[Fault], consumed_to: int, stop: str) -> Walk:
-    kept = np.asfortranarray(rows[rows[:, k.VALID] == 1]) if faults else rows
-    columns: list[pa.Array] = [
-        pa.array(kept[:, i].astype(field.type.to_pandas_dtype())) for i, field in enumerate(BATCH_SCHEMA)
-    ]
-    attributes = kept[:, k.ATTRIBUTES]
-    columns += [pa.array((attributes & 16) != 0), pa.array((attributes & 32) != 0)]
-    names = [*BATCH_SCHEMA.names, "is_transactional", "is_control"]
-    return Walk(pa.RecordBatch.from_arrays(columns, names=names), tuple(faults), consumed_to, stop, kept)
+        reason, detail = "truncated", TRUNCATED
+    return walk_of(rows, [*faults, Fault(at, left, reason, detail)], data.size, reason)
 
 
 def _read(data: k.Bytes, rows: k.Longs, unpacked: Unpacked, room: int, payload: int) -> Records:
@@ -218,7 +224,7 @@ def _read(data: k.Bytes, rows: k.Longs, unpacked: Unpacked, room: int, payload: 
     outcome = np.zeros(rows.shape[0], dtype=np.int8)
     source = k.Source(data, unpacked.data, unpacked.is_unpacked, unpacked.starts, unpacked.ends)
     count = k.read_records(source, rows, columns, outcome)
-    control = (rows[:, k.ATTRIBUTES] & 32) != 0
+    control = (rows[:, k.ATTRIBUTES] & k.CONTROL) != 0
     arrays = [
         pa.array(columns.batch_index[:count]),
         pa.array(columns.offsets[:count]),

@@ -97,6 +97,16 @@ def _copier() -> Any:
     return intrinsic(typed)
 
 
+def _addresser() -> Any:
+    def typed(typing_context: Any, vector: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.ptrtoint(_address(context, builder, signature.args[0], args[0], args[1]), _I64)
+
+        return types.uintp(vector, types.int64), generate
+
+    return intrinsic(typed)
+
+
 Load = Callable[[Bytes, int], int]
 Store = Callable[[Bytes, int, int], None]
 
@@ -121,3 +131,6 @@ copy: Callable[[Bytes, int, Bytes, int, int], None] = cast(Any, _copier())
 get: Callable[[Longs, int], int] = cast(Any, _getter())
 """An element of a contiguous vector."""
 put: Callable[[Longs, int, int], None] = cast(Any, _putter())
+
+address: Callable[[Bytes, int], int] = cast(Any, _addresser())
+"""Where an element lies in memory, for a function of C."""

@@ -1,17 +1,16 @@
-"""The broker's request log (``kafka.request.logger``) to Arrow: completed requests that carry epochs."""
+"""The broker's request log (``kafka.request.logger``) to Arrow: what carries epochs, or serves producers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from fencepost.formats.clock import LogClock
-from fencepost.formats.faults import Fault
+from fencepost.formats.lines import Parsed, parse
 
 # Kafka's ApiKeys names, as requestApiKeyName spells them.
 APIS = frozenset(
@@ -26,8 +25,10 @@ APIS = frozenset(
         "CONSUMER_GROUP_HEARTBEAT",
         "STREAMS_GROUP_HEARTBEAT",
         "SHARE_GROUP_HEARTBEAT",
+        "PRODUCE",
         "INIT_PRODUCER_ID",
         "ADD_PARTITIONS_TO_TXN",
+        "ADD_OFFSETS_TO_TXN",
         "END_TXN",
         "WRITE_TXN_MARKERS",
     }
@@ -62,22 +63,6 @@ _SCANNER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t]*")
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """One chunk of a request log.
-
-    ``requests`` has one row per completed request (REQUEST_SCHEMA); ``skipped`` counts lines of APIs without
-    epochs and of other loggers; ``consumed_to`` is the file position after the last whole line; ``last_ms``
-    goes into the next chunk of the same file.
-    """
-
-    requests: pa.RecordBatch
-    faults: tuple[Fault, ...]
-    skipped: int
-    consumed_to: int
-    last_ms: int | None
-
-
 def parse_lines(
     chunk: bytes,
     base_position: int = 0,
@@ -88,32 +73,15 @@ def parse_lines(
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
-    ``timezone`` is the broker's IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line
-    without newline is not consumed, unless ``final`` says that the file is closed.
+    Rows are of REQUEST_SCHEMA. ``timezone`` is the broker's IANA zone, ``after_ms`` the ``last_ms`` of the
+    chunk before. A last line without newline is not consumed, unless ``final`` says that the file is closed.
     """
     clock = LogClock(timezone, after_ms)
-    rows: list[dict[str, Any]] = []
-    faults: list[Fault] = []
-    skipped = 0
-    start = 0
-    while start < len(chunk):
-        newline = chunk.find(b"\n", start)
-        if newline < 0 and not final:
-            break
-        end = len(chunk) if newline < 0 else newline
-        line = chunk[start:end].removesuffix(b"\r")
-        position = base_position + start
-        start = end + 1
-        if not _is_wanted(line):
-            skipped += 1
-            continue
-        try:
-            rows.append({"position": position, **_parse(line, clock)})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            faults.append(Fault(position, len(line), "bad_line", f"no request log line: {error}"))
-    columns = [pa.array([row[field.name] for row in rows], field.type) for field in REQUEST_SCHEMA]
-    batch = pa.RecordBatch.from_arrays(columns, schema=REQUEST_SCHEMA)
-    return Parsed(batch, tuple(faults), skipped, base_position + min(start, len(chunk)), clock.last_ms)
+    return parse(chunk, base_position, clock, REQUEST_SCHEMA, _take, "request log line", final=final)
+
+
+def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
+    return _parse(line, clock) if _is_wanted(line) else None
 
 
 def _is_wanted(line: bytes) -> bool:

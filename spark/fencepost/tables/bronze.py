@@ -127,7 +127,16 @@ ABORTED_TRANSACTIONS = Table(
         "last_stable_offset": "bigint",
         **_PROVENANCE,
     },
-    ("cluster", "broker_id", "topic", "topic_id", "partition", "producer_id", "first_offset"),
+    (
+        "cluster",
+        "broker_id",
+        "topic",
+        "topic_id",
+        "partition",
+        "segment_offset",
+        "producer_id",
+        "first_offset",
+    ),
     ("cluster",),
 )
 
@@ -159,9 +168,10 @@ FILES = Table(
     {
         "cluster": "string",
         "broker_id": "int",
-        "kind": "string",  # segment, request_log
+        "kind": "string",  # segment, producer_snapshot, aborted_index, request_log, client_log
         "file": "string",
-        "head_digest": "string",  # of the first and last bytes that were read: knows a file that was renamed
+        # of the first and last bytes that were read (of data topics: of headers): knows a file that was renamed
+        "head_digest": "string",
         "size": "bigint",  # in bytes on disk
         "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.frames import as_time, count_if
-from fencepost.rebuild.producers.coordinator import unchanged
+from fencepost.rebuild.producers.coordinator import SPAN, unchanged
 from fencepost.rebuild.producers.requests import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
@@ -147,6 +147,11 @@ def of_transactional(
         "cause",
         "act",
         (F.col("was").isNull() & ~F.col("first_known")).alias("hidden"),
+        # a hole in the log follows: nothing tells how long the state lasted
+        (
+            F.lead("record_offset").over(Window.partitionBy(*SPAN).orderBy("record_offset")).isNull()
+            & F.col("stretch_to").isNotNull()
+        ).alias("lost"),
         (~unchanged()).alias("moved"),
         # what a producer moves itself, and goes on from; a client's bump may present a stale epoch
         (
@@ -164,8 +169,8 @@ def of_transactional(
     last_mine = F.max(F.when(mine, F.col("state_no"))).over(Window.partitionBy(*_REFUSAL))
     met = _with_own_moves(met.withColumn("last_mine", last_mine))
     after = F.col("state_no") > F.col("last_own")
-    fence = F.struct("state_no", "its_ms", "its_position", "cause", "by")
-    now = F.struct("its_id", "its_epoch")
+    fence = F.struct("state_no", "its_ms", "its_position", "cause", "by", "hidden")
+    now = F.struct("its_id", "its_epoch", "lost")
     told = met.groupBy(*_REFUSAL).agg(
         F.min_by(fence, F.when(after, F.col("state_no"))).alias("fence"),
         F.max(F.col("hidden") & F.col("last_mine").isNull()).alias("past_hidden"),
@@ -190,7 +195,8 @@ def of_transactional(
     ).isin(*FENCED)
     rows = rows.where(fenced | untold)
     rows = rows.join(_in_flight(rows, found, held, ends), on=list(_REFUSAL), how="left")
-    settled = F.col("now").eqNullSafe(F.col("before"))
+    settled = F.col("now").eqNullSafe(F.col("before")) & ~F.col("now.lost")
+    seen = ~F.col("fence.hidden")
     rows = rows.withColumns(
         {
             "occurred_at": as_time(F.col("responded_ms")),
@@ -199,8 +205,9 @@ def of_transactional(
             "cause": F.col("fence.cause"),
             "caused_by_client_id": F.col("fence.by.client_id"),
             "caused_by_connection": F.col("fence.by.connection"),
-            "fenced_position": F.col("fence.its_position"),
-            "fenced_at": as_time(F.col("fence.its_ms")),
+            # behind a hole it is not known to be the first
+            "fenced_position": F.when(seen, F.col("fence.its_position")),
+            "fenced_at": F.when(seen, as_time(F.col("fence.its_ms"))),
         }
     )
     return rows.drop("fence", "before", "now", "reached", "began", "past_hidden")
@@ -277,7 +284,7 @@ def of_idempotent(refused: DataFrame, appended: DataFrame) -> DataFrame:
 def _in_flight(rows: DataFrame, found: DataFrame, held: DataFrame, ends: DataFrame) -> DataFrame:
     """What the victim's transaction held when it was fenced: (request, id, ``in_flight`` as JSON)."""
     # a producer that ended its transaction itself had none open
-    fenced = rows.where("fence is not null").select(
+    fenced = rows.where("fence is not null and not fence.hidden").select(
         *_REFUSAL,
         "producer_id",
         "victim_epoch",

@@ -1,0 +1,56 @@
+"""The logs of client applications as Spark rows: what their producers say of their epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from fencepost.capture.plan import CLIENT_LOG, Fault, Source
+from fencepost.capture.rows import OUTCOME, arrow_rows
+from fencepost.capture.text import Piece, files, parsed_pieces, text_outcome
+from fencepost.formats.client_log import parse_client_lines
+from fencepost.formats.lines import Parsed
+from fencepost.settings import Cluster
+from fencepost.tables import Table
+
+_MISSING = "no file matches: correct the client's logs in the configuration, or mount them"
+
+
+def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
+    """Every file of the clients' ``logs``, and the patterns that match none."""
+    sources: list[Source] = []
+    faults: list[Fault] = []
+    for client in cluster.clients:
+        found, missing = files(client.logs)
+        sources += [
+            Source(cluster.name, None, CLIENT_LOG, file, timezone=client.timezone, client=client.name)
+            for file in found
+        ]
+        faults += [
+            Fault(cluster.name, None, CLIENT_LOG, pattern, 0, 0, "missing", _MISSING) for pattern in missing
+        ]
+    return sources, faults
+
+
+def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
+    """The rows of ``bronze.client_lines`` in the source's range, or what became of it."""
+    if table is OUTCOME:
+        yield text_outcome(source, _parse, _is_unfinished)
+        return
+    origin = {"cluster": source.cluster, "client": source.client, "file": source.file}
+    for _, parsed in parsed_pieces(source, _parse):
+        columns = {name: parsed.rows[name] for name in parsed.rows.schema.names}
+        yield arrow_rows(table, parsed.rows.num_rows, {**columns, **origin})
+
+
+def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
+    # a line that is cut may end in the middle of an epoch: it waits for its line end
+    return parse_client_lines(
+        piece.data, piece.position, source.timezone, after_ms=after_ms, final=piece.whole
+    )
+
+
+def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
+    """Never: what waits may be anyone's line."""
+    return False

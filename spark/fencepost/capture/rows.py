@@ -1,0 +1,90 @@
+"""Rows on their way to Spark: Arrow columns of a table, and what became of every file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.capture.plan import Fault, Source
+from fencepost.formats import faults as formats
+from fencepost.tables import Table
+
+OUTCOME = Table(
+    "outcome",
+    "What became of each source: one row per fault (with reason), and one row of progress (without) per file "
+    "that could be read to the end of its range, which counts its faults.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "kind": "string",
+        "file": "string",
+        "position": "bigint",
+        "length": "bigint",
+        "reason": "string",
+        "detail": "string",
+        "sample": "binary",
+        "head_digest": "string",
+        "size": "bigint",
+        "consumed_to": "bigint",
+        "entries": "bigint",
+        "records": "bigint",
+        "skipped": "bigint",
+        "faults": "bigint",
+    },
+    ("cluster", "broker_id", "kind", "file", "position", "reason"),
+)
+_ARROW = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+}
+
+
+def arrow_rows(table: Table, count: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
+    """``count`` rows of ``table`` from Arrow columns and from single values that every row has."""
+    arrays = []
+    for name, kind in table.columns.items():
+        given = columns.get(name)
+        if isinstance(given, pa.Array):
+            arrays.append(given.cast(_ARROW[kind]))
+        else:
+            arrays.append(pa.repeat(pa.scalar(given, _ARROW[kind]), count))
+    return pa.RecordBatch.from_arrays(arrays, names=list(table.columns))
+
+
+def outcome(
+    source: Source, faults: Sequence[Fault], progress: Mapping[str, Any] | None = None
+) -> pa.RecordBatch:
+    """Rows of OUTCOME: the faults, then ``progress`` (head_digest, size, consumed_to, entries, records,
+    skipped)."""
+    rows = [dataclasses.asdict(fault) for fault in faults]
+    if progress is not None:
+        origin = {
+            "cluster": source.cluster,
+            "broker_id": source.broker_id,
+            "kind": source.kind,
+            "file": source.file,
+        }
+        rows.append({**origin, **progress, "faults": len(faults)})
+    schema = pa.schema([(name, _ARROW[kind]) for name, kind in OUTCOME.columns.items()])
+    return pa.RecordBatch.from_pylist(
+        [{name: row.get(name) for name in schema.names} for row in rows], schema=schema
+    )
+
+
+def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:
+    """A reader's fault as one in ``source``, its position moved by ``shift``."""
+    origin = (source.cluster, source.broker_id, source.kind, source.file)
+    return Fault(*origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
+
+
+def unreadable(source: Source, error: OSError) -> Fault:
+    """The fault of a file that cannot be opened or read."""
+    detail = f"the file cannot be read ({error.strerror or error}): check its permissions; it is tried again"
+    return fault_of(source, formats.Fault(0, 0, "unreadable", detail))

@@ -1,0 +1,78 @@
+"""``.snapshot`` and ``.txnindex`` files as Spark rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from fencepost.capture.digests import head_digest
+from fencepost.capture.log_dirs import base_offset
+from fencepost.capture.plan import PRODUCER_SNAPSHOT, Source
+from fencepost.capture.rows import OUTCOME, arrow_rows, fault_of, outcome
+from fencepost.formats.producer_state import (
+    ABORTED_SCHEMA,
+    SNAPSHOT_SCHEMA,
+    Entries,
+    nothing,
+    read_aborted_index,
+    read_snapshot,
+)
+from fencepost.tables import Table
+
+_SAMPLE = 256
+
+
+def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
+    """The entries of the file, or what became of it."""
+    with Path(source.file).open("rb") as file:
+        file.seek(source.start)
+        data = file.read(source.end - source.start)
+        entries = _entries(source, data)
+        if table is OUTCOME:
+            yield _outcome(source, data, entries, head_digest(file, entries.consumed_to))
+            return
+    found = entries.rows
+    if _is_empty(source, entries):
+        found = nothing(SNAPSHOT_SCHEMA if source.kind == PRODUCER_SNAPSHOT else ABORTED_SCHEMA)
+    offset = "snapshot_offset" if source.kind == PRODUCER_SNAPSHOT else "segment_offset"
+    origin = {
+        "cluster": source.cluster,
+        "broker_id": source.broker_id,
+        "file": source.file,
+        "topic": source.topic,
+        "topic_id": source.topic_id,
+        "partition": source.partition,
+        offset: base_offset(source.file),
+    }
+    columns = {name: found[name] for name in found.schema.names}
+    yield arrow_rows(table, found.num_rows, {**columns, **origin})
+
+
+def _entries(source: Source, data: bytes) -> Entries:
+    if source.kind == PRODUCER_SNAPSHOT:
+        return read_snapshot(data)
+    return read_aborted_index(data, source.start, closed=source.closed)
+
+
+def _is_empty(source: Source, entries: Entries) -> bool:
+    return source.start == 0 and entries.rows.num_rows == 0 and not entries.faults
+
+
+def _outcome(source: Source, data: bytes, entries: Entries, digest: str) -> pa.RecordBatch:
+    faults = []
+    for fault in entries.faults:
+        at = fault.position - source.start
+        sample = data[at : at + min(fault.length, _SAMPLE)]
+        faults.append(fault_of(source, fault, sample))
+    progress = {
+        "head_digest": digest,
+        "size": source.end,
+        "consumed_to": entries.consumed_to,
+        # the row that says that there is none counts
+        "entries": entries.rows.num_rows + _is_empty(source, entries),
+        "records": 0,
+        "skipped": 0,
+    }
+    return outcome(source, faults, progress)

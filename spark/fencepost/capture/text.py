@@ -1,0 +1,155 @@
+"""Logs in text, plain or gzipped, rotated under any name: lines piece by piece, and what became of a file."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from fencepost.capture.digests import head_digest
+from fencepost.capture.plan import Fault, Source, expand, is_compressed
+from fencepost.capture.rows import fault_of, outcome
+from fencepost.formats import faults as formats
+from fencepost.formats.lines import Parsed
+
+_CHUNK = 8 << 20
+# what damaged data costs at most
+_PACKED = 16 << 10
+_MAX_LINE = 64 << 20
+_SAMPLE = 256
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines of a log and where they begin; only the last piece may be ``cut``, without a line end.
+
+    ``damage`` says why nothing more could be decompressed; ``whole`` that nothing can follow.
+    """
+
+    data: bytes
+    position: int
+    cut: bool = False
+    damage: str | None = None
+    whole: bool = False
+
+
+Parse = Callable[[Source, Piece, int | None], Parsed]
+"""The lines of a piece; the last argument is the ``last_ms`` of the piece before."""
+
+Unfinished = Callable[[Piece, Parsed], bool]
+"""Whether the end of a file that has no line end there is evidence that is missing."""
+
+
+def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The files that the globs match, each once, and the globs that match none."""
+    found: dict[str, None] = {}
+    missing = []
+    for pattern in patterns:
+        matched = [path for path in expand(pattern) if not Path(path).is_dir()]
+        found |= dict.fromkeys(matched)
+        if not matched:
+            missing.append(pattern)
+    return list(found), missing
+
+
+def parsed_pieces(source: Source, parse: Parse) -> Iterator[tuple[Piece, Parsed]]:
+    """The source's range in pieces, each with its lines."""
+    last_ms = None
+    for piece in _pieces(source):
+        parsed = parse(source, piece, last_ms)
+        last_ms = parsed.last_ms
+        yield piece, parsed
+
+
+def text_outcome(source: Source, parse: Parse, is_unfinished: Unfinished) -> pa.RecordBatch:
+    """What became of the source."""
+    faults: list[Fault] = []
+    consumed_to, entries, skipped = source.start, 0, 0
+    with Path(source.file).open("rb") as file:
+        compressed = is_compressed(file)
+        for piece, parsed in parsed_pieces(source, parse):
+            entries += parsed.rows.num_rows
+            skipped += parsed.skipped
+            if not piece.cut or piece.whole:
+                faults += [_bad_line(source, piece, each) for each in parsed.faults]
+                consumed_to = parsed.consumed_to
+            elif piece.damage is not None or is_unfinished(piece, parsed):
+                faults.append(_unfinished(source, piece))
+        progress = {
+            "head_digest": head_digest(file, source.end if compressed else consumed_to),
+            "size": source.end,
+            "consumed_to": consumed_to,
+            "entries": entries,
+            "records": 0,
+            "skipped": skipped,
+        }
+    return outcome(source, faults, progress)
+
+
+def _bad_line(source: Source, piece: Piece, fault: formats.Fault) -> Fault:
+    at = fault.position - piece.position
+    sample = piece.data[at : at + min(fault.length, _SAMPLE)]
+    return fault_of(source, fault, sample)
+
+
+def _unfinished(source: Source, piece: Piece) -> Fault:
+    if piece.damage is not None:
+        reason = "truncated"
+        detail = f"the compressed file is damaged here ({piece.damage}): compress it again from its original"
+    else:
+        reason = "torn_tail"
+        detail = "the last line is not finished: it is looked at again when the file grows"
+    fault = formats.Fault(piece.position, len(piece.data), reason, detail)
+    return fault_of(source, fault, piece.data[:_SAMPLE])
+
+
+def _pieces(source: Source) -> Iterator[Piece]:
+    """The source's range in pieces that end at line ends, but for the last one."""
+    position, rest, damage = source.start, b"", None
+    with Path(source.file).open("rb") as file:
+        compressed = is_compressed(file)
+        chunks = _chunks(file, source)
+        while damage is None:
+            try:
+                data = next(chunks, None)
+            except zlib.error as error:
+                data, damage = None, str(error)
+            if data is None:
+                break
+            data = rest + data
+            upto = data.rfind(b"\n") + 1
+            if upto == 0 and len(data) > _MAX_LINE:
+                # no text: what never ends as a line is not collected in memory
+                upto = len(data)
+            if upto:
+                yield Piece(data[:upto], position)
+            position, rest = position + upto, data[upto:]
+    if rest or damage:
+        yield Piece(rest, position, cut=True, damage=damage, whole=compressed and damage is None)
+
+
+def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
+    """Uncompressed bytes from ``start`` on; zlib.error where compressed data is damaged or ends early."""
+    if not is_compressed(file):
+        file.seek(source.start)
+        left = source.end - source.start
+        while left > 0 and (data := file.read(min(_CHUNK, left))):
+            left -= len(data)
+            yield data
+        return
+    inflate, packed = zlib.decompressobj(wbits=31), b""
+    while packed := packed or file.read(_PACKED):
+        if inflate.eof:
+            # a gzip file may be several, one after the other; zeros between them are padding
+            packed = packed.lstrip(b"\0")
+            inflate = zlib.decompressobj(wbits=31) if packed else inflate
+        else:
+            yield inflate.decompress(packed, _CHUNK)
+            packed = inflate.unconsumed_tail or inflate.unused_data
+    yield inflate.flush()
+    if not inflate.eof:
+        raise zlib.error("it ends before its end marker")

@@ -1,0 +1,191 @@
+"""What producers of the Java client log of their epochs, to Arrow. Other people's lines are skipped."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.formats.clock import LogClock
+from fencepost.formats.lines import Parsed, parse
+
+CLIENT_LINE_SCHEMA = pa.schema(
+    [
+        pa.field("position", pa.int64(), nullable=False),
+        ("client_id", pa.string()),
+        ("transactional_id", pa.string()),
+        ("event", pa.string()),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
+        ("error", pa.string()),
+        ("message", pa.string()),
+        ("logged_at_ms", pa.int64()),
+        ("line_digest", pa.string()),
+    ]
+)
+
+TRANSACTION_MANAGER = "org/apache/kafka/clients/producer/internals/TransactionManager"
+SENDER = "org/apache/kafka/clients/producer/internals/Sender"
+KAFKA_PRODUCER = "org/apache/kafka/clients/producer/KafkaProducer"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A message as the class spells it, and what stands in its braces: ``_`` is not kept."""
+
+    name: str
+    logged_by: str
+    message: str
+    fields: tuple[str, ...] = ()
+
+
+EVENTS = (
+    Event("started", KAFKA_PRODUCER, "Instantiated a transactional producer."),
+    Event("started", KAFKA_PRODUCER, "Instantiated an idempotent producer."),
+    Event(
+        "producer_id_requested",
+        TRANSACTION_MANAGER,
+        "Invoking InitProducerId for the first time in order to acquire a producer ID",
+    ),
+    Event(
+        "epoch_bump_requested",
+        TRANSACTION_MANAGER,
+        "Invoking InitProducerId with current producer ID and epoch {} in order to bump the epoch",
+        ("id_and_epoch",),
+    ),
+    Event(
+        "producer_id_set",
+        TRANSACTION_MANAGER,
+        "ProducerId set to {} with epoch {}",
+        ("producer_id", "producer_epoch"),
+    ),
+    Event(
+        "epoch_bumped",
+        TRANSACTION_MANAGER,
+        "Incremented producer epoch, current producer ID and epoch are now {}",
+        ("id_and_epoch",),
+    ),
+    Event(
+        "producer_id_reset",
+        TRANSACTION_MANAGER,
+        "Resetting idempotent producer ID. ID and epoch before reset are {}",
+        ("id_and_epoch",),
+    ),
+    Event(
+        "sequence_restarted",
+        TRANSACTION_MANAGER,
+        "ProducerId of partition {} set to {} with epoch {}. Reinitialize sequence at beginning.",
+        ("_", "producer_id", "producer_epoch"),
+    ),
+    Event(
+        "abortable_error", TRANSACTION_MANAGER, "Transiting to abortable error state due to {}", ("error",)
+    ),
+    Event("fatal_error", TRANSACTION_MANAGER, "Transiting to fatal error state due to {}", ("error",)),
+    Event(
+        "produce_error",
+        TRANSACTION_MANAGER,
+        "The broker returned {} for topic-partition {} with producerId {}, epoch {}, and sequence number {}",
+        ("error", "_", "producer_id", "producer_epoch", "_"),
+    ),
+    Event(
+        "produce_error",
+        SENDER,
+        "Got error produce response with correlation id {} on topic-partition {}, "
+        "retrying ({} attempts left). Error: {}",
+        ("_", "_", "_", "error"),
+    ),
+)
+"""In the order in which they are looked for."""
+
+_PATTERNS = {
+    "_": r".*?",
+    "producer_id": r"(?P<producer_id>-?\d+)",
+    "producer_epoch": r"(?P<producer_epoch>-?\d+)",
+    # ProducerIdAndEpoch.toString
+    "id_and_epoch": r"\(producerId=(?P<producer_id>-?\d+), epoch=(?P<producer_epoch>-?\d+)\)",
+    "error": r"(?P<error>.*)",
+}
+_ANY_STAMP = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\]?\s")
+_MARK = b"[Producer clientId="
+# The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c)
+_LOGGER = r"(?: \([\w.$]+\))?"
+_PRODUCER = r"\[Producer clientId=(?P<client_id>.*?)(?:, transactionalId=(?P<transactional_id>.*?))?\] "
+_ID_AND_EPOCH = re.compile(_PATTERNS["id_and_epoch"])
+_ERROR_NAME = re.compile(r"[\w.$]*\w")
+
+
+def parse_client_lines(
+    chunk: bytes,
+    base_position: int = 0,
+    timezone: str = "UTC",
+    *,
+    after_ms: int | None = None,
+    final: bool = False,
+) -> Parsed:
+    """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
+
+    Rows are of CLIENT_LINE_SCHEMA, one per line that is one of EVENTS; every other line is skipped, none is a
+    fault. A line begins with its time, as ``[2026-11-20 22:02:40,024]`` or without brackets; the rest of its
+    pattern may be anything that keeps the message in one piece at its end, or before the logger's name.
+    ``timezone``, ``after_ms``, ``final``: as for request logs.
+    """
+    clock = LogClock(timezone, after_ms)
+    return parse(chunk, base_position, clock, CLIENT_LINE_SCHEMA, _take, "producer's line", final=final)
+
+
+def _compiled(event: Event) -> re.Pattern[str]:
+    parts = event.message.split("{}")
+    inside = [_PATTERNS[field] for field in event.fields]
+    text = re.escape(parts[0]) + "".join(
+        field + re.escape(part) for field, part in zip(inside, parts[1:], strict=True)
+    )
+    return re.compile(rf"{_PRODUCER}(?P<message>{text}){_LOGGER}$")
+
+
+_COMPILED = tuple((event, _compiled(event)) for event in EVENTS)
+
+
+def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
+    at = line.find(_MARK)
+    stamp = _ANY_STAMP.match(line) if at > 0 else None
+    if stamp is None:
+        return None
+    text = line[at:].decode("utf-8", "replace")
+    for event, pattern in _COMPILED:
+        if found := pattern.match(text):
+            try:
+                logged_at_ms = clock.read(stamp[1].decode())
+            except ValueError:
+                return None
+            digest = hashlib.sha256(line).hexdigest()
+            return {**_fields(event, found), "logged_at_ms": logged_at_ms, "line_digest": digest}
+    return None
+
+
+def _fields(event: Event, found: re.Match[str]) -> dict[str, Any]:
+    told = found.groupdict()
+    message = str(found["message"])
+    said = found if told.get("producer_id") else _ID_AND_EPOCH.search(message)
+    return {
+        "client_id": told["client_id"],
+        "transactional_id": told["transactional_id"],
+        "event": event.name,
+        "producer_id": _number(said["producer_id"], 64) if said else None,
+        "producer_epoch": _number(said["producer_epoch"], 16) if said else None,
+        "error": _error_name(told.get("error")),
+        "message": message,
+    }
+
+
+def _number(text: str, bits: int) -> int | None:
+    value = int(text) if len(text) < 20 else 1 << bits
+    return value if -(1 << bits - 1) <= value < 1 << bits - 1 else None
+
+
+def _error_name(text: str | None) -> str | None:
+    """The class of an exception without its package, or Kafka's name of an error."""
+    found = _ERROR_NAME.match(text or "")
+    return found[0].rpartition(".")[2] if found else None

@@ -1,0 +1,74 @@
+"""Logs in text, chunk by chunk: which lines are taken, skipped or set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.formats.clock import LogClock
+from fencepost.formats.faults import Fault
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """One chunk of a log.
+
+    ``rows`` has one row per line that was taken; ``skipped`` counts the lines that say nothing of epochs;
+    ``consumed_to`` is the file position after the last whole line; ``last_ms`` goes into the next chunk of
+    the same file.
+    """
+
+    rows: pa.RecordBatch
+    faults: tuple[Fault, ...]
+    skipped: int
+    consumed_to: int
+    last_ms: int | None
+
+
+Take = Callable[[bytes, LogClock], dict[str, Any] | None]
+"""The row of a line, without its position; None to skip it. May raise ValueError, KeyError, TypeError,
+AttributeError or RecursionError for a damaged line."""
+
+
+def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
+    chunk: bytes,
+    base_position: int,
+    clock: LogClock,
+    schema: pa.Schema,
+    take: Take,
+    what: str,
+    *,
+    final: bool = False,
+) -> Parsed:
+    """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
+
+    A last line without newline is not consumed, unless ``final`` says that the file is closed. ``what`` names
+    such a line where one is damaged.
+    """
+    rows: list[dict[str, Any]] = []
+    faults: list[Fault] = []
+    skipped = 0
+    start = 0
+    while start < len(chunk):
+        newline = chunk.find(b"\n", start)
+        if newline < 0 and not final:
+            break
+        end = len(chunk) if newline < 0 else newline
+        line = chunk[start:end].removesuffix(b"\r")
+        position = base_position + start
+        start = end + 1
+        try:
+            row = take(line, clock)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            faults.append(Fault(position, len(line), "bad_line", f"no {what}: {error}"))
+            continue
+        if row is None:
+            skipped += 1
+        else:
+            rows.append({"position": position, **row})
+    columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return Parsed(batch, tuple(faults), skipped, base_position + min(start, len(chunk)), clock.last_ms)

@@ -1,0 +1,157 @@
+"""Lines of producers' logs: what is taken, and that nothing else is."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.formats.client_log import CLIENT_LINE_SCHEMA, EVENTS, parse_client_lines
+from fencepost.lake import CLIENT_LINES
+
+PREFIX = "[Producer clientId=c-1, transactionalId=orders] "
+LOGGER = " (org.apache.kafka.clients.producer.internals.TransactionManager)"
+SET = "ProducerId set to 5 with epoch 2"
+
+
+def taken(line: str) -> list[tuple[object, ...]]:
+    rows = parse_client_lines(f"{line}\n".encode()).rows.to_pylist()
+    names = (
+        "client_id",
+        "transactional_id",
+        "event",
+        "producer_id",
+        "producer_epoch",
+        "error",
+        "logged_at_ms",
+    )
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"[2026-11-20 22:02:40,024] INFO {PREFIX}{SET}{LOGGER}",
+        f"2026-11-20 22:02:40,024 INFO {PREFIX}{SET}",
+        f"2026-11-20T22:02:40.024 [main] DEBUG o.a.k.c.p.i.TransactionManager - {PREFIX}{SET}",
+    ],
+)
+def test_whatever_stands_around_it_a_message_is_taken(line: str) -> None:
+    assert taken(line) == [("c-1", "orders", "producer_id_set", 5, 2, None, 1795212160024)]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "Invoking InitProducerId with current producer ID and epoch (producerId=5, epoch=2) "
+            "in order to bump the epoch",
+            ("epoch_bump_requested", 5, 2, None),
+        ),
+        (
+            "Incremented producer epoch, current producer ID and epoch are now (producerId=5, epoch=3)",
+            ("epoch_bumped", 5, 3, None),
+        ),
+        (
+            "Transiting to fatal error state due to org.apache.kafka.common.errors.ProducerFencedException: "
+            "There is a newer producer",
+            ("fatal_error", None, None, "ProducerFencedException"),
+        ),
+        (
+            "Transiting to abortable error state due to org.apache.kafka.common.errors."
+            "InvalidProducerEpochException: Producer with transactionalId 'orders' and (producerId=18, "
+            "epoch=14) attempted to produce with an old epoch",
+            ("abortable_error", 18, 14, "InvalidProducerEpochException"),
+        ),
+        (
+            "Got error produce response with correlation id 7 on topic-partition t-0, retrying (3 attempts "
+            "left). Error: INVALID_PRODUCER_EPOCH. Error Message: old",
+            ("produce_error", None, None, "INVALID_PRODUCER_EPOCH"),
+        ),
+        (
+            "The broker returned org.apache.kafka.common.errors.OutOfOrderSequenceException: x for "
+            "topic-partition t-0 with producerId 5, epoch 2, and sequence number 9",
+            ("produce_error", 5, 2, "OutOfOrderSequenceException"),
+        ),
+    ],
+)
+def test_what_a_message_tells(message: str, expected: tuple[object, ...]) -> None:
+    for logger in ("", LOGGER):
+        ((_, _, event, producer, epoch, error, _),) = taken(
+            f"[2026-11-20 22:02:40,024] INFO {PREFIX}{message}{logger}"
+        )
+        assert (event, producer, epoch, error) == expected
+
+
+def test_every_message_is_one_of_kafkas(jars: Path) -> None:
+    """javac keeps a message as it is written, but where it is made by concatenation."""
+    for version in ("4.3.1", "4.2.1"):
+        jar = jars / f"kafka-{version}" / f"kafka-clients-{version}.jar"
+        with zipfile.ZipFile(jar) as classes:
+            for event in EVENTS:
+                assert event.message.encode() in classes.read(f"{event.logged_by}.class"), event.message
+
+
+def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None:
+    told = set()
+    for file in sorted(captures.glob("*/clients/*.log")):
+        data = file.read_bytes()
+        parsed = parse_client_lines(data)
+        assert parsed.faults == ()
+        assert parsed.rows.num_rows + parsed.skipped == data.count(b"\n")
+        for row in parsed.rows.to_pylist():
+            logged = data[row["position"] :].partition(b"\n")[0].decode()
+            assert row["message"] in logged
+            told.add(row["event"])
+    assert told >= {"started", "producer_id_set", "abortable_error"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"INFO {PREFIX}{SET}",
+        f"[2026-13-40 22:02:40,024] INFO {PREFIX}{SET}",
+        f"[2026-11-20 22:02:40,024] INFO {PREFIX}{SET} or so",
+        f"[2026-11-20 22:02:40,024] INFO {SET}",
+        f"[2026-11-20 22:02:40,024] INFO {PREFIX}ProducerId set to five with epoch 2",
+        "[2026-11-20 22:02:40,024] INFO [Consumer clientId=c-1, groupId=g] Resetting generation",
+        '{"timestamp":1,"name":"producer_send_success"}',
+    ],
+)
+def test_other_peoples_lines_are_skipped(line: str) -> None:
+    parsed = parse_client_lines(f"{line}\n".encode())
+    assert (parsed.rows.num_rows, parsed.skipped, parsed.faults) == (0, 1, ())
+
+
+def test_numbers_that_no_epoch_can_be_are_unknown() -> None:
+    line = f"[2026-11-20 22:02:40,024] INFO {PREFIX}ProducerId set to {'9' * 5000} with epoch 40000"
+    assert taken(line) == [("c-1", "orders", "producer_id_set", None, None, None, 1795212160024)]
+
+
+def test_a_line_that_is_cut_waits() -> None:
+    line = f"[2026-11-20 22:02:40,024] INFO {PREFIX}ProducerId set to 5 with epoch 1".encode()
+    parsed = parse_client_lines(line, 10)
+    assert (parsed.rows.num_rows, parsed.consumed_to) == (0, 10)
+    assert parse_client_lines(line + b"2\n", 10).rows["producer_epoch"].to_pylist() == [12]
+
+
+@given(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"])))
+def test_hostile_names_survive(name: str) -> None:
+    line = f"[2026-11-20 22:02:40,024] INFO [Producer clientId={name}, transactionalId=t] {SET}"
+    if ", transactionalId=" not in name and "] " not in name:
+        assert taken(line)[0][:3] == (name, "t", "producer_id_set")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_crash_the_parser(noise: bytes) -> None:
+    parsed = parse_client_lines(
+        noise + b"\n" + b"[2026-11-20 22:02:40,024] " + PREFIX.encode() + noise + b"\n"
+    )
+    assert parsed.rows.num_rows + parsed.skipped == noise.count(b"\n") * 2 + 2
+
+
+def test_the_columns_are_the_lakes() -> None:
+    assert set(CLIENT_LINE_SCHEMA.names) == CLIENT_LINES.columns.keys() - {"cluster", "client", "file"}
