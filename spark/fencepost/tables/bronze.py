@@ -170,7 +170,7 @@ FILES = Table(
         "broker_id": "int",
         "kind": "string",  # segment, producer_snapshot, aborted_index, request_log, client_log
         "file": "string",
-        # of the first and last bytes that were read (of data topics: of headers): knows a file that was renamed
+        # of the first and last bytes that were read (of data topics: of headers): knows a renamed file
         "head_digest": "string",
         "size": "bigint",  # in bytes on disk
         "consumed_to": "bigint",  # in uncompressed bytes
