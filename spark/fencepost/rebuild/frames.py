@@ -92,6 +92,13 @@ def as_time(ms: Column) -> Column:
     return F.timestamp_millis(ms)
 
 
+def with_times(rows: DataFrame) -> DataFrame:
+    """``from_ms`` and ``to_ms`` as the timestamps ``from_time`` and ``to_time``."""
+    return rows.withColumn("from_time", as_time(F.col("from_ms"))).withColumn(
+        "to_time", as_time(F.col("to_ms"))
+    )
+
+
 def covers(low: Column, high: Column, at: Column) -> Column:
     """``at`` lies in ``[low, high)``, where a null ``high`` is open."""
     return (low <= at) & (high.isNull() | (at < high))

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import GROUP, LIFE, SPAN, as_time, over, so_far
+from fencepost.rebuild.frames import GROUP, LIFE, SPAN, over, so_far, with_times
 from fencepost.rebuild.lives import CLASSIC_METADATA, EPOCH_TYPES, TARGET_TYPES
 
 
@@ -125,13 +125,6 @@ def coverage(events: DataFrame, simple: DataFrame) -> DataFrame:
     )
     rows = rows.unionByName(alone).where("to_position is null or from_position < to_position")
     return lake.align(with_times(rows), lake.COVERAGE)
-
-
-def with_times(rows: DataFrame) -> DataFrame:
-    """``from_ms`` and ``to_ms`` as the timestamps ``from_time`` and ``to_time``."""
-    return rows.withColumn("from_time", as_time(F.col("from_ms"))).withColumn(
-        "to_time", as_time(F.col("to_ms"))
-    )
 
 
 def _piece(covered: Column, start: Column, end: Column) -> Column:

@@ -7,8 +7,17 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.classic import classic_steps
-from fencepost.rebuild.frames import MEMBER, MEMBER_LIFE, SPAN, before, count_if, named, over, so_far
-from fencepost.rebuild.groups import with_times
+from fencepost.rebuild.frames import (
+    MEMBER,
+    MEMBER_LIFE,
+    SPAN,
+    before,
+    count_if,
+    named,
+    over,
+    so_far,
+    with_times,
+)
 from fencepost.rebuild.lives import CLASSIC_METADATA, GROUP_TYPES, MEMBER_TYPES
 
 # org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState

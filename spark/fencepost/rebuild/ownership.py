@@ -6,8 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import MEMBER_LIFE, count_if, over, so_far
-from fencepost.rebuild.groups import with_times
+from fencepost.rebuild.frames import MEMBER_LIFE, count_if, over, so_far, with_times
 from fencepost.rebuild.members import intersect
 
 

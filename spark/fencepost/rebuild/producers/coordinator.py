@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.formats.decode import arrow_type
-from fencepost.rebuild.frames import TRANSACTIONS_TOPIC, as_time, named, so_far
-from fencepost.rebuild.producers.logs import LOG, PIECE, with_times
+from fencepost.rebuild.frames import TRANSACTIONS_TOPIC, as_time, named, so_far, with_times
+from fencepost.rebuild.producers.logs import LOG, PIECE
 from fencepost.rebuild.producers.requests import END, INIT
 from fencepost.rebuild.records import internal_records
 from fencepost.rebuild.stretches import COMPACTED, in_stretches

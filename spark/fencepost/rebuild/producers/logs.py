@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import METADATA_TOPIC, TRANSACTIONS_TOPIC, as_time, over
+from fencepost.rebuild.frames import METADATA_TOPIC, TRANSACTIONS_TOPIC, as_time, over, with_times
 from fencepost.rebuild.keys import topic_key
 from fencepost.rebuild.stretches import batches_in_stretches, stretches, unread_pieces, whole_batches
 
@@ -84,13 +84,6 @@ def log_coverage(batches: DataFrame, found: DataFrame, based: DataFrame) -> Data
         )
     )
     return lake.align(with_times(pieces.unionByName(holes)), lake.LOG_COVERAGE)
-
-
-def with_times(rows: DataFrame) -> DataFrame:
-    """``from_ms`` and ``to_ms`` as the timestamps ``from_time`` and ``to_time``."""
-    return rows.withColumn("from_time", as_time(F.col("from_ms"))).withColumn(
-        "to_time", as_time(F.col("to_ms"))
-    )
 
 
 def _keyed(rows: DataFrame) -> DataFrame:

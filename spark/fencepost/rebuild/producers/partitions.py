@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.rebuild.frames import OFFSETS_TOPIC, before, count_if, named, so_far
+from fencepost.rebuild.frames import OFFSETS_TOPIC, before, count_if, named, so_far, with_times
 from fencepost.rebuild.keys import topic_key
-from fencepost.rebuild.producers.logs import LOG, PIECE, PRODUCER, with_times
+from fencepost.rebuild.producers.logs import LOG, PIECE, PRODUCER
 
 MARKERS = {0: "ABORT", 1: "COMMIT"}
 """Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""

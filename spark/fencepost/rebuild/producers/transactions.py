@@ -133,7 +133,7 @@ def transaction_markers(found: DataFrame, appended: DataFrame, ends: DataFrame) 
         ).alias("seen")
     )
     rows = due.join(counted, on=list(_MEETING), how="left").join(ends, on=["cluster", "name"], how="left")
-    size = F.coalesce(F.size("seen"), F.lit(0))
+    size = F.coalesce(F.array_size("seen"), F.lit(0))
     alone = F.col("of_epoch") == 1
     aligned = (F.col("of_epoch") == size) & F.col("whole")
     nothing = F.array().cast(counted.schema["seen"].dataType)
@@ -142,15 +142,15 @@ def transaction_markers(found: DataFrame, appended: DataFrame, ends: DataFrame) 
     )
     right = F.filter(mine, lambda each: each["type"] == F.col("due_type"))
     past = F.col("whole") & (F.col("last_ms") > F.unix_millis("completed_at"))
-    certain = (F.size(right) > 0) | F.coalesce(past, F.lit(False))
+    certain = (F.array_size(right) > 0) | past
     first = F.get(right, F.lit(0))
     rows = rows.withColumns(
         {
             "producer_epoch": F.col("prepared_epoch"),
             "transaction_partition": F.col("name"),
             "marker_id": F.sha2(F.concat_ws("|", *SPAN, "prepared_position", "name"), 256),
-            "found": F.when(certain, F.size(right)),
-            "wrong": F.when(certain | (F.size(mine) > 0), F.size(mine) - F.size(right)),
+            "found": F.when(certain, F.array_size(right)),
+            "wrong": F.when(certain | (F.array_size(mine) > 0), F.array_size(mine) - F.array_size(right)),
             "coordinator_epoch": F.col("prepared_by_epoch"),
             "marker_coordinator_epoch": first["marker_coordinator_epoch"],
             "marker_position": first["base_offset"],
