@@ -64,7 +64,7 @@ def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -
     places["--log-path"] = output / "logs"
     common = [str(part) for option in places.items() for part in option]
     variables = json.dumps({"marked_definitions": marked_definitions()})
-    with _ours(spark), _same_directory():
+    with _ours(spark), _same_directory(), _same_mode(spark):
         outcome = dbtRunner().invoke(
             [
                 *arguments,
@@ -110,6 +110,16 @@ def _message(result: Any) -> str:
     return re.split(r"; line \d+ pos \d+;|\n\s*JVM stacktrace", str(result.message or "no message").strip())[
         0
     ][:2000]
+
+
+@contextmanager
+def _same_mode(spark: SparkSession) -> Iterator[None]:
+    """dbt-spark turns ANSI mode off in the session that it is given; what runs after it must not notice."""
+    ansi = spark.conf.get("spark.sql.ansi.enabled")
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", str(ansi))
 
 
 @contextmanager
