@@ -97,9 +97,8 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
     met = initialisations.states(inits, candidates, events, given.stretches).localCheckpoint()
 
     refused = fencings.refusals(asked, appended, tolerance_ms).localCheckpoint()
-    told = partitions.begin_known(given.snapshots, given.stretches)
     return [
-        (lake.LOG_COVERAGE, logs.log_coverage(given.batches, given.stretches, told)),
+        (lake.LOG_COVERAGE, logs.log_coverage(given.batches, given.stretches)),
         (lake.TRANSACTIONAL_IDS, coordinator.transactional_ids(events)),
         (lake.PRODUCER_STATES, states),
         (lake.TRANSACTIONS, transactions.silver_transactions(found)),

@@ -36,8 +36,11 @@ def batches_of_logs(batches: DataFrame, undecodable: DataFrame, cleaned: DataFra
 
 
 def stretches_of_logs(batches: DataFrame, quarantine: DataFrame) -> DataFrame:
-    """STRETCHES of the logs of ``batches`` (batches_of_logs)."""
-    return stretches(batches, unread_pieces(quarantine), LOG)
+    """STRETCHES of the logs of ``batches``: a compacted one begins where compaction ends."""
+    found = stretches(batches, unread_pieces(quarantine), LOG)
+    bases = batches.groupBy(*PIECE).agg(F.max("base_to").alias("base_to"))
+    found = found.join(bases, on=list(PIECE), how="left")
+    return found.withColumn("stretch_from", F.coalesce("base_to", "stretch_from")).drop("base_to")
 
 
 def of_producers(batches: DataFrame) -> DataFrame:
@@ -45,11 +48,8 @@ def of_producers(batches: DataFrame) -> DataFrame:
     return batches.where((F.col("topic") != TRANSACTIONS_TOPIC) & (F.col("producer_id") >= 0))
 
 
-def log_coverage(batches: DataFrame, found: DataFrame, based: DataFrame) -> DataFrame:
-    """``silver.log_coverage``: the stretches of every log that knows a producer, and the holes between them.
-
-    ``based``: (PIECE) of the stretches that begin with a state that is known, from a snapshot.
-    """
+def log_coverage(batches: DataFrame, found: DataFrame) -> DataFrame:
+    """``silver.log_coverage``: the stretches of every log that knows a producer, and the holes between."""
     relevant = batches.where((F.col("topic") == TRANSACTIONS_TOPIC) | (F.col("producer_id") >= 0))
     rows = found.join(relevant.select(*LOG).distinct(), on=list(LOG), how="left_semi")
     rows = rows.withColumnRenamed("last_offset", "last_known")

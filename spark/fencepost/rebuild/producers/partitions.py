@@ -76,15 +76,6 @@ def appends(batches: DataFrame, ends: DataFrame, entries: DataFrame, found: Data
     return _with_states(rows)
 
 
-def begin_known(entries: DataFrame, found: DataFrame) -> DataFrame:
-    """The stretches that begin with a snapshot: (PIECE)."""
-    return (
-        _starts(entries, found.select(*PIECE, "stretch_from", "stretch_to", "last_ms"))
-        .select(*PIECE)
-        .distinct()
-    )
-
-
 def _starts(entries: DataFrame, pieces: DataFrame) -> DataFrame:
     """The entries of the snapshots that stretches begin with, as rows of appends before their first batch."""
     entries = entries.withColumnRenamed("snapshot_offset", "stretch_from")
