@@ -179,8 +179,8 @@ PRODUCER_SNAPSHOTS = Table(
 PRODUCER_REQUESTS = Table(
     "silver.producer_requests",
     "One row per request of a producer, of a coordinator, or of a broker for a producer, and "
-    "transactional id and partition in it: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, "
-    "TxnOffsetCommit, EndTxn, WriteTxnMarkers, Produce.",
+    "transactional id and partition in it: INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, "
+    "TXN_OFFSET_COMMIT, END_TXN, WRITE_TXN_MARKERS, PRODUCE, as the request log calls them.",
     {
         "cluster": "string",
         "request_id": "string",  # digest of broker and request line
