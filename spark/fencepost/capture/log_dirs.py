@@ -22,11 +22,11 @@ from fencepost.settings import Broker, Cluster
 # LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 _SEGMENT = re.compile(r"\d{20}\.log(?P<deleted>\.deleted)?")
-# Segments come last: what a snapshot or an index tells, the segment read afterwards holds.
+# What a snapshot tells, the segment read after it holds; what a segment holds, the index read after it tells.
 _FILES = (
     (PRODUCER_SNAPSHOT, re.compile(r"\d{20}\.snapshot")),
-    (ABORTED_INDEX, re.compile(r"\d{20}\.txnindex")),
     (SEGMENT, _SEGMENT),
+    (ABORTED_INDEX, re.compile(r"\d{20}\.txnindex")),
 )
 # Uuid.METADATA_TOPIC_ID
 _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}

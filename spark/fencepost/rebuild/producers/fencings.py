@@ -133,7 +133,7 @@ def of_transactional(
     """The requests of transactional producers that were refused because their epoch is over.
 
     ``refused``: refusals; ``events``: coordinator.with_causes; ``found``: transactions.transactions;
-    ``held``: ``silver.partition_transactions``; ``ends``: transactions.log_ends. The fence is the first
+    ``held``: ``silver.partition_transactions``; ``ends``: transactions.wholeness. The fence is the first
     record that moved the id past the victim's epoch. The transaction that this record ended, or that was
     still open then, was in flight.
     """

@@ -84,7 +84,7 @@ def histories(given: Evidence, tolerance_ms: int) -> list[tuple[lake.Table, Data
         held, found, known, transactions.written(asked), tolerance_ms
     ).localCheckpoint()
     states = partitions.producer_states(appended).localCheckpoint()
-    ends = transactions.log_ends(given.batches, given.stretches)
+    ends = transactions.wholeness(given.stretches)
 
     inits = initialisations.asked_to_initialise(asked, events, counts).localCheckpoint()
     led = pairs.withColumn("coordinator_partition", F.col("partition"))

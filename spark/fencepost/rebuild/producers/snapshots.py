@@ -19,12 +19,16 @@ def producer_snapshots(entries: DataFrame, states: DataFrame, batches: DataFrame
     anything that was captured.
     """
     taken = entries.groupBy(*LOG, "snapshot_offset").agg(F.min("file").alias("file"))
-    ends = batches.groupBy(*LOG).agg(F.max("max_timestamp_ms").alias("newest_ms"))
+    ends = batches.groupBy(*LOG).agg(
+        F.max("max_timestamp_ms").alias("newest_ms"), F.max("last_offset").alias("last_known")
+    )
     below = (F.col("from_position") < F.col("snapshot_offset")) & (
         F.col("to_position").isNull() | (F.col("to_position") >= F.col("snapshot_offset"))
     )
     rebuilt = taken.drop("file").join(states, on=list(LOG), how="inner").where(below)
-    rebuilt = rebuilt.join(ends, on=list(LOG), how="left").select(
+    # a snapshot from beyond what was read of the log tells more than the log does
+    rebuilt = rebuilt.join(ends, on=list(LOG), how="left").where("snapshot_offset <= last_known + 1")
+    rebuilt = rebuilt.select(
         *LOG,
         "snapshot_offset",
         "producer_id",

@@ -112,10 +112,11 @@ def name_of() -> Column:
 def transaction_markers(found: DataFrame, appended: DataFrame, ends: DataFrame) -> DataFrame:
     """``silver.transaction_markers``: what is due by the coordinator's transactions, and what was found.
 
-    ``appended`` (partitions.appends), ``ends`` (log_ends). A marker belongs to a transaction by the producer
+    ``appended`` (partitions.appends), ``ends`` (wholeness). A marker belongs to a transaction by the producer
     id and epoch of the Prepare record. Where an epoch has several transactions (before transaction version 2)
     they meet in order, if there are as many markers as completed transactions. What is missing is only known
-    to be, when the partition's log has no hole and is known past the transaction's end.
+    to be, when the partition's log has no hole and holds the marker of a transaction that the coordinator
+    prepared after this one was completed: no clock is asked.
     """
     due = listings(found.where("prepared_position is not null")).withColumn("epoch", F.col("prepared_epoch"))
     there = appended.where("marker").withColumns({"name": name_of(), "epoch": F.col("producer_epoch")})
@@ -141,7 +142,11 @@ def transaction_markers(found: DataFrame, appended: DataFrame, ends: DataFrame) 
         aligned, F.array(F.element_at("seen", F.col("number")))
     )
     right = F.filter(mine, lambda each: each["type"] == F.col("due_type"))
-    past = F.col("whole") & (F.col("last_ms") > F.unix_millis("completed_at"))
+    rows = rows.withColumn("right", right)
+    there_since = F.when(F.array_size("right") > 0, F.col("prepared_position"))
+    rows = rows.withColumn("newest", F.max(there_since).over(Window.partitionBy(*LOG, "name")))
+    right = F.col("right")
+    past = F.col("whole") & (F.col("newest") > F.col("completed_position"))
     certain = (F.array_size(right) > 0) | past
     first = F.get(right, F.lit(0))
     rows = rows.withColumns(
@@ -164,19 +169,15 @@ def transaction_markers(found: DataFrame, appended: DataFrame, ends: DataFrame) 
     return lake.align(rows, lake.TRANSACTION_MARKERS)
 
 
-def log_ends(batches: DataFrame, found: DataFrame) -> DataFrame:
+def wholeness(found: DataFrame) -> DataFrame:
     """How much of each partition is known, by name: cluster, ``name``, ``whole`` (one incarnation, from its
-    beginning on without a hole), ``last_ms`` (the newest time in it).
+    beginning on without a hole).
     """
-    logs = batches.groupBy(*LOG).agg(F.max("max_timestamp_ms").alias("last_ms"))
-    holes = found.groupBy(*LOG).agg(
+    logs = found.groupBy(*LOG).agg(
         ((F.count("*") == 1) & (F.max("stretch") == 0) & F.max("stretch_to").isNull()).alias("whole")
     )
-    rows = logs.join(holes, on=list(LOG), how="inner").withColumn("name", name_of())
-    one = F.count("*") == 1
-    return rows.groupBy("cluster", "name").agg(
-        (one & F.min("whole")).alias("whole"), F.max("last_ms").alias("last_ms")
-    )
+    rows = logs.withColumn("name", name_of())
+    return rows.groupBy("cluster", "name").agg(((F.count("*") == 1) & F.min("whole")).alias("whole"))
 
 
 def coordinators(
