@@ -154,7 +154,7 @@ def operator(bench: Workbench) -> None:
         else:
             admin = Producer(bench, case, a.name, "operator", timeout_ms=60_000)
             # what Java calls an Admin that was given no name: all that tells it from a new instance
-            admin.client_id = "adminclient-1"
+            admin.client_id = f"adminclient-{p + 1}"
             admin.init(cause="operator")
             admin.close()
         _after_the_fence(a, place, place)
