@@ -125,6 +125,8 @@ Look further (in this folder):
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_policy_comparison"
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_false_fencing"
   .venv/bin/fencepost plot --config {config} checkout --out checkout.svg
+  .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_fencing_events WHERE cluster = 'fenced'"
+  .venv/bin/fencepost plot --config {config} --transactional-id two_instances-busy --out fenced.svg
   docs/invariants/   what each invariant means and what to do"""
 
 
