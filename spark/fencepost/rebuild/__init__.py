@@ -1,4 +1,4 @@
-"""Bronze to silver: what every consumer group believed at every moment, and what each offset commit met."""
+"""Bronze to silver: what every group and producer believed at every moment, and what each request met."""
 
 from fencepost.rebuild.run import rebuild
 

@@ -8,6 +8,9 @@ from pyspark.sql import functions as F
 TASK, NAMED = "task/", "name/"
 """What the key of an active task begins with, and of a topic whose id is not known. No id has these signs."""
 
+ZERO_ID = "A" * 22
+"""Uuid.ZERO_UUID: no topic id was given."""
+
 
 def key_of(of: Column, partition: Column) -> Column:
     """The key of one partition of a topic id, or of what TASK and NAMED stand before; null without it."""

@@ -18,7 +18,7 @@ from fencepost.rebuild.frames import (
     TRANSACTIONS_TOPIC,
     schema_of,
 )
-from fencepost.rebuild.keys import TASK, key_of
+from fencepost.rebuild.keys import TASK, ZERO_ID, key_of
 from fencepost.rebuild.lives import GROUP_TYPES, STREAMS_ASSIGNMENT
 
 COMMIT_TYPES = (0, 1)
@@ -43,7 +43,6 @@ COMMIT_RECORD = {
 }
 """One stored offset commit, or its deletion, decoded."""
 
-_ZERO_ID = "A" * 22
 PLACE = {
     "cluster": pa.string(),
     "partition": pa.int32(),
@@ -144,7 +143,7 @@ def commit_records(records: DataFrame) -> DataFrame:
         F.col("partition").alias("coordinator_partition"),
         F.col("v_group").alias("group_id"),
         F.col("v_topic").alias("topic"),
-        F.nullif("v_topic_id", F.lit(_ZERO_ID)).alias("topic_id"),
+        F.nullif("v_topic_id", F.lit(ZERO_ID)).alias("topic_id"),
         F.col("v_partition").alias("partition"),
         F.col("v_offset").alias("committed_offset"),
         F.coalesce("v_leader_epoch", F.lit(-1)).alias("committed_leader_epoch"),

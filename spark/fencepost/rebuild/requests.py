@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from fencepost.formats.errors import error_names
 from fencepost.rebuild.classic import with_topic_ids
 from fencepost.rebuild.frames import as_time, named, same
-from fencepost.rebuild.keys import topic_key
+from fencepost.rebuild.keys import ZERO_ID, topic_key
 
 OFFSET_COMMIT, TXN_OFFSET_COMMIT = 8, 28
 FENCING = (
@@ -32,7 +31,6 @@ topics array<struct<name:string, topicId:string,
     partitions:array<struct<partitionIndex:int, committedOffset:bigint, committedLeaderEpoch:int>>>>"""
 _RESPONSE = """topics array<struct<name:string, topicId:string,
     partitions:array<struct<partitionIndex:int, errorCode:int>>>>"""
-_ZERO_ID = "A" * 22
 
 
 def commits(requests: DataFrame, topics: DataFrame) -> DataFrame:
@@ -44,12 +42,7 @@ def commits(requests: DataFrame, topics: DataFrame) -> DataFrame:
     mention.
     """
     lines = requests.where(F.col("api_key").isin(OFFSET_COMMIT, TXN_OFFSET_COMMIT))
-    lines = (
-        lines.withColumn("request_id", F.sha2(F.concat_ws("|", "cluster", "broker_id", "line_digest"), 256))
-        .withColumn("sent", F.from_json("request", _REQUEST))
-        .withColumn("answer", F.from_json("response", _RESPONSE))
-        .withColumn("requested_ms", F.floor(F.col("logged_at_ms") - F.col("total_time_ms")))
-    )
+    lines = parsed(lines, _REQUEST, _RESPONSE)
     asked = _asked(lines)
     answers = _answers(lines)
     key = ("request_id", "topic_ref", "partition")
@@ -57,6 +50,26 @@ def commits(requests: DataFrame, topics: DataFrame) -> DataFrame:
         *[answers[name] for name in key]
     )
     return _decided(_named(rows, topics))
+
+
+def parsed(lines: DataFrame, request: str, response: str) -> DataFrame:
+    """Adds to rows of ``bronze.requests``: ``request_id``, ``requested_ms``, ``responded_ms``, and what was
+    ``sent`` and the ``answer``, as structs of the given DDL.
+    """
+    return lines.withColumns(
+        {
+            "request_id": F.sha2(F.concat_ws("|", "cluster", "broker_id", "line_digest"), 256),
+            "sent": F.from_json("request", request),
+            "answer": F.from_json("response", response),
+            "requested_ms": F.floor(F.col("logged_at_ms") - F.col("total_time_ms")).cast("bigint"),
+            "responded_ms": F.col("logged_at_ms"),
+        }
+    )
+
+
+def error_name(code: Column) -> Column:
+    """Kafka's name of an error code; null without one."""
+    return F.coalesce(named(error_names(), code), F.concat(F.lit("ERROR_"), code.cast("string")))
 
 
 def _asked(lines: DataFrame) -> DataFrame:
@@ -82,7 +95,7 @@ def _answers(lines: DataFrame) -> DataFrame:
 
 def _reference(topic: Column) -> Column:
     """How a request names a topic: by id from OffsetCommit v10 and TxnOffsetCommit v6 on, else by name."""
-    topic_id = F.nullif(topic["topicId"], F.lit(_ZERO_ID))
+    topic_id = F.nullif(topic["topicId"], F.lit(ZERO_ID))
     return F.when(topic_id.isNotNull(), F.concat(F.lit("id:"), topic_id)).otherwise(
         F.concat(F.lit("name:"), topic["name"])
     )
@@ -91,7 +104,7 @@ def _reference(topic: Column) -> Column:
 def _named(rows: DataFrame, topics: DataFrame) -> DataFrame:
     """Adds ``topic`` and ``topic_id``: the one asked for, and the other from the topic's incarnations."""
     rows = rows.withColumn("asked_name", F.col("t.name")).withColumn(
-        "asked_id", F.nullif(F.col("t.topicId"), F.lit(_ZERO_ID))
+        "asked_id", F.nullif(F.col("t.topicId"), F.lit(ZERO_ID))
     )
     by_id = topics.select(
         F.col("cluster").alias("i_cluster"), F.col("topic_id").alias("i_id"), F.col("topic").alias("i_name")
@@ -109,9 +122,7 @@ def _named(rows: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def _decided(rows: DataFrame) -> DataFrame:
-    code = F.col("error_code")
-    error = F.coalesce(named(error_names(), code), F.concat(F.lit("ERROR_"), code.cast("string")))
-    rows = rows.withColumn("broker_error", error)
+    rows = rows.withColumn("broker_error", error_name(F.col("error_code")))
     transactional = F.col("api_key") == TXN_OFFSET_COMMIT
     epoch = F.coalesce("sent.generationIdOrMemberEpoch", "sent.generationId", F.lit(-1))
     return rows.select(
@@ -137,8 +148,8 @@ def _decided(rows: DataFrame) -> DataFrame:
         F.when(transactional, F.col("sent.transactionalId")).alias("transactional_id"),
         F.when(transactional, F.col("sent.producerId")).alias("producer_id"),
         F.when(transactional, F.col("sent.producerEpoch")).alias("producer_epoch"),
-        F.col("requested_ms").cast(T.LongType()).alias("requested_ms"),
-        F.col("logged_at_ms").alias("responded_ms"),
+        "requested_ms",
+        "responded_ms",
         as_time(F.col("requested_ms")).alias("requested_at"),
         as_time(F.col("logged_at_ms")).alias("responded_at"),
         "broker_error",

@@ -77,7 +77,7 @@ def events(records: DataFrame, batches: DataFrame, stretches: DataFrame) -> Data
         }
     )
     one = Window.partitionBy(*SPAN).orderBy("record_offset")
-    was = F.lag(F.struct("status", "producer_id", "producer_epoch", "leader_epoch", "tombstone")).over(one)
+    was = F.lag(F.struct("status", "producer_id", "producer_epoch", "tombstone")).over(one)
     rows = rows.withColumn("was", was)
     first = F.col("was").isNull() & (
         (F.col("stretch") == 0) | ((F.col("stretch") == COMPACTED) & ~F.col("based"))

@@ -26,7 +26,7 @@ def batches_of_logs(batches: DataFrame, undecodable: DataFrame, cleaned: DataFra
     must be readable, and must all be there.
     """
     coordinated = F.col("topic") == TRANSACTIONS_TOPIC
-    rows = _keyed(batches.where(F.col("topic") != METADATA_TOPIC))
+    rows = keyed(batches.where(F.col("topic") != METADATA_TOPIC))
     bad = undecodable.where(coordinated).join(
         rows.select(*LOG).distinct(), on=["cluster", "topic", "partition"], how="inner"
     )
@@ -86,6 +86,7 @@ def log_coverage(batches: DataFrame, found: DataFrame) -> DataFrame:
     return lake.align(with_times(pieces.unionByName(holes)), lake.LOG_COVERAGE)
 
 
-def _keyed(rows: DataFrame) -> DataFrame:
+def keyed(rows: DataFrame) -> DataFrame:
+    """Rows of bronze with their log's ``partition_key``."""
     key = topic_key(F.col("topic_id"), F.col("topic"), F.col("partition"))
     return rows.withColumn("partition_key", key)

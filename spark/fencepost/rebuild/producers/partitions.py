@@ -10,8 +10,7 @@ from pyspark.sql import functions as F
 
 from fencepost import lake
 from fencepost.rebuild.frames import OFFSETS_TOPIC, before, count_if, named, so_far, with_times
-from fencepost.rebuild.keys import topic_key
-from fencepost.rebuild.producers.logs import LOG, PIECE, PRODUCER
+from fencepost.rebuild.producers.logs import LOG, PIECE, PRODUCER, keyed
 
 MARKERS = {0: "ABORT", 1: "COMMIT"}
 """Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""
@@ -44,9 +43,7 @@ def markers(records: DataFrame) -> DataFrame:
 
 def snapshots(entries: DataFrame) -> DataFrame:
     """``bronze.producer_snapshots`` with their log's ``partition_key``, once for all replicas."""
-    key = topic_key(F.col("topic_id"), F.col("topic"), F.col("partition"))
-    rows = entries.withColumn("partition_key", key)
-    return rows.dropDuplicates([*LOG, "snapshot_offset", "producer_id"])
+    return keyed(entries).dropDuplicates([*LOG, "snapshot_offset", "producer_id"])
 
 
 def appends(batches: DataFrame, ends: DataFrame, entries: DataFrame, found: DataFrame) -> DataFrame:
@@ -133,8 +130,7 @@ def _with_states(rows: DataFrame) -> DataFrame:
     seen = F.last(own, True).over(so_far(one))
     # before the first marker of a stretch whose past is hidden, a transaction may be open from before it
     past = known | (F.col("marker_no") > 0) | F.col("marker")
-    was = F.lag(F.struct("producer_epoch", "marker")).over(one)
-    moved = was["producer_epoch"] != F.col("producer_epoch")
+    moved = F.lag("producer_epoch").over(one) != F.col("producer_epoch")
     mover = (
         F.when(F.col("marker"), "marker").when(F.col("is_transactional"), "coordinator").otherwise("local")
     )
@@ -211,17 +207,14 @@ def partition_transactions(rows: DataFrame, found: DataFrame) -> DataFrame:
     """The transactions that partitions hold (from appends): the columns of ``silver.partition_transactions``
     that the partition's own log tells.
 
-    Adds PIECE, ``number`` (of the marker that ends it, counted per producer and stretch), ``first_known``,
-    ``first_ms``, ``ended_ms``, ``type``, ``marker_file``, ``marker_broker``, ``topic_id``.
+    Adds PIECE, ``first_known``, ``first_ms``, ``ended_ms``, ``marker_file``, ``marker_broker``.
     """
     inside = (
         (~F.col("marker"))
         & F.col("is_transactional")
         & (~F.col("snapshot") | (F.col("current_txn_first_offset") >= 0))
     )
-    own = F.struct(
-        "producer_epoch", "topic_id", "max_timestamp_ms", "current_txn_first_offset", "base_offset"
-    )
+    own = F.struct("producer_epoch", "max_timestamp_ms", "current_txn_first_offset", "base_offset")
     held = (
         rows.where(inside)
         .groupBy(*PRODUCER, "marker_no")
@@ -255,20 +248,17 @@ def partition_transactions(rows: DataFrame, found: DataFrame) -> DataFrame:
     first = F.coalesce(offset, "first.base_offset")
     return joined.select(
         *PRODUCER,
-        F.col("marker_no").alias("number"),
         known.alias("first_known"),
         F.sha2(F.concat_ws("|", "cluster", "partition_key", "producer_id", first), 256).alias(
             "partition_transaction_id"
         ),
         F.col("first.producer_epoch").alias("producer_epoch"),
-        F.col("first.topic_id").alias("topic_id"),
         first.alias("first_offset"),
         "last_offset",
         "batches",
         F.col("records").cast("bigint").alias("records"),
         open_.alias("open"),
         (F.col("end.type") == "ABORT").alias("aborted"),
-        F.col("end.type").alias("type"),
         F.col("end.producer_epoch").alias("marker_epoch"),
         F.col("end.marker_coordinator_epoch").alias("marker_coordinator_epoch"),
         F.col("end.base_offset").alias("ended_position"),
@@ -286,9 +276,7 @@ def indexed(rows: DataFrame, aborted: DataFrame, newest: DataFrame) -> DataFrame
     last marker may have been read before its entry was written. Null where the segment's index was not
     captured from the broker whose segment holds the marker.
     """
-    aborted = aborted.withColumn(
-        "partition_key", topic_key(F.col("topic_id"), F.col("topic"), F.col("partition"))
-    )
+    aborted = keyed(aborted)
     entries = aborted.where("producer_id is not null").select(
         *LOG, "producer_id", "first_offset", F.lit(True).alias("entered")
     )

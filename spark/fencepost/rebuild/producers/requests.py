@@ -8,8 +8,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fencepost import lake
-from fencepost.formats.errors import error_names
-from fencepost.rebuild.frames import as_time, named
+from fencepost.rebuild.frames import as_time
+from fencepost.rebuild.keys import ZERO_ID
+from fencepost.rebuild.requests import error_name, parsed
 
 PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 22, 24, 25, 26, 27, 28
 APIS = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
@@ -45,7 +46,6 @@ responses array<struct<name:string, topicId:string, partitionResponses:array<
     struct<index:int, errorCode:int, baseOffset:bigint>>>>,
 topics array<struct<name:string, topicId:string, partitions:array<
     struct<partitionIndex:int, errorCode:int>>>>"""
-_ZERO_ID = "A" * 22
 _SENT = {
     "transactional_id": "string", "producer_id": "bigint", "producer_epoch": "int", "verify_only": "boolean",
     "result": "string", "coordinator_epoch": "int", "topic": "string", "topic_id": "string",
@@ -60,22 +60,12 @@ def requests(lines: DataFrame, names: DataFrame) -> DataFrame:
     Adds ``requested_ms`` and ``responded_ms``.
     ``names`` (topics.topics) gives the name of a topic that a request calls by its id.
     """
-    lines = (
-        lines.where(F.col("api_key").isin(*APIS))
-        .withColumn("request_id", F.sha2(F.concat_ws("|", "cluster", "broker_id", "line_digest"), 256))
-        .withColumn("sent", F.from_json("request", _REQUEST))
-        .withColumn("answer", F.from_json("response", _RESPONSE))
-        .withColumn("requested_ms", F.floor(F.col("logged_at_ms") - F.col("total_time_ms")).cast("bigint"))
-        .withColumn("responded_ms", F.col("logged_at_ms"))
-        .drop("request", "response")
-    )
+    lines = parsed(lines.where(F.col("api_key").isin(*APIS)), _REQUEST, _RESPONSE).drop("request", "response")
     readers = (_simple, _added, _offsets_added, _markers, _produced, _stored)
     rows = _with_names(reduce(DataFrame.unionByName, [read(lines) for read in readers]), names)
-    code = F.col("error_code")
-    error = F.coalesce(named(error_names(), code), F.concat(F.lit("ERROR_"), code.cast("string")))
     return rows.withColumns(
         {
-            "error": error,
+            "error": error_name(F.col("error_code")),
             "requested_at": as_time(F.col("requested_ms")),
             "responded_at": as_time(F.col("responded_ms")),
         }
@@ -186,7 +176,7 @@ def _produced(lines: DataFrame) -> DataFrame:
         lines,
         transactional_id=F.col("sent.transactionalId"),
         topic=F.col("two.name"),
-        topic_id=F.nullif("two.topicId", F.lit(_ZERO_ID)),
+        topic_id=F.nullif("two.topicId", F.lit(ZERO_ID)),
         partition=F.col("at"),
         error_code=code["errorCode"],
         base_offset=F.when(code["errorCode"] == 0, code["baseOffset"]),

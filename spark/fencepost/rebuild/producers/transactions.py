@@ -25,9 +25,9 @@ def transactions(rows: DataFrame, known_until: DataFrame) -> DataFrame:
     ``silver.transactions``.
 
     Adds PIECE, ``due_type`` (of its markers), ``prepared_epoch`` and ``prepared_by_epoch`` (the producer's
-    and the coordinator's epoch of the Prepare record) and ``based`` (compaction left it). ``known_until``
-    (LOG, ``last_time``): how far each coordinator's log is known. A transaction that a hole hides the
-    beginning or the end of has null there, and no outcome.
+    and the coordinator's epoch of the Prepare record). ``known_until`` (LOG, ``last_time``): how far each
+    coordinator's log is known. A transaction that a hole hides the beginning or the end of has null there,
+    and no outcome.
     """
     one = Window.partitionBy(*SPAN).orderBy("record_offset")
     ongoing = F.col("status") == "Ongoing"
@@ -40,7 +40,7 @@ def transactions(rows: DataFrame, known_until: DataFrame) -> DataFrame:
         .agg(
             F.min_by(
                 F.struct(
-                    "record_offset", "producer_id", "producer_epoch", "started_ms", "timestamp_ms", "based"
+                    "record_offset", "producer_id", "producer_epoch", "started_ms", "timestamp_ms"
                 ),
                 F.when(ongoing, F.col("record_offset")),
             ).alias("start"),
@@ -50,8 +50,7 @@ def transactions(rows: DataFrame, known_until: DataFrame) -> DataFrame:
             ).alias("last"),
             F.min_by(
                 F.struct(
-                    "record_offset", "timestamp_ms", "status", "act", "producer_epoch", "leader_epoch",
-                    "transaction_version",
+                    "record_offset", "timestamp_ms", "status", "act", "producer_epoch", "leader_epoch"
                 ),
                 F.when(prepared, F.col("record_offset")),
             ).alias("prepare"),
@@ -90,7 +89,6 @@ def transactions(rows: DataFrame, known_until: DataFrame) -> DataFrame:
         F.col("last_time").alias("known_until"),
         F.col("prepare.producer_epoch").alias("prepared_epoch"),
         F.col("prepare.leader_epoch").alias("prepared_by_epoch"),
-        F.col("start.based").alias("based"),
     )
 
 
