@@ -91,6 +91,13 @@ class Settings:
     clock_tolerance_ms: int = 25
     severities: dict[str, str] = field(default_factory=dict)
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
+    in_process_mb: int = 256
+    """Up to so much evidence, work is done in the process itself, without Spark."""
+
+    @property
+    def spark_is_remote(self) -> bool:
+        """Whether executors run elsewhere: then everything is Spark's to do, however small."""
+        return not self.spark.get("spark.master", "local").startswith("local")
 
     @property
     def folder(self) -> Path:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import pyarrow as pa
+from collections.abc import Callable, Sequence
 
 from fencepost.capture import client_logs, request_logs, segments, state_files
 from fencepost.capture.plan import ABORTED_INDEX, CLIENT_LOG, PRODUCER_SNAPSHOT, REQUEST_LOG, SEGMENT, Source
+from fencepost.capture.rows import OUTCOME, Rows, outcome, unreadable
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -18,7 +17,7 @@ from fencepost.tables import (
     Table,
 )
 
-_ROWS: dict[str, Callable[[Source, Table], Iterator[pa.RecordBatch]]] = {
+_ROWS: dict[str, Callable[[Source], Rows]] = {
     SEGMENT: segments.rows,
     PRODUCER_SNAPSHOT: state_files.rows,
     ABORTED_INDEX: state_files.rows,
@@ -35,6 +34,12 @@ TABLES: dict[str, tuple[Table, ...]] = {
 """The tables whose rows a kind of file holds."""
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``table``, or of OUTCOME, in the source's range; an OSError on the way ends them."""
-    return _ROWS[source.kind](source, table)
+def read_all(sources: Sequence[Source]) -> Rows:
+    """The rows of every source, each read once. One that cannot be read has no progress, so the next run reads
+    the same range again; what was read of it until then counts once.
+    """
+    for source in sources:
+        try:
+            yield from _ROWS[source.kind](source)
+        except OSError as error:
+            yield OUTCOME, outcome(source, [unreadable(source, error)])
