@@ -5,6 +5,7 @@ No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -125,10 +126,12 @@ def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
 
 def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None = None) -> int:
     """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit."""
-    target = catalog.load_table(table.name)
-    if target.current_snapshot() is None:
+    if count(catalog, table) == 0:
         return append(catalog, table, rows)
-    target.overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
+    with warnings.catch_warnings():
+        # PyIceberg warns where there was nothing to take away
+        warnings.simplefilter("ignore", UserWarning)
+        catalog.load_table(table.name).overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
     return int(rows.num_rows)
 
 

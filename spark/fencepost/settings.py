@@ -26,7 +26,6 @@ SQLITE = "sqlite:///"
 DEFAULT_SPARK = {
     "spark.master": "local[2]",
     "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "4",
     "spark.ui.enabled": "false",
 }
 
