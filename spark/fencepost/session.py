@@ -22,9 +22,9 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from fencepost.settings import SQLITE, Lake, Settings
+from fencepost.catalog import NAME, spark_catalog_conf
+from fencepost.settings import Lake, Settings
 
-CATALOG = "lake"
 JARS_ENV = "FENCEPOST_JARS"
 
 
@@ -42,7 +42,7 @@ def spark_session(settings: Settings) -> SparkSession:
     if context is None:
         return _first_session(settings)
     session = SparkSession.getActiveSession() or SparkSession(context)
-    wanted = catalog_conf(settings.lake)
+    wanted = spark_catalog_conf(settings.lake)
     if all(session.conf.get(key, None) == value for key, value in wanted.items()):
         return session
     session = session.newSession()
@@ -70,30 +70,14 @@ def session_conf(settings: Settings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.pyspark.python": sys.executable,
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.defaultCatalog": CATALOG,
+        "spark.sql.defaultCatalog": NAME,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "fencepost-spark-warehouse"),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         **jar_conf,
-        **catalog_conf(settings.lake),
+        **spark_catalog_conf(settings.lake),
         **settings.spark,
-    }
-
-
-def catalog_conf(lake: Lake) -> dict[str, str]:
-    """The Iceberg catalog ``lake`` on the configured database."""
-    prefix = f"spark.sql.catalog.{CATALOG}"
-    database = lake.catalog.removeprefix(SQLITE)
-    return {
-        prefix: "org.apache.iceberg.spark.SparkCatalog",
-        f"{prefix}.type": "jdbc",
-        f"{prefix}.uri": f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=60000",
-        f"{prefix}.warehouse": lake.warehouse,
-        # V1 has views, which dbt needs
-        f"{prefix}.jdbc.schema-version": "V1",
-        # other processes write to the same tables; a cached table would hide their commits
-        f"{prefix}.cache-enabled": "false",
     }
 
 
