@@ -16,19 +16,17 @@ NAME = "lake"
 _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 # PyIceberg's names of the kinds that both know; a JDBC catalog is its "sql"
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
-_BUSY_SECONDS = 5
 
 
 class CatalogError(Exception):
     """PyIceberg cannot open such a catalog; Spark may. The message says why."""
 
 
-def open_catalog(lake: Lake, *, for_reading: bool = False) -> Catalog:
-    """The catalog, opened by PyIceberg; ``for_reading`` creates nothing. Raises CatalogError."""
+def open_catalog(lake: Lake) -> Catalog:
+    """The catalog, opened by PyIceberg. Raises CatalogError where it knows none of this kind."""
     from pyiceberg.catalog import load_catalog
 
-    properties = catalog_properties(lake)
-    return load_catalog(NAME, **(_for_reading(lake, properties) if for_reading else properties))
+    return load_catalog(NAME, **catalog_properties(lake))
 
 
 def catalog_properties(lake: Lake) -> dict[str, str]:
@@ -82,17 +80,3 @@ def _database(properties: dict[str, str]) -> str:
     user, password = (quote(properties.get(f"jdbc.{each}", ""), safe="") for each in ("user", "password"))
     login = f"{user}:{password}@" if password else f"{user}@" if user else ""
     return f"postgresql://{login}{rest.removeprefix('//').partition('?')[0]}"
-
-
-def _for_reading(lake: Lake, properties: dict[str, str]) -> dict[str, str]:
-    """The properties with what keeps a reader from creating and changing anything, and from waiting long."""
-    found = dict(properties)
-    if found.get("uri", "").startswith(SQLITE):
-        database = quote(found["uri"].removeprefix(SQLITE))
-        found["uri"] = f"{SQLITE}file:{database}?mode=ro&uri=true&timeout={_BUSY_SECONDS}"
-    if found["type"] == "sql":
-        found["init_catalog_tables"] = "false"
-    if lake.is_local:
-        # PyIceberg's own takes as long to load as everything else together
-        found.setdefault("py-io-impl", "fencepost.reading.local_io.LocalFileIO")
-    return found

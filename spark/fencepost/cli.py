@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime as dt
+import gc
 import json
 import logging
 import os
@@ -60,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["TZ"] = "UTC"
     time.tzset()
     try:
-        return int(arguments.run(load(arguments.config), arguments))
+        with _uncollected(arguments.run is not _audit):
+            return int(arguments.run(load(arguments.config), arguments))
     except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -71,6 +73,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return FAILED
+
+
+@contextmanager
+def _uncollected(short: bool) -> Iterator[None]:
+    """A command that only reads is over soon: looking for garbage costs it a seventh of its time."""
+    if short:
+        gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _bad_input() -> tuple[type[Exception], ...]:

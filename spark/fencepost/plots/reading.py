@@ -119,12 +119,9 @@ def limits(start: dt.datetime | None, end: dt.datetime | None) -> dict[str, obje
 
 def frame(found: pa.Table) -> pd.DataFrame:
     """Rows for a picture: times in UTC and without zone."""
-    import pyarrow as pa
-
-    for number, field in enumerate(found.schema):
-        if pa.types.is_timestamp(field.type):
-            found = found.set_column(number, field.name, found.column(number).cast(pa.timestamp("us")))
     table: pd.DataFrame = found.to_pandas()
+    for name in table.select_dtypes("datetimetz"):
+        table[name] = table[name].dt.tz_localize(None)
     return table
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import count
 from types import TracebackType
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from fencepost.catalog import NAME, CatalogError, open_catalog
-from fencepost.reading import LakeError, QueryError, Value, Where, views
+from fencepost.catalog import NAME
+from fencepost.reading import LakeError, QueryError, Value, Where
 from fencepost.reading.local_io import LocalFileIO, local_path
-from fencepost.settings import SQLITE, Lake
+from fencepost.reading.tables import View, in_words, tables_of
+from fencepost.settings import Lake
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,9 +38,8 @@ class IcebergReader:
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        with self._catalog_errors():
-            self._catalog = open_catalog(lake, for_reading=True)
-        self._tables: dict[str, Table | views.View | None] = {}
+        self._catalog = tables_of(lake)
+        self._tables: dict[str, Table | View | None] = {}
         self._attached: dict[str, frozenset[str] | None] = {}
         self._numbers = count()
         # extensions would be downloaded, and spilled rows would go to the working directory
@@ -60,7 +59,6 @@ class IcebergReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        self._catalog.close()
 
     def has(self, table: str) -> bool:
         """See Reader."""
@@ -71,7 +69,7 @@ class IcebergReader:
         found = self._find(table)
         if found is None:
             raise LakeError(self._no_such(table))
-        if isinstance(found, views.View):
+        if isinstance(found, View):
             self._attach(table, None)
             source = f"SELECT * FROM {_name(table)}"
         else:
@@ -115,30 +113,11 @@ class IcebergReader:
     def _run(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
 
-    def _find(self, table: str) -> Table | views.View | None:
+    def _find(self, table: str) -> Table | View | None:
         """The table or view, as it was when it was first asked for. Raises LakeError."""
         if table not in self._tables:
-            with self._catalog_errors():
-                self._tables[table] = self._load(table)
+            self._tables[table] = self._catalog.find(table) if "." in table else None
         return self._tables[table]
-
-    def _load(self, table: str) -> Table | views.View | None:
-        from pyiceberg.exceptions import NoSuchTableError
-
-        if "." not in table:
-            return None
-        try:
-            return self._catalog.load_table(table)
-        except NoSuchTableError:
-            return views.find(self._catalog, table)
-
-    @contextmanager
-    def _catalog_errors(self) -> Iterator[None]:
-        """A catalog may raise anything: errors of databases, of HTTP, of clouds."""
-        try:
-            yield
-        except Exception as error:
-            raise LakeError(_in_words(self._lake, error)) from error
 
     def _attach_named(self, query: exp.Expr) -> None:
         from fencepost.reading import translate
@@ -156,7 +135,7 @@ class IcebergReader:
         if found is None:
             raise LakeError(self._no_such(table))
         self._run(f"CREATE SCHEMA IF NOT EXISTS {_quoted(table.partition('.')[0])}")
-        if isinstance(found, views.View):
+        if isinstance(found, View):
             from fencepost.reading import translate
 
             query = translate.parsed(found.sql)
@@ -180,7 +159,7 @@ class IcebergReader:
                 return _from_files(table, tasks)
             return self._from_arrow(table, columns, condition)
         except FileNotFoundError as error:
-            raise LakeError(_in_words(self._lake, error)) from error
+            raise LakeError(in_words(self._lake.catalog, error)) from error
         except (ValueError, NotImplementedError) as error:
             raise LakeError(f"{name} cannot be read without Spark: {error}. {_IN_SPARK}") from error
 
@@ -200,11 +179,8 @@ class IcebergReader:
 
     def _no_such(self, table: str) -> str:
         schema = table.partition(".")[0]
-        with self._catalog_errors():
-            schemas = sorted(".".join(each) for each in self._catalog.list_namespaces())
-            there = (
-                [".".join(each) for each in self._catalog.list_tables(schema)] if schema in schemas else []
-            )
+        schemas = self._catalog.schemas()
+        there = self._catalog.names(schema) if schema in schemas else []
         near = difflib.get_close_matches(table, there, n=3, cutoff=0.6)
         known = (
             f" Near: {', '.join(near)}."
@@ -217,19 +193,6 @@ class IcebergReader:
             f"The lake has no table {table}.{known} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
-
-
-def _in_words(lake: Lake, error: Exception) -> str:
-    """What to do about an error of the catalog."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    catalog = lake.catalog.removeprefix(SQLITE)
-    if "database is locked" in reason:
-        return f"{catalog}: another process has locked the catalog. Try again when it is done."
-    if isinstance(error, FileNotFoundError):
-        return f"{error.filename} is not there: an audit may have replaced it just now. Try again."
-    if isinstance(error, CatalogError):
-        return f"{reason}. {_IN_SPARK}"
-    return f"The catalog {catalog} cannot be read ({reason}). Check [lake] in the configuration."
 
 
 def _from_files(table: Table, tasks: Iterable[FileScanTask]) -> str:
