@@ -58,8 +58,10 @@ class AtLeast:
 
 
 Where = Sequence[Mapping[str, Any]]
-"""Which rows: those that meet any of the given conditions. One condition says of each column that it equals a value
-(None: is null), is one of a frozenset of values, or is :class:`AtLeast` one.
+"""Which rows: those that meet any of the given conditions.
+
+One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
+is :class:`AtLeast` one.
 """
 
 _PROPERTIES = {

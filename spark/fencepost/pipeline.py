@@ -83,7 +83,7 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
         summary = STEPS[name](run)
         logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
     try:
-        return run_gate(run.catalog, run.settings, sinks)
+        return run_gate(run.settings, sinks)
     except GateFailed as failed:
         return failed.result
 
@@ -136,7 +136,7 @@ def _marts(run: Run) -> Summary:
 
 
 def _gate(run: Run) -> Summary:
-    result = run_gate(run.catalog, run.settings)
+    result = run_gate(run.settings)
     return {"summary": result.summary(), "data_docs": str(result.data_docs)}
 
 

@@ -95,8 +95,10 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
 
 
 def java_options(jars: list[Path], *, small: bool) -> str:
-    """Options of the driver's JVM. A small run ends before the thorough compiler and the parallel collector have
-    paid for themselves; classes come from an archive, where setting up has made one (CLASS_ARCHIVE).
+    """Options of the driver's JVM.
+
+    A small run ends before the thorough compiler and the parallel collector have paid for themselves. Classes
+    come from an archive, where setting up has made one (CLASS_ARCHIVE).
     """
     log4j2 = Path(__file__).with_name("log4j2.properties").as_uri()
     options = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j2}"]

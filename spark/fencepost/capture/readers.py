@@ -35,9 +35,11 @@ TABLES: dict[str, tuple[Table, ...]] = {
 
 
 def read_all(sources: Sequence[Source]) -> Rows:
-    """The rows of every source, each read once. One that cannot be read has no progress, so the next run reads
-    the same range again; what was read of it until then counts once. One that is gone was renamed or deleted
-    since it was found: the next run finds it under its new name, or nothing is left to be read.
+    """The rows of every source, each read once.
+
+    One that cannot be read has no progress, so the next run reads the same range again; what was read of it
+    until then counts once. One that is gone was renamed or deleted since it was found: the next run finds it
+    under its new name, or nothing is left to be read.
     """
     for source in sources:
         try:

@@ -1,8 +1,8 @@
 """Where the work of a run is done: in this process, or spread by Spark.
 
-The work itself is the same functions over Arrow, whoever calls them. A session of Spark costs more CPU before its
-first task than a small cluster's whole hour of logs; a large one's does not fit into one process. So the size of
-the evidence decides (:func:`choose`), and both give the same rows.
+The work itself is the same functions over Arrow, whoever calls them. A session of Spark costs more CPU before
+its first task than a small cluster's whole hour of logs; a large one's does not fit into one process. So the
+size of the evidence decides (:func:`choose`), and both give the same rows.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Engine(Protocol):
         """Append the rows whose key the table does not hold yet, once each; gives back how many.
 
         Keys compare null-safely. ``within`` is a condition on the table's columns that every row is known to
-        meet: rows outside it are not compared, which spares most files of a large table. ``distinct`` says that no
-        key is twice in ``rows``, which spares sorting it.
+        meet: rows outside it are not compared, which spares most files of a large table. ``distinct`` says
+        that no key is twice in ``rows``, which spares sorting it.
         """
 
     def replace(self, table: Table, rows: Rows) -> int:

@@ -1,7 +1,8 @@
 """The engine of Spark: tasks and entities are spread over its executors, rows are DataFrames.
 
-What a task or a replay gives are rows of several tables. Each of its batches goes through Spark as one value, in
-Arrow's own format, so that every task runs once and nothing is turned into rows of the JVM before it is written.
+What a task or a replay gives are rows of several tables. Each of its batches goes through Spark as one value,
+in Arrow's own format, so that every task runs once and nothing is turned into rows of the JVM before it is
+written.
 """
 
 from __future__ import annotations
