@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +22,6 @@ _KINDS = {
 _ROWS_AT_ONCE = 50_000
 
 
-@cache
 def arrow_schema(table: Table) -> pa.Schema:
     """The table's columns as Arrow types; timestamps are microseconds in UTC."""
     return pa.schema([(name, _KINDS[kind]) for name, kind in table.columns.items()])
