@@ -7,6 +7,8 @@ others are null. Rows without a producer id are facts about whole logs, few enou
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -158,3 +160,11 @@ def schema_of(kind: str) -> pa.Schema:
 
 def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a step gives: rows of silver by table name, and what the next steps need (SCHEMA)."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    account: pa.Table = field(default_factory=SCHEMA.empty_table)

@@ -8,28 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, flag, flags, longs, milliseconds, rows_of
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
 from fencepost.protocols.producer_epoch.coverage import LogKey
 from fencepost.protocols.producer_epoch.producer_state import (
-    CAUSES,
     DATA,
     MARKER,
+    NO_CAUSE,
     NONE,
     SNAPSHOT,
     Appends,
     States,
-    Transactions,
     append_all,
     entries,
 )
-from fencepost.replay.columns import arrow_schema
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import Batches, Log, UnreadPiece
-from fencepost.tables import PRODUCER_STATES
 
 EXPIRATION_MS = 86_400_000
 """Kafka's default of producer.id.expiration.ms: a leader forgets a producer that is silent for so long."""
@@ -39,23 +33,46 @@ MARKER_TYPES = ("ABORT", "COMMIT")
 
 _SEQUENCES = 2**31
 _SEGMENT = re.compile(r"(\d{20})\.log[^/]*$")
-_STATE = ("producer_epoch", "first_sequence", "last_sequence", "coordinator_epoch", "current_txn_first_offset")
+
+
+BATCH = (
+    "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position",
+    "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "broker_id",
+)  # fmt: skip
+"""What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
+
+ENTRY = (
+    "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
+    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset", "file",
+)  # fmt: skip
+"""What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
 
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """All that bronze holds of one partition's log, as rows of its tables.
+    """All that is known of one partition's log, in columns of integers.
 
-    ``records``: the control records; ``snapshots``: entries, once for all replicas; ``aborted``: entries of
-    ``.txnindex`` files; ``unread``: pieces of its segments that could not be read.
+    ``batches``: BATCH, with ``files``, which their places in ``file`` name. ``markers``: ``base_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: ENTRY, once
+    for all replicas, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
+    ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
+    not be read. ``answers``: ``base_offset`` and ``responded_ms`` of answers to Produce.
     """
 
     key: LogKey
-    batches: pa.Table
-    records: pa.Table
-    snapshots: pa.Table
-    aborted: pa.Table
-    unread: Sequence[UnreadPiece] = ()
+    batches: Piece
+    files: tuple[str, ...]
+    markers: Piece
+    snapshots: Piece
+    snapshot_files: tuple[str, ...]
+    aborted: Piece
+    unread: Sequence[UnreadPiece]
+    answers: Piece
+
+    def headers(self) -> Batches:
+        """The headers of batches, as Log reads them."""
+        columns = {field: self.batches[field] for field in BATCH[:7]}
+        return Batches(**columns, files=self.files)
 
 
 class PartitionLog:
@@ -65,7 +82,7 @@ class PartitionLog:
         """Replay the log."""
         self.key = evidence.key
         self.evidence = evidence
-        self.log = Log(Batches.of(evidence.batches), unread=evidence.unread, whole_as_headers=True)
+        self.log = Log(evidence.headers(), unread=evidence.unread, whole_as_headers=True)
         stretches = self.log.stretches
         self._from = np.array([each.from_offset for each in stretches], dtype=np.int64)
         self._to = np.array(
@@ -84,12 +101,11 @@ class PartitionLog:
     def _read(self) -> None:
         """Columns of what is appended: batches and markers, and entries of snapshots where stretches begin."""
         log, batches = self.log, self.evidence.batches
-        all_ids = longs(batches["producer_id"])[log.rows]
+        all_ids = batches["producer_id"][log.rows]
         mine = np.flatnonzero(all_ids >= 0)
         rows = log.rows[mine]
         self._rows = rows
-        epochs, sequences = longs(batches["producer_epoch"])[rows], longs(batches["base_sequence"])[rows]
-        marked = flags(batches["is_control"])[rows]
+        sequences = batches["base_sequence"][rows]
         base_offset, last_offset = log.base_offset[mine], log.last_offset[mine]
         types, coordinators = self._markers(mine)
         # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
@@ -101,16 +117,16 @@ class PartitionLog:
         columns = {
             "producer_id": all_ids[mine],
             "stretch": stretch,
-            "kind": np.where(marked, MARKER, DATA),
-            "transactional": flags(batches["is_transactional"])[rows].astype(np.int64),
-            "epoch": epochs,
+            "kind": np.where(batches["is_control"][rows] == 1, MARKER, DATA),
+            "transactional": (batches["is_transactional"][rows] == 1).astype(np.int64),
+            "epoch": batches["producer_epoch"][rows],
             "first_sequence": sequences,
             "last_sequence": last,
             "base_offset": base_offset,
             "last_offset": last_offset,
             "opens": base_offset,
             "coordinator_epoch": coordinators,
-            "records": longs(batches["record_count"])[rows],
+            "records": batches["record_count"][rows],
             "timestamp_ms": log.max_timestamp_ms[mine],
             "newest_offset": base_offset,
             "marker_type": types,
@@ -131,42 +147,30 @@ class PartitionLog:
         """
         types = np.full(len(self.log), UNKNOWN, dtype=np.int64)
         coordinators = np.full(len(self.log), UNKNOWN, dtype=np.int64)
-        records = self.evidence.records
-        ends = pc.and_(
-            pc.is_in(records["record_type"], pa.array([0, 1], pa.int32())),
-            pc.greater_equal(pc.binary_length(records["value"]), 6),
-        )
-        records = records.filter(pc.and_(records["is_control"], ends))
-        if records.num_rows:
-            at = self.log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
-            there = at >= 0
-            types[at[there]] = longs(records["record_type"])[there]
-            # EndTransactionMarker: int16 version, int32 coordinator epoch
-            values = pc.binary_slice(records["value"], 2, 6).to_pylist()
-            epochs = np.frombuffer(b"".join(values), dtype=">i4").astype(np.int64)
-            coordinators[at[there]] = epochs[there]
+        markers = self.evidence.markers
+        at = self.log.find_all(markers["base_offset"], markers["leader_epoch"])
+        there = at >= 0
+        types[at[there]] = markers["record_type"][there]
+        coordinators[at[there]] = markers["coordinator_epoch"][there]
         return types[mine], coordinators[mine]
 
     def _starts(self) -> dict[str, Longs] | None:
         """The entries of the snapshots that stretches begin with, as rows before their first batch."""
-        entries_ = self.evidence.snapshots
-        if not entries_.num_rows:
+        offsets = self.evidence.snapshots["snapshot_offset"]
+        if not len(offsets) or not len(self._from):
             return None
-        offsets = longs(entries_["snapshot_offset"])
-        at = np.minimum(np.searchsorted(self._from, offsets), max(len(self._from) - 1, 0))
-        begins = (self._from[at] == offsets) if len(self._from) else np.zeros(len(offsets), dtype=np.bool_)
-        begins &= (self._complete[at] == 0) if len(self._from) else begins
+        at = np.minimum(np.searchsorted(self._from, offsets), len(self._from) - 1)
+        begins = (self._from[at] == offsets) & (self._complete[at] == 0)
         if not begins.any():
             return None
         self._complete[at[begins]] = 1
-        taken = entries_.filter(pa.array(begins))
-        ids = longs(taken["producer_id"])
-        stored = {name: longs(taken[name])[ids != UNKNOWN] for name in _ENTRY}
-        stretch = at[begins][ids != UNKNOWN]
+        begins &= self.evidence.snapshots["producer_id"] != UNKNOWN
+        stored = {name: column[begins] for name, column in self.evidence.snapshots.items()}
+        stretch = at[begins]
         before = self._from[stretch] - 1
         opened = stored["current_txn_first_offset"]
         return {
-            "producer_id": ids[ids != UNKNOWN],
+            "producer_id": stored["producer_id"],
             "stretch": stretch,
             "kind": np.full(len(stretch), SNAPSHOT),
             "transactional": (opened >= 0).astype(np.int64),
@@ -199,8 +203,8 @@ class PartitionLog:
         later = np.flatnonzero(states.previous != NONE)
         self.following[states.previous[later]] = later
 
-    def producer_states(self) -> pa.Table:
-        """``silver.producer_states``.
+    def producer_states(self) -> Piece:
+        """``silver.producer_states``; ``cause`` is a place in CAUSES.
 
         A producer whose past is hidden has a row of nulls from where its stretch begins. A leader may have
         forgotten one that was silent for EXPIRATION_MS: what it knew before its next batch is null too.
@@ -233,14 +237,12 @@ class PartitionLog:
         intervals = {name: column[kept] for name, column in intervals.items()}
         return self._states_at(at[kept], known[kept], intervals)
 
-    def _states_at(self, at: Longs, known: Flags, intervals: Mapping[str, Longs]) -> pa.Table:
+    def _states_at(self, at: Longs, known: Flags, intervals: Piece) -> Piece:
         def state(column: Longs) -> Longs:
             return np.where(known, column[at], UNKNOWN)
 
         columns, states = self.columns, self.states
-        causes = pa.array(CAUSES, pa.string()).take(pa.array(np.where(known, states.cause[at], 0)))
-        given: dict[str, Any] = {
-            **dict(zip(_LOG, self.key, strict=True)),
+        return {
             "producer_id": columns["producer_id"][at],
             "producer_epoch": state(columns["epoch"]),
             "first_sequence": state(states.first_sequence),
@@ -248,161 +250,129 @@ class PartitionLog:
             "last_offset": state(columns["newest_offset"]),
             "coordinator_epoch": state(states.coordinator_epoch),
             "current_txn_first_offset": state(states.current_txn_first_offset),
-            "marker": flag(self.kind[at] == MARKER, known),
-            "transactional": flag(columns["transactional"][at] == 1, known),
-            "cause": causes,
+            "marker": np.where(known, self.kind[at] == MARKER, UNKNOWN),
+            "transactional": state(columns["transactional"]),
+            "cause": np.where(known, states.cause[at], NO_CAUSE),
             **intervals,
         }
-        return rows_of(arrow_schema(PRODUCER_STATES), len(at), given)
 
-    def held(self, answers: pa.Table) -> pa.Table:
+    def held(self) -> Mapping[str, Any]:
         """The transactions that the partition holds: account.HELD.
 
-        ``answers``: rows of ``silver.producer_requests`` for batches of this partition. When a batch was first
-        answered for tells when it was written by the broker's clock; its own timestamp is the producer's.
+        When a batch was first answered for tells when it was written by the broker's clock; its own timestamp
+        is the producer's.
         """
-        found: Transactions = self.transactions
-        columns, first = self.columns, self.transactions.first_row
-        end = found.end_row
+        found, columns = self.transactions, self.columns
+        first, end = found.first_row, found.end_row
         ended = end != NONE
-        open_ = flag(~ended, ended | (self._to[columns["stretch"][first]] == UNKNOWN))
-        offsets = found.first_offset.tolist()
         ids = columns["producer_id"][first]
         types = np.where(ended, columns["marker_type"][end], UNKNOWN)
+        last = self._to[columns["stretch"][first]] == UNKNOWN
         cluster, _, _, partition_key = self.key
 
         def of_marker(column: Longs) -> Longs:
             return np.where(ended, column[end], UNKNOWN)
 
-        given: dict[str, Any] = {
-            **dict(zip(_LOG, self.key, strict=True)),
+        return {
             "producer_id": ids,
             "partition_transaction_id": [
                 digest_of(cluster, partition_key, producer_id, offset)
-                for producer_id, offset in zip(ids.tolist(), offsets, strict=True)
+                for producer_id, offset in zip(ids.tolist(), found.first_offset.tolist(), strict=True)
             ],
             "producer_epoch": columns["epoch"][first],
             "first_offset": found.first_offset,
             "last_offset": found.last_offset,
             "batches": found.batches,
             "records": found.records,
-            "open": open_,
-            "aborted": flag(types == 0, types != UNKNOWN),
+            "open": np.where(ended, 0, np.where(last, 1, UNKNOWN)),
+            "aborted": np.where(types == UNKNOWN, UNKNOWN, types == 0),
             "indexed": self._indexed(types == 0),
             "marker_epoch": of_marker(columns["epoch"]),
             "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
             "ended_position": of_marker(columns["base_offset"]),
             "first_ms": columns["timestamp_ms"][first],
             "ended_ms": of_marker(columns["timestamp_ms"]),
-            "answered_ms": _first_answered(answers, found.first_offset),
+            "answered_ms": _first_answered(self.evidence.answers, found.first_offset),
         }
-        return rows_of(account.schema_of(account.HELD), len(offsets), given)
 
-    def _indexed(self, aborted: Flags) -> pa.Array:
+    def _indexed(self, aborted: Flags) -> Longs:
         """Whether each aborted transaction is in the index of aborted transactions of its marker's segment.
 
-        Null where that index was not captured from the broker whose segment holds the marker. The last marker
-        of the log may have been read before its entry was written.
+        Not known where that index was not captured from the broker whose segment holds the marker. The last
+        marker of the log may have been read before its entry was written.
         """
-        index, found = self.evidence.aborted, self.transactions
-        entered = set(
-            zip(index["producer_id"].to_pylist(), index["first_offset"].to_pylist(), strict=True)
-        )
-        captured = set(
-            zip(index["broker_id"].to_pylist(), index["segment_offset"].to_pylist(), strict=True)
-        )
-        last_known = max((each.last_offset for each in self.log.stretches), default=NONE)
-        said: list[bool | None] = [None] * len(found.first_row)
+        index, found, columns = self.evidence.aborted, self.transactions, self.columns
+        said = np.full(len(found.first_row), UNKNOWN, dtype=np.int64)
         at = np.flatnonzero(aborted)
-        rows = pa.array(self.columns["row"][found.end_row[at]])
-        markers = (self.evidence.batches[name].take(rows).to_pylist() for name in ("file", "broker_id"))
-        for number, file, broker_id in zip(at.tolist(), *markers, strict=True):
-            producer_id = int(self.columns["producer_id"][found.first_row[number]])
-            segment = _SEGMENT.search(file or "")
-            if (producer_id, int(found.first_offset[number])) in entered:
-                said[number] = True
-            elif (
-                found.first_known[number]
-                and self.columns["base_offset"][found.end_row[number]] < last_known
-                and segment is not None
-                and (broker_id, int(segment[1])) in captured
-            ):
-                said[number] = False
-        return pa.array(said, pa.bool_())
+        if not len(at):
+            return said
+        entered = set(zip(index["producer_id"].tolist(), index["first_offset"].tolist(), strict=True))
+        captured = set(zip(index["broker_id"].tolist(), index["segment_offset"].tolist(), strict=True))
+        ends = found.end_row[at]
+        rows = columns["row"][ends]
+        known = found.first_known[at] & (columns["base_offset"][ends] < int(self.log.last_offset.max()))
+        for number, producer_id, first_offset, file, broker_id, settled in zip(
+            at.tolist(),
+            columns["producer_id"][found.first_row[at]].tolist(),
+            found.first_offset[at].tolist(),
+            self.evidence.batches["file"][rows].tolist(),
+            self.evidence.batches["broker_id"][rows].tolist(),
+            known.tolist(),
+            strict=True,
+        ):
+            if (producer_id, first_offset) in entered:
+                said[number] = 1
+            elif settled and (broker_id, _segment_of(self.evidence.files[file])) in captured:
+                said[number] = 0
+        return said
 
-    def markers(self) -> pa.Table:
-        """Every marker: account.MARKER."""
+    def markers(self) -> Piece:
+        """Every marker: account.MARKER; ``type`` is a place in MARKER_TYPES."""
         columns, at = self.columns, np.flatnonzero(self.kind == MARKER)
-        types = columns["marker_type"][at]
-        names = pa.array(MARKER_TYPES).take(pa.array(np.where(types == UNKNOWN, 0, types), mask=types == UNKNOWN))
-        given: dict[str, Any] = {
-            **dict(zip(_LOG, self.key, strict=True)),
+        return {
             "producer_id": columns["producer_id"][at],
             "producer_epoch": columns["epoch"][at],
             "offset": columns["base_offset"][at],
             "timestamp_ms": columns["timestamp_ms"][at],
-            "type": names,
+            "type": columns["marker_type"][at],
             "coordinator_epoch": columns["coordinator_epoch"][at],
         }
-        return rows_of(account.schema_of(account.MARKER), len(at), given)
 
-    def idempotent_epochs(self) -> pa.Table:
+    def idempotent_epochs(self) -> Piece:
         """When each epoch of a producer without transactions was first written with: account.EPOCH."""
         columns = self.columns
         in_transactions = columns["producer_id"][(columns["transactional"] == 1) | (self.kind == MARKER)]
-        idempotent = ~np.isin(columns["producer_id"], in_transactions) & (self.kind != SNAPSHOT)
-        rows = pa.table(
-            {
-                "producer_id": columns["producer_id"][idempotent],
-                "producer_epoch": columns["epoch"][idempotent],
-                "first_ms": columns["timestamp_ms"][idempotent],
-            }
-        )
-        first = rows.group_by(["producer_id", "producer_epoch"]).aggregate([("first_ms", "min")])
-        given = {
-            **dict(zip(_LOG, self.key, strict=True)),
-            "producer_id": first["producer_id"],
-            "producer_epoch": first["producer_epoch"],
-            "first_ms": first["first_ms_min"],
-        }
-        return rows_of(account.schema_of(account.EPOCH), first.num_rows, given)
+        at = np.flatnonzero(~np.isin(columns["producer_id"], in_transactions) & (self.kind != SNAPSHOT))
+        ids, epochs, ms = (columns[name][at] for name in ("producer_id", "epoch", "timestamp_ms"))
+        order = np.lexsort((ms, epochs, ids))
+        ids, epochs, ms = ids[order], epochs[order], ms[order]
+        first = np.ones(len(ids), dtype=np.bool_)
+        first[1:] = (ids[1:] != ids[:-1]) | (epochs[1:] != epochs[:-1])
+        return {"producer_id": ids[first], "producer_epoch": epochs[first], "first_ms": ms[first]}
 
-    def wrote(self, answers: pa.Table) -> pa.Table:
-        """What connections wrote with: account.WROTE.
-
-        ``answers``: rows of ``silver.producer_requests`` for batches of this partition.
-        """
-        columns = self.columns
+    def wrote(self, offsets: Longs) -> tuple[Longs, Longs]:
+        """The producer ids and epochs of the batches at these offsets, UNKNOWN where there is none."""
         there = self.kind != SNAPSHOT
-        offsets = columns["base_offset"][there]
-        wanted = longs(answers["base_offset"])
-        at = np.minimum(np.searchsorted(offsets, wanted), max(len(offsets) - 1, 0))
-        found = (offsets[at] == wanted) if len(offsets) else np.zeros(len(wanted), dtype=np.bool_)
-        rows, at = answers.filter(pa.array(found)), at[found]
-        given = {
-            "cluster": self.key[0],
-            "producer_id": columns["producer_id"][there][at],
-            "producer_epoch": columns["epoch"][there][at],
-            "broker_id": rows["broker_id"],
-            "connection": rows["connection"],
-            "transactional_id": rows["transactional_id"],
-            "at_ms": milliseconds(rows["responded_at"]),
-        }
-        return rows_of(account.schema_of(account.WROTE), rows.num_rows, given)
+        known = self.columns["base_offset"][there]
+        if not len(known):
+            return np.full_like(offsets, UNKNOWN), np.full_like(offsets, UNKNOWN)
+        at = np.minimum(np.searchsorted(known, offsets), len(known) - 1)
+        found = known[at] == offsets
+        ids, epochs = (self.columns[name][there][at] for name in ("producer_id", "epoch"))
+        return np.where(found, ids, UNKNOWN), np.where(found, epochs, UNKNOWN)
 
 
-def _first_answered(answers: pa.Table, offsets: Longs) -> Longs:
-    asked, ms = longs(answers["base_offset"]), milliseconds(answers["responded_at"])
-    order = np.lexsort((ms, asked))
-    asked, ms = asked[order], ms[order]
+def _segment_of(file: str) -> int | None:
+    """The base offset of the segment in a file's name."""
+    found = _SEGMENT.search(file)
+    return int(found[1]) if found else None
+
+
+def _first_answered(answers: Piece, offsets: Longs) -> Longs:
+    asked, ms = answers["base_offset"], answers["responded_ms"]
     if not len(asked):
         return np.full(len(offsets), UNKNOWN)
+    order = np.lexsort((ms, asked))
+    asked, ms = asked[order], ms[order]
     at = np.minimum(np.searchsorted(asked, offsets), len(asked) - 1)
     return np.where(asked[at] == offsets, ms[at], UNKNOWN)
-
-
-_LOG = ("cluster", "topic", "partition", "partition_key")
-_ENTRY = (
-    "producer_epoch", "last_sequence", "last_offset", "offset_delta", "timestamp_ms", "coordinator_epoch",
-    "current_txn_first_offset",
-)  # fmt: skip

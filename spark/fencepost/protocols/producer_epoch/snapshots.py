@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, milliseconds
-from fencepost.protocols.producer_epoch.coverage import LogKey
-from fencepost.protocols.producer_epoch.partition_log import EXPIRATION_MS
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
+from fencepost.protocols.producer_epoch.partition_log import EXPIRATION_MS, PartitionEvidence
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import Log
@@ -24,15 +22,16 @@ class Stored(NamedTuple):
     current_txn_first_offset: int | None
 
 
-def producer_snapshots(rows: Columns, key: LogKey, log: Log, entries: pa.Table, states: pa.Table) -> None:
-    """Add to ``rows`` what the snapshots of a log (``entries``) and the replayed ``states`` say.
+def producer_snapshots(rows: Columns, evidence: PartitionEvidence, log: Log, states: Piece) -> None:
+    """Add to ``rows`` what the snapshots of a log and its replayed ``states`` say.
 
     A producer is due when the log below the snapshot ends with a state of it that cannot have expired before
     anything that was captured.
     """
-    if not entries.num_rows:
+    key = evidence.key
+    if not len(evidence.snapshots["snapshot_offset"]):
         return
-    files, stored = _stored(entries)
+    files, stored = _stored(evidence)
     taken = np.array(sorted(files), dtype=np.int64)
     told = _told(log, taken, states) if len(log) else {}
     numbered = key[1] != OFFSETS_TOPIC
@@ -69,42 +68,47 @@ def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
     return None if any(a is None or b is None for a, b in pairs) else True
 
 
-def _stored(entries: pa.Table) -> tuple[dict[int, str], dict[tuple[int, int], Stored]]:
+def _stored(evidence: PartitionEvidence) -> tuple[dict[int, str], dict[tuple[int, int], Stored]]:
     """The file of each snapshot, by its offset; and its entries, by offset and producer."""
     files: dict[int, str] = {}
     stored: dict[tuple[int, int], Stored] = {}
     names = ("snapshot_offset", "file", "producer_id", *Stored._fields)
-    for at, file, producer_id, *fields in zip(*(entries[name].to_pylist() for name in names), strict=True):
+    columns = (evidence.snapshots[name].tolist() for name in names)
+    for at, number, producer_id, *fields in zip(*columns, strict=True):
+        file = evidence.snapshot_files[number]
         files[at] = min(files.get(at, file), file)
-        if producer_id is not None:
-            stored[at, producer_id] = Stored(*fields)
+        if producer_id != UNKNOWN:
+            stored[at, producer_id] = Stored(*map(_or_none, fields))
     return files, stored
 
 
+def _or_none(value: int) -> int | None:
+    return None if value == UNKNOWN else value
+
+
 def _told(
-    log: Log, taken: Longs, states: pa.Table
+    log: Log, taken: Longs, states: Piece
 ) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
     """What the log says of each producer right below each snapshot, and whether that can have expired.
 
     A snapshot from beyond what was read of the log tells more than the log does.
     """
     taken = taken[taken <= max(each.last_offset for each in log.stretches) + 1]
-    begins, ends = longs(states["from_position"]), longs(states["to_position"])
+    begins, ends = states["from_position"], states["to_position"]
     first = np.searchsorted(taken, begins, side="right")
     last = np.where(ends == UNKNOWN, len(taken), np.searchsorted(taken, ends, side="right"))
     counts = np.maximum(last - first, 0)
     at = np.repeat(np.arange(len(begins)), counts)
     within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    since = milliseconds(states["from_time"])[at]
+    since = states["from_time"][at]
     newest_ms = int(log.max_timestamp_ms.max())
-    rows = states.take(pa.array(at))
     columns: list[list[Any]] = [
         taken[np.repeat(first, counts) + within].tolist(),
-        rows["producer_id"].to_pylist(),
+        states["producer_id"][at].tolist(),
         [None if ms == UNKNOWN else newest_ms - ms < EXPIRATION_MS for ms in since.tolist()],
-        *(rows[name].to_pylist() for name in Stored._fields),
+        *(states[name][at].tolist() for name in Stored._fields),
     ]
     return {
-        (offset, producer_id): (Stored(*fields), fresh)
+        (offset, producer_id): (Stored(*map(_or_none, fields)), fresh)
         for offset, producer_id, fresh, *fields in zip(*columns, strict=True)
     }
