@@ -137,3 +137,23 @@ def ranks(column: pa.ChunkedArray) -> tuple[Longs, tuple[str, ...]]:
     by_code = np.array([place[name] for name in names] or [0], dtype=np.int64)
     codes = longs(encoded.indices)
     return np.where(codes == UNKNOWN, UNKNOWN, by_code[np.maximum(codes, 0)]), tuple(distinct)
+
+
+class Rows:
+    """Rows of a schema, added one by one as tuples."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, *values: Any) -> None:
+        """Add a row: a value for each column, in the schema's order."""
+        self._rows.append(values)
+
+    def to_arrow(self) -> pa.Table:
+        """Every row added so far."""
+        if not self._rows:
+            return self._schema.empty_table()
+        columns = zip(*self._rows, strict=True)
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
