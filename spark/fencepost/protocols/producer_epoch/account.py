@@ -1,16 +1,22 @@
-"""What the replays of single logs tell the step after them: one Arrow table, whose rows are of several kinds.
+"""What the replays of single logs tell the step after them: rows of several kinds, a table for each.
 
-A row names its ``kind``, its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by
-which logs of partitions and logs of coordinators meet. What it says is in the struct column of its kind; all
-others are null. Rows without a producer id are facts about whole logs, few enough to be given to every task.
+A row names its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by which logs of
+partitions and logs of coordinators meet. Rows of the kinds LOG and COORDINATOR are facts about whole logs,
+few enough to be given to every task. ``pack`` makes one Arrow table of all kinds, which can be sent to the
+tasks of the last step by its ``bucket``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch.arrow import Longs, Rows, longs
 
 _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.string())]
 
@@ -122,49 +128,74 @@ KINDS: dict[str, pa.StructType] = {
 }  # fmt: skip
 """What a row of each kind says."""
 
-SCHEMA = pa.schema(
-    [("kind", pa.string()), ("cluster", pa.string()), ("producer_id", pa.int64()), *KINDS.items()]
-)
+FACTS = (LOG, COORDINATOR)
 
+Account = dict[str, pa.Table]
+"""Rows by kind, as ``schema_of`` says; a kind may be absent."""
 
-def pack(kind: str, rows: pa.Table) -> pa.Table:
-    """Rows of one kind (``cluster``, ``producer_id`` where they have one, and the kind's fields)."""
-    count = rows.num_rows
-    told = [rows[field.name].combine_chunks().cast(field.type) for field in KINDS[kind]]
-    said = pa.StructArray.from_arrays([_flat(column) for column in told], fields=list(KINDS[kind]))
-    given = {
-        "kind": pa.repeat(kind, count),
-        "cluster": rows["cluster"],
-        "producer_id": rows["producer_id"] if "producer_id" in rows.schema.names else None,
-        kind: said,
-    }
-    columns = [
-        pa.nulls(count, field.type) if given.get(field.name) is None else given[field.name]
-        for field in SCHEMA
-    ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
-
-
-def unpack(account: pa.Table, kind: str) -> pa.Table:
-    """The rows of one kind: ``cluster``, ``producer_id`` and the kind's fields."""
-    rows = account.filter(pc.equal(account["kind"], kind)).select(["cluster", "producer_id", kind])
-    return rows.flatten().rename_columns(
-        ["cluster", "producer_id", *(field.name for field in KINDS[kind])]
-    )
+PACKED = pa.schema([("bucket", pa.int32()), ("kind", pa.string()), ("rows", pa.binary())])
+"""An account as one table. ``rows`` is an Arrow IPC stream of rows of one kind; ``bucket`` is null for FACTS,
+else the same for all rows of one (cluster, producer id).
+"""
 
 
 def schema_of(kind: str) -> pa.Schema:
-    """The columns that ``pack`` takes and ``unpack`` gives."""
+    """The columns of a kind."""
     return pa.schema([("cluster", pa.string()), ("producer_id", pa.int64()), *KINDS[kind]])
 
 
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def rows_of(account: Account, kind: str) -> pa.Table:
+    """The rows of a kind."""
+    return account.get(kind, schema_of(kind).empty_table())
+
+
+def together(accounts: Iterable[Account]) -> Account:
+    """The rows of several accounts."""
+    found: dict[str, list[pa.Table]] = {}
+    for each in accounts:
+        for kind, rows in each.items():
+            found.setdefault(kind, []).append(rows)
+    return {kind: pa.concat_tables(tables) for kind, tables in found.items()}
+
+
+def pack(account: Account, buckets: int) -> pa.Table:
+    """An account as PACKED, its rows spread over this many buckets."""
+    packed = Rows(PACKED)
+    for kind, rows in account.items():
+        if kind in FACTS:
+            packed.add(None, kind, _written(rows))
+            continue
+        at = _buckets(rows, buckets)
+        for number in np.unique(at).tolist():
+            packed.add(number, kind, _written(rows.filter(pa.array(at == number))))
+    return packed.to_arrow()
+
+
+def _buckets(rows: pa.Table, buckets: int) -> Longs:
+    clusters = rows["cluster"].combine_chunks().dictionary_encode()
+    numbers = np.array([crc32(name.encode()) for name in clusters.dictionary.to_pylist()], dtype=np.int64)
+    ids = longs(pc.fill_null(rows["producer_id"], -1))
+    return (numbers[longs(clusters.indices)] + ids) % buckets
+
+
+def _written(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()
+
+
+def unpack(packed: pa.Table) -> Account:
+    """The account in rows of PACKED."""
+    found: dict[str, list[pa.Table]] = {}
+    for kind, written in zip(packed["kind"].to_pylist(), packed["rows"].to_pylist(), strict=True):
+        found.setdefault(kind, []).append(pa.ipc.open_stream(written).read_all())
+    return {kind: pa.concat_tables(tables) for kind, tables in found.items()}
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a step gives: rows of silver by table name, and what the next steps need (SCHEMA)."""
+    """What a step gives: rows of silver by table name, and what the next steps need."""
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
-    account: pa.Table = field(default_factory=SCHEMA.empty_table)
+    account: Account = field(default_factory=dict)

@@ -63,7 +63,7 @@ class Named:
 class Gathered:
     """Rows that come in pieces of many, and become one Arrow table in the end.
 
-    A column of a piece is integers (UNKNOWN as null; a time in milliseconds, 0 and 1 for a boolean), a list,
+    A column of a piece is integers (UNKNOWN as null; a time in milliseconds, 0 and 1 for a boolean), Arrow's,
     or one value for all rows of the piece; one that is not given is null.
     """
 
@@ -95,8 +95,8 @@ class Gathered:
             codes = np.concatenate([piece.codes for piece in pieces])
             unknown = codes == UNKNOWN
             return pa.array(first.names, kind).take(pa.array(np.where(unknown, 0, codes), mask=unknown))
-        if isinstance(first, list):
-            return pa.array([value for piece in pieces for value in piece], kind)
+        if isinstance(first, pa.Array):
+            return pa.concat_arrays(pieces)
         places = np.repeat(np.arange(len(pieces)), self._counts)
         return pa.array(pieces, kind).take(pa.array(places))
 
@@ -113,15 +113,17 @@ def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> 
     codes = np.zeros(rows.num_rows, dtype=np.int64)
     for column in encoded:
         indices = np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-        # ranks, not products: many columns of many values do not pass 64 bits
-        _, codes = np.unique(codes * (len(column.dictionary) + 1) + indices, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
+        if len(column.dictionary) > 1:
+            # ranks, not products: many columns of many values do not pass 64 bits
+            _, codes = np.unique(codes * len(column.dictionary) + indices, return_inverse=True)
+    one = not codes.any()
+    order = np.arange(len(codes)) if one else np.argsort(codes, kind="stable")
     ordered = codes[order]
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     ends = np.append(begins[1:], len(codes))
     firsts = pa.array(order[begins])
     names = zip(*(rows[key].take(firsts).to_pylist() for key in keys), strict=True)
-    sorted_columns = {name: column[order] for name, column in columns.items()}
+    sorted_columns = columns if one else {name: column[order] for name, column in columns.items()}
     return {
         key: {name: column[begin:end] for name, column in sorted_columns.items()}
         for key, begin, end in zip(names, begins.tolist(), ends.tolist(), strict=True)

@@ -206,8 +206,8 @@ class _Tables:
 
     def replayed(self) -> Replayed:
         columns = (self.coverage, self.ids, self.transactions, self.inits.requests, self.inits.states)
-        told = [account.pack(kind, rows.to_arrow()) for kind, rows in self.told.items()]
-        return Replayed({each.table.name: each.to_arrow() for each in columns}, pa.concat_tables(told))
+        told = {kind: rows.to_arrow() for kind, rows in self.told.items()}
+        return Replayed({each.table.name: each.to_arrow() for each in columns}, told)
 
 
 @dataclass

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.account import Replayed, unpack
+from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs, nullable
 from fencepost.replay.columns import Columns, arrow_schema
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, digest_of
@@ -66,13 +66,13 @@ class Facts:
     others: Mapping[str, Known] = field(default_factory=dict)
 
 
-def facts(told: pa.Table, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> Facts:
+def facts(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> Facts:
     """From the rows of kinds LOG and COORDINATOR in the accounts of the first two steps.
 
     ``files``: rows of ``bronze.files``.
     """
     whole: dict[tuple[str, str], bool] = {}
-    logs = unpack(told, account.LOG)
+    logs = rows_of(told, account.LOG)
     columns = (logs[name].to_pylist() for name in ("cluster", "topic", "partition", "whole"))
     for cluster, topic, partition, is_whole in zip(*columns, strict=True):
         key = (cluster, f"{topic}:{partition}")
@@ -82,7 +82,7 @@ def facts(told: pa.Table, files: pa.Table, metadata: Mapping[str, ClusterMetadat
 
 
 def _others(
-    told: pa.Table, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
+    told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
 ) -> dict[str, Known]:
     captured: dict[str, set[str]] = {}
     segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log")
@@ -91,7 +91,7 @@ def _others(
         if name:
             captured.setdefault(cluster, set()).add(name[1])
     found: dict[str, Known] = {}
-    logs = unpack(told, account.COORDINATOR)
+    logs = rows_of(told, account.COORDINATOR)
     whole = logs["whole"].to_pylist()
     times = (longs(logs[name]).tolist() for name in ("whole_ms", "known_ms"))
     for cluster, is_whole, whole_ms, known_ms in zip(logs["cluster"].to_pylist(), whole, *times, strict=True):
@@ -108,7 +108,7 @@ def _others(
     return found
 
 
-def newest_markers(told: pa.Table, known: Facts) -> pa.Table:
+def newest_markers(told: Account, known: Facts) -> pa.Table:
     """NEWEST of some producer ids: all that a task of the last step must know of the others' transactions.
 
     ``told``: rows of the accounts, as ``meet`` takes them. Tables of several tasks are concatenated.
@@ -124,7 +124,7 @@ def _newest_of(rows: Iterable[pa.Table]) -> pa.Table:
     return found.rename_columns(NEWEST.names).cast(NEWEST)
 
 
-def meet(told: pa.Table, known: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
+def meet(told: Account, known: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
     """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings.
 
     ``told``: every row of the accounts about some (cluster, producer id), those without a producer id being
@@ -146,10 +146,10 @@ class _Meeting:
     producer id and epoch.
     """
 
-    def __init__(self, told: pa.Table, known: Facts) -> None:
-        self.held = _with_name(unpack(told, account.HELD))
-        self.markers = _with_name(unpack(told, account.MARKER))
-        self.listed = unpack(told, account.LISTED)
+    def __init__(self, told: Account, known: Facts) -> None:
+        self.held = _with_name(rows_of(told, account.HELD))
+        self.markers = _with_name(rows_of(told, account.MARKER))
+        self.listed = rows_of(told, account.LISTED)
         prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
         sides = [self.held, self.markers, self.listed, prepared]
         epochs = ["producer_epoch", "producer_epoch", "producer_epoch", "prepared_epoch"]
@@ -179,10 +179,10 @@ def _numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
     return np.split(codes, np.cumsum([side.num_rows for side in sides])[:-1])
 
 
-def _known(told: pa.Table) -> dict[tuple[str, int], Known]:
+def _known(told: Account) -> dict[tuple[str, int], Known]:
     """What is known of each producer id that a coordinator's log names: the least of all that name it."""
     found: dict[tuple[str, int], Known] = {}
-    rows = unpack(told, account.KNOWN)
+    rows = rows_of(told, account.KNOWN)
     columns = (rows[name].to_pylist() for name in ("cluster", "producer_id", "transactional_id", "whole"))
     times = (longs(rows[name]).tolist() for name in ("whole_ms", "known_ms"))
     for cluster, producer_id, transactional_id, whole, whole_ms, known_ms in zip(
@@ -371,9 +371,9 @@ def _of_producers(rows: pa.Table, told: Mapping[tuple[str, int], Known], known: 
     return [told.get(key) or known.others.get(key[0], _NOTHING) for key in keys]
 
 
-def _producer_fencings(told: pa.Table, meeting: _Meeting, known: Facts) -> pa.Table:
+def _producer_fencings(told: Account, meeting: _Meeting, known: Facts) -> pa.Table:
     """``silver.producer_fencings``, with what the victim's transaction held when it was fenced."""
-    fenced = unpack(told, account.FENCED).to_pylist()
+    fenced = rows_of(told, account.FENCED).to_pylist()
     rows = Columns(PRODUCER_FENCINGS)
     if not fenced:
         return rows.to_arrow()
@@ -433,9 +433,9 @@ def _in_flight(fencing: Mapping[str, object], held: _Held, known: Facts) -> str 
 _Epochs = Mapping[tuple[str, int, str, int], list[tuple[int, int]]]
 
 
-def _epochs(told: pa.Table) -> _Epochs:
+def _epochs(told: Account) -> _Epochs:
     """When a producer without transactions first wrote with each epoch, by cluster, producer and partition."""
-    rows = unpack(told, account.EPOCH)
+    rows = rows_of(told, account.EPOCH)
     names = ("cluster", "producer_id", "topic", "partition", "first_ms", "producer_epoch")
     found: dict[tuple[str, int, str, int], list[tuple[int, int]]] = {}
     for *key, first_ms, epoch in zip(*(rows[name].to_pylist() for name in names), strict=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
 from fencepost.protocols.producer_epoch.coverage import LogKey
@@ -22,7 +23,7 @@ from fencepost.protocols.producer_epoch.producer_state import (
     append_all,
     entries,
 )
-from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
+from fencepost.replay.keys import OFFSETS_TOPIC, digests_of
 from fencepost.replay.logs import Batches, Log, UnreadPiece
 
 EXPIRATION_MS = 86_400_000
@@ -275,10 +276,9 @@ class PartitionLog:
 
         return {
             "producer_id": ids,
-            "partition_transaction_id": [
-                digest_of(cluster, partition_key, producer_id, offset)
-                for producer_id, offset in zip(ids.tolist(), found.first_offset.tolist(), strict=True)
-            ],
+            "partition_transaction_id": pa.array(
+                digests_of((cluster, partition_key), ids.tolist(), found.first_offset.tolist()), pa.string()
+            ),
             "producer_epoch": columns["epoch"][first],
             "first_offset": found.first_offset,
             "last_offset": found.last_offset,

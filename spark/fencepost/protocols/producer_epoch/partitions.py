@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.account import Replayed
+from fencepost.protocols.producer_epoch.account import Account, Replayed
 from fencepost.protocols.producer_epoch.arrow import (
     UNKNOWN,
     Gathered,
@@ -115,10 +115,10 @@ class _Told:
             there = ids != UNKNOWN
             self._wrote.append((asked["row"][there], ids[there], epochs_[there]))
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> Account:
         kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}
         kinds[account.WROTE] = self._wrote_by_connections()
-        return pa.concat_tables([account.pack(kind, rows) for kind, rows in kinds.items()])
+        return kinds
 
     def _wrote_by_connections(self) -> pa.Table:
         schema = account.schema_of(account.WROTE)
@@ -134,8 +134,7 @@ class _Told:
 
 
 def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
-    ours = pc.invert(pc.is_in(given.batches["topic"], pa.array([METADATA_TOPIC, TRANSACTIONS_TOPIC])))
-    rows = given.batches.filter(ours)
+    rows = _of_partitions(given.batches)
     file, files = ranks(rows["file"])
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
@@ -164,6 +163,15 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
             unread.get(key[:3], ()),
             answers.get(key[:3], _none(answered)),
         )
+
+
+def _of_partitions(batches: pa.Table) -> pa.Table:
+    """The batches of partitions that producers write to."""
+    topics = batches["topic"].combine_chunks().dictionary_encode()
+    others = pc.is_in(topics.dictionary, pa.array([METADATA_TOPIC, TRANSACTIONS_TOPIC]))
+    if not pc.any(others).as_py():
+        return batches
+    return batches.filter(pc.invert(others.take(topics.indices)))
 
 
 _MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
