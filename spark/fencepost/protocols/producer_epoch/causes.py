@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import BUSY, Asked
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
@@ -16,8 +16,7 @@ from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_CO
 from fencepost.replay.requests import NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A granted InitProducerId and a record it may have written, ``sure`` when both fit nothing else."""
 
     asked: Asked
@@ -73,9 +72,7 @@ def _paired(fitting: Sequence[tuple[Asked, list[TransactionRecord]]]) -> list[Pa
     pairs = []
     for number, (asked, records) in enumerate(fitting):
         alone = len(records) == 1 and claims[records[0].offset] == 1
-        sure = [
-            record for record in records if alone or (as_many and in_order[number] == record.offset)
-        ]
+        sure = [record for record in records if alone or (as_many and in_order[number] == record.offset)]
         pairs += [Pair(asked, record, bool(sure)) for record in sure or records]
     return pairs
 
@@ -101,9 +98,7 @@ class Enders:
         for at in range(len(self._arrived) - 2, -1, -1):
             self._arrived[at] = min(self._arrived[at], self._arrived[at + 1])
 
-    def of(
-        self, record: TransactionRecord, presented_epoch: int | None
-    ) -> tuple[Asked | None, Asked | None]:
+    def of(self, record: TransactionRecord, presented_epoch: int | None) -> tuple[Asked | None, Asked | None]:
         """What made a Prepare record: the EndTxn, and an InitProducerId that found the transaction open.
 
         The first that was answered, where several were. ``presented_epoch`` is the epoch of the record

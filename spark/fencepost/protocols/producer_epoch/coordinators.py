@@ -184,7 +184,15 @@ def _evidence(given: Coordinators) -> Iterable[_Evidence]:
 def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[Had]]]]:
     """What connections wrote: by cluster and transactional id ('' for none)."""
     found: dict[str, dict[str, dict[Connection, list[Had]]]] = {}
-    names = ("cluster", "transactional_id", "broker_id", "connection", "at_ms", "producer_id", "producer_epoch")
+    names = (
+        "cluster",
+        "transactional_id",
+        "broker_id",
+        "connection",
+        "at_ms",
+        "producer_id",
+        "producer_epoch",
+    )
     for cluster, transactional_id, broker_id, connection, *had in zip(
         *(rows[name].to_pylist() for name in names), strict=True
     ):

@@ -71,7 +71,9 @@ def asking_connections(requests: pa.Table) -> set[str]:
     return {each for each in refused["connection"].unique().to_pylist() if each is not None}
 
 
-def refusals(asked: Sequence[Asked], wrote: Mapping[Connection, Sequence[Had]], tolerance_ms: int) -> list[Refusal]:
+def refusals(
+    asked: Sequence[Asked], wrote: Mapping[Connection, Sequence[Had]], tolerance_ms: int
+) -> list[Refusal]:
     """The refused requests among those of one transactional id (or of none), in the order of answers.
 
     The first error stands for the request. What a Produce presented is told by the line in which the broker
@@ -83,9 +85,12 @@ def refusals(asked: Sequence[Asked], wrote: Mapping[Connection, Sequence[Had]], 
     for each in asked:
         if _is_refused(each):
             sent.setdefault(each.request_id, each)
-    own = [each for each in sent.values() if not (each.client_id or "").startswith(BROKERS_OWN)]
-    brokers = _Meanwhile((each for each in sent.values() if each.request_id not in {o.request_id for o in own}), tolerance_ms)
-    had = _connections(asked, wrote)
+    if not sent:
+        return []
+    own, theirs_ = [], []
+    for each in sent.values():
+        (theirs_ if (each.client_id or "").startswith(BROKERS_OWN) else own).append(each)
+    brokers, had = _Meanwhile(theirs_, tolerance_ms), _connections(asked, wrote)
     answered: set[str] = set()
     found = []
     for each in own:
@@ -314,7 +319,9 @@ class OpenTransactions:
         at = bisect_left(ended, offset, key=lambda each: each.start.offset)
         flying = [each for each in self._unended.get(key, []) if each.start.offset < offset]
         # within one epoch a transaction begins when the one before it has been prepared
-        flying += [each for each in ended[max(at - 1, 0) : at] if each.prepare and each.prepare.offset >= offset]
+        flying += [
+            each for each in ended[max(at - 1, 0) : at] if each.prepare and each.prepare.offset >= offset
+        ]
         return [
             {"name": name, "outcome": each.outcome(each.stretch in self._open)}
             for each in sorted(flying, key=lambda each: each.start.offset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -113,18 +114,26 @@ class States:
         self.transitions = transitions
         self._tolerance_ms = tolerance_ms
         self._offsets = [each.record.offset for each in transitions]
+
+    @cached_property
+    def _times(self) -> dict[tuple[int, int], tuple[list[int], list[int], list[int]]]:
+        """By stretch and leader epoch: times in order, the transitions' numbers, and the newest number so far."""
         by_term: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for each in transitions:
+        for each in self.transitions:
             record = each.record
             by_term.setdefault((record.stretch, record.leader_epoch), []).append(
                 (record.timestamp_ms, each.number)
             )
-        self._times: dict[tuple[int, int], tuple[list[int], list[int], list[int]]] = {}
+        found = {}
         for term, times in by_term.items():
             times.sort()
             numbers = [number for _, number in times]
-            self._times[term] = ([ms for ms, _ in times], numbers, list(accumulate(numbers, max)))
-        self._order = _Order(transitions)
+            found[term] = ([ms for ms, _ in times], numbers, list(accumulate(numbers, max)))
+        return found
+
+    @cached_property
+    def _order(self) -> _Order:
+        return _Order(self.transitions)
 
     def before(self, offset: int) -> int:
         """The number of the last transition before an offset; 0 for none."""
@@ -193,7 +202,11 @@ class _Order:
             orders.sort()
             numbers = [number for _, number in orders]
             least = list(accumulate(reversed(numbers), min))[::-1]
-            self._written[connection] = ([order for order, _ in orders], list(accumulate(numbers, max)), least)
+            self._written[connection] = (
+                [order for order, _ in orders],
+                list(accumulate(numbers, max)),
+                least,
+            )
 
     def bounds(self, asked: Asked) -> tuple[int, int | None]:
         """The state that a request met at the earliest, and the first one that it did not meet any more."""

@@ -81,9 +81,7 @@ def facts(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata
     return Facts(whole, _others(told, files, metadata))
 
 
-def _others(
-    told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
-) -> dict[str, Known]:
+def _others(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> dict[str, Known]:
     captured: dict[str, set[str]] = {}
     segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log")
     for cluster, file in zip(files["cluster"].to_pylist(), files["file"].to_pylist(), strict=True):
@@ -169,9 +167,7 @@ def _numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
         texts = pa.chunked_array([chunk for side in sides for chunk in side[key].chunks], pa.string())
         columns.append(longs(texts.combine_chunks().dictionary_encode().indices))
     columns.append(np.concatenate([longs(side["producer_id"]) for side in sides]))
-    columns.append(
-        np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)])
-    )
+    columns.append(np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)]))
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, places = np.unique(column, return_inverse=True)
@@ -211,9 +207,7 @@ class _Due:
     prepared transactions, and the partition's log is whole: none is missing between.
     """
 
-    def __init__(
-        self, rows: pa.Table, at: Longs, markers: pa.Table, marked_at: Longs, known: Facts
-    ) -> None:
+    def __init__(self, rows: pa.Table, at: Longs, markers: pa.Table, marked_at: Longs, known: Facts) -> None:
         order = np.lexsort((longs(rows["prepared_position"]), at))
         self.rows, at = rows.take(pa.array(order)), at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))

@@ -111,8 +111,10 @@ class PartitionLog:
         types, coordinators = self._markers(mine)
         # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
         numbered = self.key[1] != OFFSETS_TOPIC
-        last = np.fmod(sequences + last_offset - base_offset, _SEQUENCES) if numbered else np.full_like(
-            sequences, NONE
+        last = (
+            np.fmod(sequences + last_offset - base_offset, _SEQUENCES)
+            if numbered
+            else np.full_like(sequences, NONE)
         )
         stretch = log.stretch[mine] - (log.stretch[0] if len(log.stretch) else 0)
         columns = {
@@ -177,9 +179,9 @@ class PartitionLog:
             "transactional": (opened >= 0).astype(np.int64),
             "epoch": stored["producer_epoch"],
             "first_sequence": stored["last_sequence"] - stored["offset_delta"],
-            "last_sequence": stored["last_sequence"] if self.key[1] != OFFSETS_TOPIC else np.full_like(
-                stretch, NONE
-            ),
+            "last_sequence": stored["last_sequence"]
+            if self.key[1] != OFFSETS_TOPIC
+            else np.full_like(stretch, NONE),
             "base_offset": before,
             "last_offset": before,
             "opens": opened,
@@ -232,9 +234,7 @@ class PartitionLog:
         }
         known = np.arange(len(at)) < len(ms)
         known[: len(ms)] &= ~silent | fits
-        kept = (intervals["to_position"] == UNKNOWN) | (
-            intervals["from_position"] < intervals["to_position"]
-        )
+        kept = (intervals["to_position"] == UNKNOWN) | (intervals["from_position"] < intervals["to_position"])
         intervals = {name: column[kept] for name, column in intervals.items()}
         return self._states_at(at[kept], known[kept], intervals)
 

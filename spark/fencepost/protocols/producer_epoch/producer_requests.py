@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch.arrow import milliseconds, timestamps
+from fencepost.protocols.producer_epoch.arrow import timestamps
 from fencepost.replay.columns import arrow_schema
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
@@ -71,10 +71,7 @@ def _table(
     lines: pa.Table, things: list[Thing], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
 ) -> pa.Table:
     rows = lines.take(pa.array(of_line, pa.int64()))
-    ids = [
-        digest_of(*key)
-        for key in zip(*(lines[name].to_pylist() for name in _ID), strict=True)
-    ]
+    ids = [digest_of(*key) for key in zip(*(lines[name].to_pylist() for name in _ID), strict=True)]
     logged = np.asarray(lines["logged_at_ms"].to_numpy(), dtype=np.int64)
     arrived = np.floor(logged - lines["total_time_ms"].to_numpy()).astype(np.int64)
     taken = np.array(of_line, dtype=np.int64)
@@ -100,8 +97,9 @@ def _table(
         else pa.array(given[field.name], field.type)
         for field in schema
     ]
-    return pa.Table.from_arrays([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)],
-                                schema=schema)
+    return pa.Table.from_arrays(
+        [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema
+    )
 
 
 _ID = ("cluster", "broker_id", "line_digest")

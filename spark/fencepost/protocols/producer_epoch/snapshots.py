@@ -86,9 +86,7 @@ def _or_none(value: int) -> int | None:
     return None if value == UNKNOWN else value
 
 
-def _told(
-    log: Log, taken: Longs, states: Piece
-) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
+def _told(log: Log, taken: Longs, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
     """What the log says of each producer right below each snapshot, and whether that can have expired.
 
     A snapshot from beyond what was read of the log tells more than the log does.

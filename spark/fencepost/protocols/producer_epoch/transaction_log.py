@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,11 @@ STATUSES = {
 }  # fmt: skip
 """org.apache.kafka.coordinator.transaction.TransactionState"""
 
+_PREPARING = frozenset(name for name in STATUSES.values() if name.startswith("Prepare"))
+_COMPLETED = frozenset(name for name in STATUSES.values() if name.startswith("Complete"))
 
-@dataclass(frozen=True, slots=True)
-class TransactionRecord:
+
+class TransactionRecord(NamedTuple):
     """One record of a transactional id, in its place.
 
     ``stretch`` is the number of the stretch that holds it; ``based``: compaction left it, and what was before
@@ -55,12 +57,12 @@ class TransactionRecord:
     @property
     def prepares(self) -> bool:
         """Whether the end of a transaction has begun."""
-        return self.status is not None and self.status.startswith("Prepare")
+        return self.status in _PREPARING
 
     @property
     def completes(self) -> bool:
         """Whether the end of a transaction is over: every marker was acknowledged."""
-        return self.status is not None and self.status.startswith("Complete")
+        return self.status in _COMPLETED
 
 
 def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
@@ -68,7 +70,9 @@ def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
 
     Of what compaction left, the last record of each id counts, as if written right before the checkpoint.
     """
-    known = pc.and_(pc.equal(records["record_type"], TRANSACTION), pc.equal(records["decode_status"], "known"))
+    known = pc.and_(
+        pc.equal(records["record_type"], TRANSACTION), pc.equal(records["decode_status"], "known")
+    )
     rows = records.filter(pc.and_(known, pc.invert(records["is_control"])))
     offsets = longs(rows["record_offset"])
     at = log.find_all(longs(rows["base_offset"]), longs(rows["leader_epoch"]))
@@ -96,7 +100,7 @@ def _rebased(records: list[TransactionRecord], log: Log) -> list[TransactionReco
     newest = {record.transactional_id: record for record in records if record.based}
     ms = log.base.ms
     left = [
-        replace(record, offset=log.base.to, timestamp_ms=record.timestamp_ms if ms is None else ms)
+        record._replace(offset=log.base.to, timestamp_ms=record.timestamp_ms if ms is None else ms)
         for _, record in sorted(newest.items())
         if not record.tombstone
     ]
@@ -107,7 +111,9 @@ def _decoded(rows: pa.Table) -> Iterator[tuple[object, ...]]:
     keys = decode("TransactionLog", "key", rows["key"])
     decoded = decode("TransactionLog", "value", rows["value"])
     if keys.codes.any() or decoded.codes.any():
-        raise ValueError("a record of __transaction_state was captured as readable and is not. Capture again.")
+        raise ValueError(
+            "a record of __transaction_state was captured as readable and is not. Capture again."
+        )
     values = decoded.values
     column = {field.name: values.field(field.name) for field in values.type}
     started = column["transaction_start_timestamp_ms"]

@@ -7,7 +7,7 @@ a change, the last producer epoch) follows from requests where they tell it, and
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Enders
@@ -26,8 +26,7 @@ END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
 """Who wrote a record."""
 
 
-@dataclass(frozen=True, slots=True)
-class LastEpoch:
+class LastEpoch(NamedTuple):
     """TransactionMetadata.lastProducerEpoch as it would be if the log held it: the epoch before the last bump
     that its owner asked for, NONE after a fence or a new instance, None where nothing tells who bumped.
 
@@ -38,8 +37,7 @@ class LastEpoch:
     leader_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """A record, and what the coordinator believed after it.
 
     ``number`` counts the records of the id from 1. ``was`` is the record before it, None where there was
