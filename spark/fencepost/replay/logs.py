@@ -289,13 +289,22 @@ def _survivors(batches: Batches) -> Longs:
 
 def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
     """The pieces of segments among rows of ``bronze.quarantine``; of every log that has some."""
-    rows = quarantine.filter(pc.equal(quarantine["kind"], "segment"))
-    found = []
-    for file, position in zip(rows["file"].to_pylist(), rows["position"].to_pylist(), strict=True):
-        name = _SEGMENT.search(file or "")
-        if name:
-            topic, partition, segment = name.groups()
-            found.append(UnreadPiece(topic, int(partition), int(segment), file, position))
+    places = zip(quarantine["file"].to_pylist(), quarantine["position"].to_pylist(), strict=True)
+    return [
+        UnreadPiece(*log, file, position)
+        for log, (file, position) in zip(segment_logs(quarantine), places, strict=True)
+        if log is not None
+    ]
+
+
+def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:
+    """Of each row of ``bronze.quarantine`` the topic, partition and first offset of its segment; None for
+    other files.
+    """
+    found: list[tuple[str, int, int] | None] = []
+    for kind, file in zip(quarantine["kind"].to_pylist(), quarantine["file"].to_pylist(), strict=True):
+        name = _SEGMENT.search(file or "") if kind == "segment" else None
+        found.append((name[1], int(name[2]), int(name[3])) if name else None)
     return found
 
 

@@ -17,11 +17,14 @@ from fencepost.replay.keys import digest_of
 NONE = "NONE"
 """Kafka's name of error code 0."""
 
-LINE_COLUMNS = (
+LINE_COLUMNS = [
     "cluster", "broker_id", "line_digest", "logged_at_ms", "total_time_ms", "api_key", "api_version",
     "correlation_id", "client_id", "connection", "request", "response", "file", "position",
-)  # fmt: skip
+]  # fmt: skip
 """What is read of ``bronze.requests``."""
+
+_ORDER = ("logged_at_ms", "file", "position", "line_digest")
+_LINES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +50,22 @@ class RequestLine:
     file: str
     position: int
 
-    @property
-    def order(self) -> tuple[int, str, int, str]:
-        """By which lines are sorted: answer, then file, position and digest."""
-        return (self.responded_ms, self.file, self.position, self.request_id)
-
 
 def read_lines(requests: pa.Table, api_keys: Collection[int]) -> list[RequestLine]:
-    """The lines of these APIs among rows of ``bronze.requests``, in the order of RequestLine.order.
+    """``each_line`` as a list: parsed JSON takes much memory, so only where lines are few."""
+    return list(each_line(requests, api_keys))
+
+
+def each_line(requests: pa.Table, api_keys: Collection[int]) -> Iterator[RequestLine]:
+    """The lines of these APIs among rows of ``bronze.requests``, by answer, file, position and digest.
 
     A line whose request is no JSON object is left out.
     """
     wanted = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
-    return sorted(_lines(requests.filter(wanted)), key=lambda line: line.order)
+    rows = requests.select(LINE_COLUMNS).filter(wanted)
+    rows = rows.sort_by([(name, "ascending") for name in _ORDER])
+    for start in range(0, rows.num_rows, _LINES_AT_ONCE):
+        yield from _lines(rows.slice(start, _LINES_AT_ONCE))
 
 
 def _lines(rows: pa.Table) -> Iterator[RequestLine]:
