@@ -1,4 +1,4 @@
-"""The rebuild of logs written by hand, one file per rule: see ``cases/README.md``."""
+"""The replay of logs written by hand, one file per rule: see ``cases/README.md``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace as Row
 
 import pytest
-from pyspark.sql import Row
 
 MARK = '"expect":'
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
@@ -109,9 +109,9 @@ def _told(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str, rebuilt: dict[str, dict[str, list[Row]]]) -> None:
+def test_case(name: str, replayed: dict[str, dict[str, list[Row]]]) -> None:
     """The tables are exactly those the case expects."""
-    found = _told(rebuilt[name])
+    found = _told(replayed[name])
     text = CASES[name].read_text(encoding="utf-8")
     if os.environ.get("FENCEPOST_UPDATE"):
         expected = json.dumps(found, indent=1, ensure_ascii=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from types import SimpleNamespace as Row
 from typing import Any
-
-from pyspark.sql import Row
 
 _STATE = (
     "unfenced", "member_known", "member_epoch", "revocation_epoch", "partition_revocation_epoch",
@@ -26,7 +25,7 @@ def _states(tables: dict[str, list[Row]]) -> dict[Key, list[dict[str, Any]]]:
     for row in tables["silver.offset_commit_states"]:
         commit = commits[row.commit_id]
         key = (row.partition_key, commit.committed_offset, commit.requested_at)
-        found.setdefault(key, []).append({name: row[name] for name in _STATE})
+        found.setdefault(key, []).append({name: getattr(row, name) for name in _STATE})
     return found
 
 
@@ -35,7 +34,7 @@ def _agrees(state: dict[str, Any], full: dict[str, Any]) -> bool:
 
 
 def test_a_missing_record_never_changes_a_known_value(
-    rebuilt: dict[str, dict[str, list[Row]]], thinned: dict[str, tuple[str, Any]]
+    replayed: dict[str, dict[str, list[Row]]], thinned: dict[str, tuple[str, Any]]
 ) -> None:
     """Every state agrees, in all that it says, with one that was possible in the whole log.
 
@@ -43,8 +42,8 @@ def test_a_missing_record_never_changes_a_known_value(
     """
     wrong, known, unknown = [], 0, 0
     for cluster, (name, _) in thinned.items():
-        whole = _states(rebuilt[name])
-        for key, states in _states(rebuilt[cluster]).items():
+        whole = _states(replayed[name])
+        for key, states in _states(replayed[cluster]).items():
             for state in states:
                 known += sum(value is not None for value in state.values())
                 unknown += sum(value is None for value in state.values())
@@ -59,13 +58,13 @@ def test_a_missing_record_never_changes_a_known_value(
 
 
 def test_a_missing_answer_takes_no_possible_state_away(
-    rebuilt: dict[str, dict[str, list[Row]]], unanswered: dict[str, tuple[str, Any]]
+    replayed: dict[str, dict[str, list[Row]]], unanswered: dict[str, tuple[str, Any]]
 ) -> None:
     """What a commit may have met in the whole evidence it may still have met in less of it."""
     wrong, more = [], 0
     for cluster, (name, _) in unanswered.items():
-        left = _states(rebuilt[cluster])
-        for key, states in _states(rebuilt[name]).items():
+        left = _states(replayed[cluster])
+        for key, states in _states(replayed[name]).items():
             more += len(left[key]) > len(states)
             wrong += [(cluster, key, s) for s in states if not any(_agrees(x, s) for x in left[key])]
     assert not wrong, f"{len(wrong)} states, the first: {wrong[0]}"

@@ -1,0 +1,1 @@
+"""The protocols that Fencepost audits, one folder each."""

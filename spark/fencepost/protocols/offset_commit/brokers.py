@@ -1,0 +1,40 @@
+"""Which fencing rule each broker implements."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fencepost.replay.metadata import ClusterMetadata
+
+
+class Since(NamedTuple):
+    """A release of Kafka, and the first metadata.version that only it and later ones support."""
+
+    release: tuple[int, int]
+    metadata_version: int
+
+
+RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
+"""The first release whose groups decide commits by assignment epochs: KIP-1251, and apache/kafka#20760."""
+
+GENERATION, STRICT, ASSIGNMENT_EPOCH = "generation", "strict", "assignment_epoch"
+
+
+def rule_of(
+    metadata: ClusterMetadata, broker_id: int, ms: int, group_type: str | None, *, alive: bool
+) -> str | None:
+    """The rule by which a broker decided about a commit to a group of this type.
+
+    A group that is not there is decided about as an empty classic group: by the generation, on every release.
+    Otherwise by assignment epochs as RELAXED_SINCE says, strictly before; the configuration tells the
+    release, else the range of metadata.version that the broker registered with at its last start before.
+    """
+    if not alive or group_type == "classic":
+        return GENERATION
+    since = RELAXED_SINCE["streams" if group_type == "streams" else "consumer"]
+    if broker_id in metadata.releases:
+        return ASSIGNMENT_EPOCH if metadata.releases[broker_id] >= since.release else STRICT
+    registration = metadata.registration(broker_id, ms)
+    if registration is None or registration.metadata_version is None:
+        return None
+    return ASSIGNMENT_EPOCH if registration.metadata_version >= since.metadata_version else STRICT

@@ -1,0 +1,407 @@
+"""A group as GroupMetadataManager replays it: its lives, its epochs, its members, and who owns what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.protocols.offset_commit.histories import Histories
+from fencepost.protocols.offset_commit.members import Member, MemberMetadata, Step
+from fencepost.protocols.offset_commit.ownership import Ownership
+from fencepost.protocols.offset_commit.records import (
+    CLASSIC_METADATA,
+    EPOCH_TYPES,
+    GROUP_TYPES,
+    MEMBER_TYPES,
+    STREAMS_TOPOLOGY,
+    TARGET_TYPES,
+    ClassicMember,
+    GroupRecord,
+    Owned,
+    Subtopology,
+)
+from fencepost.replay.histories import History, Point, interval
+from fencepost.replay.keys import topic_key
+from fencepost.replay.logs import Stretch
+from fencepost.replay.metadata import Topics
+
+
+class Epochs(NamedTuple):
+    """The group's own epochs after a batch; None where they are not (yet) known again."""
+
+    group_type: str | None
+    group_epoch: int | None
+    target_assignment_epoch: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Generation:
+    """A generation of a classic group as its record has it, and what its next record says.
+
+    ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
+    something was written of the group after it; ``next_lost``: a hole in the log may have that.
+    ``next_leader_epoch`` tells whose clock wrote ``next_ms``.
+    """
+
+    generation: int
+    member_ids: list[str]
+    next_generation: int | None = None
+    next_member_ids: list[str] | None = None
+    next_ms: int | None = None
+    next_leader_epoch: int | None = None
+    followed: bool = False
+    next_lost: bool = False
+
+    def follow(self, record: GroupRecord) -> None:
+        """Take the next record of the classic group."""
+        self.followed = True
+        if not record.tombstone:
+            self.next_generation = record.epoch
+            self.next_member_ids = [member.member_id for member in record.classic_members or ()]
+            self.next_ms, self.next_leader_epoch = record.timestamp_ms, record.leader_epoch
+
+
+@dataclass(slots=True)
+class Span:
+    """One life of a group inside one stretch of its log: within it no record is missing."""
+
+    stretch: int
+    members: dict[str, Member] = field(default_factory=dict)
+    metadata: dict[str, MemberMetadata] = field(default_factory=dict)
+    ownership: Ownership = field(default_factory=Ownership)
+    present: set[str] = field(default_factory=set)  # members that have a current assignment
+    topology: Sequence[Subtopology] | None = None
+    has_topology: bool = False
+    group_epoch: int | None = None
+    target_assignment_epoch: int | None = None
+    epochs: History[Epochs] = field(default_factory=History)
+    generation: Generation | None = None
+    classic_size: int | None = None
+
+
+class Group:
+    """One group in one log. Its records are replayed in order, batch by batch; see ``at_record`` for asking.
+
+    A life is known when the log was seen from offset 0 on, or from where compaction has been on, or from the
+    end of the life before it on, without a hole, and every assignment in it could be read.
+    """
+
+    def __init__(self, group_id: str, topics: Topics, stretches: Mapping[int, Stretch]) -> None:
+        self.group_id = group_id
+        self.no = 0
+        """The number of the newest record within the group; 0 before the first."""
+        self.life = 0
+        """From 1; 0 for tombstones before any life was seen."""
+        self.position: int | None = None
+        self.stretch: int | None = None
+        """Where the newest record is: its offset, and its stretch."""
+        self.alive = False
+        self.known = False
+        self.group_type: str | None = None
+        self.base_epoch: int | None = None
+        """The group epoch that compaction left of this life."""
+        self.written: Generation | None = None
+        """What the newest record says, when it is that of a classic group."""
+        self.span: Span | None = None
+        self._topics = topics
+        self._stretches = stretches
+        self._over = False
+        self._end_seen_in: int | None = None
+        self._begun_known = False
+        self._begun_in: int | None = None
+        self._unread = False
+        self._first: tuple[bool, Point] | None = None
+        self._cut: Point | None = None
+
+    # --- questions ------------------------------------------------------------------------------------------
+
+    def is_known(self, stretch: int) -> bool:
+        """Whether nothing is missing of the group's state now, for one who asks in this stretch."""
+        if not self.no:
+            return stretch <= 0
+        return self.known and self.stretch == stretch
+
+    def span_in(self, stretch: int) -> Span | None:
+        """What the group's records in this stretch show of a life that goes on; None when they do not."""
+        return self.span if self.stretch == stretch and not self._over else None
+
+    def size(self) -> int | None:
+        """How many members the group has, as far as this stretch shows; None when it shows nothing."""
+        if self.span is None or self.group_type is None:
+            return None
+        return self.span.classic_size if self.group_type == "classic" else len(self.span.present)
+
+    # --- replay ---------------------------------------------------------------------------------------------
+
+    def replay(self, record: GroupRecord, *, ends: bool, taken_over: frozenset[str], out: Histories) -> None:
+        """Take the next record. ``ends``: as Endings; ``taken_over``: the members that the same batch writes
+        into a classic group, whose tombstones mean nothing else.
+        """
+        self.no += 1
+        self.position, self.stretch = record.offset, record.stretch
+        self.written = None
+        at = Point(record.last_offset, record.timestamp_ms)
+        span = self._enter(record, at, out)
+        if not self._over:
+            self._replay_group(record, span)
+            self._replay_members(record, span, at, taken_over, out)
+        self._judge_known(record.stretch, ends=ends)
+        if ends and not self._over:
+            self._end_life(at, out)
+        if ends:
+            self._end_seen_in = record.stretch
+
+    def settle(self, at: Point, out: Histories) -> None:
+        """A whole batch was replayed: only now was the group's state observable."""
+        if self.span is None or not self.alive:
+            return
+        now = Epochs(self.group_type, self.span.group_epoch, self.span.target_assignment_epoch)
+        if self.span.epochs.newest != now:
+            self._write_epochs(self.span, at, out)
+            self.span.epochs.add(at, now)
+
+    def finish(self, out: Histories) -> None:
+        """The log is at its end."""
+        if self.span is not None:
+            self._leave_span(out)
+        if self._first is not None:
+            self._write_coverage(None, out)
+            self._first = None
+
+    def _enter(self, record: GroupRecord, at: Point, out: Histories) -> Span:
+        begins = not record.tombstone and not self.alive
+        if self.span is not None and (begins or self.span.stretch != record.stretch):
+            self._leave_span(out)
+        if begins:
+            self.life += 1
+            self._over = self._unread = False
+            self.group_type = self.base_epoch = None
+            self.alive = True
+            self._begun_in = record.stretch
+            self._begun_known = self._seen(record.stretch)
+        if self.span is None:
+            self.span = Span(record.stretch)
+        if begins:
+            unread = any(member.topics is None for member in record.classic_members or ())
+            self._first = (self._begun_known and not unread, at)
+            self._cut = None
+        return self.span
+
+    def _seen(self, stretch: int) -> bool:
+        return stretch <= 0 or self._end_seen_in == stretch
+
+    def _judge_known(self, stretch: int, *, ends: bool) -> None:
+        if self.alive and not ends:
+            self.known = self._begun_known and self._begun_in == stretch and not self._unread
+        else:
+            self.alive = False
+            self.known = ends or self._seen(stretch)
+
+    def _replay_group(self, record: GroupRecord, span: Span) -> None:
+        if not record.tombstone:
+            self.group_type = GROUP_TYPES[record.type]
+        if record.type in EPOCH_TYPES and record.epoch is not None:
+            span.group_epoch = record.epoch
+            if record.based:
+                self.base_epoch = max(record.epoch, self.base_epoch or 0)
+        if (record.type in TARGET_TYPES or record.type == CLASSIC_METADATA) and record.epoch is not None:
+            span.target_assignment_epoch = record.epoch
+        if record.type == STREAMS_TOPOLOGY:
+            span.topology, span.has_topology = record.topology, True
+        if record.classic_members is not None:
+            span.classic_size = len(record.classic_members)
+            self._unread = self._unread or any(member.topics is None for member in record.classic_members)
+
+    def _replay_members(
+        self, record: GroupRecord, span: Span, at: Point, taken_over: frozenset[str], out: Histories
+    ) -> None:
+        if record.type == CLASSIC_METADATA:
+            self._replay_generation(record, span, at, out)
+        elif record.member_id is not None:
+            if record.type in MEMBER_TYPES:
+                span.metadata.setdefault(record.member_id, MemberMetadata()).replay(record)
+            if record.changes_a_member:
+                self._replay_member(record, record.member_id, span, at, taken_over, out)
+
+    def _replay_member(
+        self,
+        record: GroupRecord,
+        member_id: str,
+        span: Span,
+        at: Point,
+        taken_over: frozenset[str],
+        out: Histories,
+    ) -> None:
+        if record.tombstone:
+            span.present.discard(member_id)
+            if member_id not in taken_over:
+                self._remove(member_id, span, at, out)
+            return
+        span.present.add(member_id)
+        metadata = span.metadata.get(member_id) or MemberMetadata()
+        step = Step(
+            self.no,
+            at,
+            record.type,
+            metadata.client_id,
+            metadata.instance_id,
+            metadata.speaks_classic,
+            record.member_epoch if record.member_epoch is not None else 0,
+            record.previous_member_epoch,
+            record.state,
+            record.owned,
+            self._known_after(record),
+            record.based,
+        )
+        self._step(member_id, step, span, out)
+
+    def _known_after(self, record: GroupRecord) -> bool:
+        return self._begun_known and self._begun_in == record.stretch and not self._unread
+
+    def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
+        """A classic group is written whole, once per generation: steps are the differences between records."""
+        if span.generation is not None:
+            span.generation.follow(record)
+        if record.tombstone:
+            return
+        members = record.classic_members or ()
+        generation = record.epoch if record.epoch is not None else 0
+        before = span.generation.member_ids if span.generation is not None else []
+        self.written = span.generation = Generation(generation, [member.member_id for member in members])
+        now = set(self.written.member_ids)
+        for member in members:
+            step = Step(
+                self.no, at, record.type, member.client_id, member.instance_id, True, generation, None, 0,
+                self._assigned(member, generation, record.timestamp_ms), self._known_after(record), record.based,
+            )  # fmt: skip
+            self._step(member.member_id, step, span, out)
+        for member_id in before:
+            if member_id not in now:
+                self._remove(member_id, span, at, out)
+
+    def _assigned(self, member: ClassicMember, generation: int, ms: int) -> list[Owned] | None:
+        """What a classic member was assigned: topics by name, with the ids that the names meant then."""
+        if member.topics is None:
+            return None
+        found = {}
+        for topic, partitions in member.topics:
+            topic_id = self._topics.id_at(topic, ms)
+            for partition in partitions:
+                key = topic_key(topic_id, topic, partition)
+                if key is not None:
+                    found[key] = Owned(key, topic_id, None, partition, False, generation, False)
+        return list(found.values())
+
+    def _step(self, member_id: str, step: Step, span: Span, out: Histories) -> None:
+        member = span.members.get(member_id)
+        if member is None:
+            member = span.members[member_id] = Member()
+        elif member.newest is not None:
+            self._write_member(member_id, member, span, step.at, out)
+        was = member.newest
+        changes = member.replay(step)
+        for key in changes.got:
+            span.ownership.begin(key, member_id, self.no)
+        for key in changes.lost:
+            span.ownership.end(key, member_id, self.no)
+        span.ownership.note_epoch(member_id, step.member_epoch, self.no)
+        for key in changes.given_up:
+            self._write_revocation(member_id, member, key, step.at, out)
+            if was is not None:
+                member.revoke(key, was.member_epoch, step)
+
+    def _remove(self, member_id: str, span: Span, at: Point, out: Histories) -> None:
+        """The member is gone; it may come back under its id."""
+        member = span.members.get(member_id) or Member()
+        if member.newest is not None:
+            self._close_member(member_id, member, span, at, out)
+            for key in member.owned:
+                span.ownership.end(key, member_id, self.no)
+        span.members[member_id] = Member(lives_before=member.lives_before + 1)
+
+    # --- what is over is written ----------------------------------------------------------------------------
+
+    def _end_life(self, at: Point, out: Histories) -> None:
+        self._leave_span(out, at)
+        self._over = True
+        if self._first is not None:
+            self._write_coverage(at, out)
+            self._first = None
+
+    def _leave_span(self, out: Histories, end: Point | None = None) -> None:
+        """All that the span shows is over: at the end of its life, or of its stretch, or not at all."""
+        span = self.span
+        if span is None:
+            return
+        if end is None:
+            end = self._end_of(span.stretch)
+            if span.generation is not None and not span.generation.followed:
+                span.generation.next_lost = end is not None
+            if self._cut is None and self._begun_in == span.stretch:
+                self._cut = end
+        for member_id, member in span.members.items():
+            if member.newest is not None:
+                self._close_member(member_id, member, span, end, out)
+        self._write_epochs(span, end, out)
+        self.span = None
+
+    def _end_of(self, stretch: int) -> Point | None:
+        known = self._stretches[stretch]
+        return None if known.to_offset is None else Point(known.to_offset, known.last_ms)
+
+    def _close_member(
+        self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
+    ) -> None:
+        self._write_member(member_id, member, span, end, out)
+        for key in list(member.revocations):
+            self._write_revocation(member_id, member, key, end, out)
+
+    def _write_member(
+        self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
+    ) -> None:
+        """The state that the member had until ``end``, if it was ever observable."""
+        step = member.newest
+        if step is None or (end is not None and step.at.position == end.position):
+            return
+        member.note_revocation_epoch()
+        if member.is_away:
+            return
+        for epochs, cut in span.epochs.between(step.at, end):
+            out.member(self, member_id, member, step, epochs, cut)
+        during = interval(step.at, end)
+        if during is not None:
+            out.owned_partitions(self, member_id, member, step, during)
+
+    def _write_revocation(
+        self, member_id: str, member: Member, key: str, end: Point | None, out: Histories
+    ) -> None:
+        revocation = member.revocations.get(key)
+        if revocation is None:
+            return
+        for revocation_epoch, cut in member.revocation_epochs.between(revocation.at, end):
+            out.revoked_partition(self, member_id, key, revocation.epoch, revocation_epoch, cut)
+
+    def _write_epochs(self, span: Span, end: Point | None, out: Histories) -> None:
+        epochs = span.epochs.newest
+        if epochs is None or epochs.group_epoch is None:
+            return
+        during = interval(span.epochs.begins[-1], end)
+        if during is not None:
+            out.group(self, epochs, during)
+
+    def _write_coverage(self, end: Point | None, out: Histories) -> None:
+        """A life is known up to its first hole and not after it: that may hide a member.
+
+        Its extent begins with its first record that was seen.
+        """
+        if self._first is None:
+            return
+        known, begin = self._first
+        pieces = [(known, begin, end)]
+        if known and self._cut is not None:
+            pieces = [(True, begin, self._cut), (False, self._cut, end)]
+        for covered, since, until in pieces:
+            during = interval(since, until)
+            if during is not None:
+                out.coverage(self.group_id, self.life, during, covered=covered)

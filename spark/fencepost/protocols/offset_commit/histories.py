@@ -1,0 +1,113 @@
+"""The tables of silver that are histories of groups, their members and what these own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.protocols.offset_commit.members import Member, Step
+from fencepost.replay.columns import Columns
+from fencepost.replay.histories import Interval
+from fencepost.replay.metadata import Topics
+from fencepost.tables.groups import COVERAGE, GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS
+
+if TYPE_CHECKING:
+    from fencepost.protocols.offset_commit.groups import Epochs, Group
+
+
+class Histories:
+    """The rows of the histories of one coordinator's log (``partition`` of ``__consumer_offsets``)."""
+
+    def __init__(self, cluster: str, partition: int | None, topics: Topics) -> None:
+        self._cluster = cluster
+        self._partition = partition
+        self._topics = topics
+        self.groups = Columns(GROUPS)
+        self.members = Columns(MEMBERS)
+        self.owned = Columns(OWNED_PARTITIONS)
+        self.revoked = Columns(REVOKED_PARTITIONS)
+        self.covered = Columns(COVERAGE)
+
+    def group(self, group: Group, epochs: Epochs, during: Interval) -> None:
+        """``silver.consumer_groups``: where a group's epoch is known."""
+        self.groups.add(self._cluster, group.group_id, group.life, self._partition, *epochs, *during)
+
+    def simple_group(self, group_id: str, during: Interval, *, known: bool) -> None:
+        """A group of which only commits were ever seen, at generation 0.
+
+        Its consumers assign partitions themselves; the coordinator keeps it as an empty classic group.
+        """
+        self.groups.add(self._cluster, group_id, 1, self._partition, "simple", 0, 0, *during)
+        self.coverage(group_id, 1, during, covered=known)
+
+    def member(
+        self, group: Group, member_id: str, member: Member, step: Step, epochs: Epochs, during: Interval
+    ) -> None:
+        """``silver.group_members``: one row per member, batch that changed it, and change of the group's
+        epochs.
+        """
+        self.members.add(
+            self._cluster,
+            group.group_id,
+            group.life,
+            self._partition,
+            member_id,
+            step.client_id,
+            step.instance_id,
+            member.protocol,
+            member.state,
+            step.member_epoch,
+            step.previous_member_epoch,
+            member.revocation_epoch,
+            epochs.group_epoch,
+            epochs.target_assignment_epoch,
+            *during,
+        )
+
+    def owned_partitions(
+        self, group: Group, member_id: str, member: Member, step: Step, during: Interval
+    ) -> None:
+        """``silver.owned_partitions``: one row per member, partition and batch that changed the member."""
+        for key, owned in member.owned.items():
+            self.owned.add(
+                self._cluster,
+                group.group_id,
+                group.life,
+                self._partition,
+                member_id,
+                self._topics.name_of(owned.topic_id),
+                owned.topic_id,
+                owned.subtopology_id,
+                owned.partition,
+                key,
+                owned.pending_revocation,
+                owned.assignment_epoch,
+                step.member_epoch,
+                member.tenures[key].since_position,
+                *during,
+            )
+
+    def revoked_partition(
+        self,
+        group: Group,
+        member_id: str,
+        key: str,
+        epoch: int,
+        revocation_epoch: int | None,
+        during: Interval,
+    ) -> None:
+        """``silver.revoked_partitions``: cut where the member's own revocation epoch changes."""
+        self.revoked.add(
+            self._cluster,
+            group.group_id,
+            group.life,
+            self._partition,
+            member_id,
+            key,
+            epoch,
+            revocation_epoch,
+            *during,
+        )
+
+    def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
+        """``silver.coverage``: a piece of a life that is completely known, or one that is not."""
+        self.covered.add(self._cluster, group_id, life, self._partition, covered, *during)

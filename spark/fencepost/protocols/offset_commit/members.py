@@ -1,0 +1,206 @@
+"""Members of groups as the coordinator has them, and the revocation epochs that KAFKA-19779 proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.protocols.offset_commit.records import CLASSIC_METADATA, GROUP_TYPES, GroupRecord, Owned
+from fencepost.replay.histories import History, Point
+
+# org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState
+_STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
+_STREAMS_STATES = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
+
+
+@dataclass(slots=True)
+class MemberMetadata:
+    """What the newest metadata of a member says (types 5, 10, 19)."""
+
+    client_id: str | None = None
+    instance_id: str | None = None
+    speaks_classic: bool = False
+
+    def replay(self, record: GroupRecord) -> None:
+        """Take the member's next metadata; a tombstone leaves its names."""
+        self.client_id = record.client_id if record.client_id is not None else self.client_id
+        self.instance_id = record.instance_id if record.instance_id is not None else self.instance_id
+        # a member of a consumer group may change its protocol, and then its metadata is written again
+        self.speaks_classic = record.speaks_classic
+
+
+class Step(NamedTuple):
+    """What one record of the group says of one member.
+
+    ``no`` is the record's number within the group, ``at`` its batch's last offset and its timestamp.
+    ``owned`` is None where the record's assignment could not be read. ``start_known``: nothing of the member
+    from before this record is missing.
+    """
+
+    no: int
+    at: Point
+    record_type: int
+    client_id: str | None
+    instance_id: str | None
+    speaks_classic: bool
+    member_epoch: int
+    previous_member_epoch: int | None
+    state: int | None
+    owned: Sequence[Owned] | None
+    known: bool
+    based: bool
+
+
+class Tenure(NamedTuple):
+    """An uninterrupted ownership: the record's number and the position it began with, the member epoch then.
+
+    ``first_row``: no record of the member from right before says that it did not own it already.
+    """
+
+    since_no: int
+    since_position: int
+    entered_epoch: int
+    first_row: bool
+
+
+class Revocation(NamedTuple):
+    """A partition left the member: the member epoch held when it did."""
+
+    epoch: int
+    at: Point
+
+
+class Changes(NamedTuple):
+    """What changed hands with a step: partition keys that the member got and that it no longer has."""
+
+    got: list[str]
+    lost: list[str]
+    given_up: list[str]
+    """Those lost, and those that were pending revocation and are assigned again: KAFKA-19449 lets the member
+    have them back in one step.
+    """
+
+
+@dataclass(slots=True)
+class Member:
+    """One member of a group from its first record to its tombstone.
+
+    The revocation epoch is 0 when a member begins. When a record raises the member epoch, and partitions left
+    the member with it or since the rise before, it becomes the member epoch before the rise. After a hole it
+    is None until that happens. A member that a conversion takes over from a classic group begins one below
+    its epoch, because the coordinator knows nothing from before: that is ``first_epoch``, else 0.
+    """
+
+    lives_before: int = 0
+    newest: Step | None = None
+    owned: dict[str, Owned] = field(default_factory=dict)
+    tenures: dict[str, Tenure] = field(default_factory=dict)
+    revocations: dict[str, Revocation] = field(default_factory=dict)
+    revocation_epochs: History[int | None] = field(default_factory=History)
+    first_epoch: int | None = None
+    revocation_epoch: int | None = None
+    ever_unread: bool = False
+    _based: bool = False
+    _start_known: bool = False
+    _rows: int = 0
+    _begun: int | None = None
+    _left_behind: int | None = None
+    _left_since_rise: bool = False
+
+    @property
+    def is_away(self) -> bool:
+        """A static member that has left for a while (member epoch -2) believes nothing until it is back."""
+        return self.newest is not None and self.newest.member_epoch < 0
+
+    @property
+    def protocol(self) -> str:
+        """What the member speaks: classic, consumer, streams or share."""
+        if self.newest is None or self.newest.speaks_classic:
+            return "classic"
+        return GROUP_TYPES[self.newest.record_type]
+
+    @property
+    def state(self) -> str:
+        """Kafka's MemberState of the member's protocol."""
+        state = -1 if self.newest is None or self.newest.state is None else self.newest.state
+        names = _STREAMS_STATES if self.protocol == "streams" else _STATES
+        return names.get(state, "UNKNOWN")
+
+    def entered_epoch(self, key: str) -> int | None:
+        """The member epoch at which a partition it has entered its assignment; None where it may have been
+        before.
+        """
+        tenure = self.tenures[key]
+        return tenure.entered_epoch if self._start_known or not tenure.first_row else None
+
+    def note_revocation_epoch(self) -> None:
+        """The newest record was its batch's last: its revocation epoch was observable."""
+        if self.newest is not None:
+            epochs = self.revocation_epochs
+            if not epochs.states or epochs.newest != self.revocation_epoch:
+                epochs.add(self.newest.at, self.revocation_epoch)
+
+    def revoke(self, key: str, epoch: int, step: Step) -> None:
+        """The partition left the member, that had this epoch, with its record ``step``."""
+        self.revocations[key] = Revocation(epoch, step.at)
+
+    def replay(self, step: Step) -> Changes:
+        """Take the member's next record."""
+        previous, self.newest = self.newest, step
+        self._rows += 1
+        self._based = self._based or step.based
+        after_unread = previous is not None and previous.owned is None
+        changes = (
+            self._lose_sight() if step.owned is None else self._change_owned(step, step.owned, after_unread)
+        )
+        whole_past = (step.known and not self._based) or self.lives_before > 0
+        self._start_known = whole_past and not self.ever_unread
+        self._raise_epochs(previous, step, changes)
+        return changes
+
+    def _lose_sight(self) -> Changes:
+        """What is owned now is not known; nothing is known to have left."""
+        lost = list(self.owned)
+        self.owned, self.tenures = {}, {}
+        self.ever_unread = True
+        self._begun = self._left_behind = None
+        return Changes([], lost, [])
+
+    def _change_owned(self, step: Step, listed: Sequence[Owned], after_unread: bool) -> Changes:
+        was, now = self.owned, {owned.partition_key: owned for owned in listed}
+        lost = [key for key in was if key not in now]
+        again = [
+            key
+            for key, owned in was.items()
+            if owned.pending_revocation and key in now and not now[key].pending_revocation
+        ]
+        got = [key for key in now if key not in was]
+        first = self._rows == 1 or after_unread
+        for key in lost:
+            del self.tenures[key]
+        for key in (*got, *again):
+            self.tenures[key] = Tenure(step.no, step.at.position, step.member_epoch, first)
+        self.owned = now
+        return Changes(got, lost, lost + again)
+
+    def _raise_epochs(self, previous: Step | None, step: Step, changes: Changes) -> None:
+        rises = previous is not None and step.member_epoch > previous.member_epoch
+        # what left without a rise (the target took more before the member could move on) counts at the next
+        self._left_since_rise = self._left_since_rise or bool(changes.given_up)
+        taken_over = (
+            previous is not None
+            and previous.record_type == CLASSIC_METADATA
+            and step.record_type != CLASSIC_METADATA
+        )
+        if taken_over:
+            self._begun = step.member_epoch - 1
+        if previous is not None and rises and self._left_since_rise:
+            self._left_behind = previous.member_epoch
+        elif taken_over:
+            self._left_behind = self._begun
+        if rises:
+            self._left_since_rise = False
+        at_first = 0 if self._start_known else None
+        self.first_epoch = self._begun if self._begun is not None else at_first
+        self.revocation_epoch = self._left_behind if self._left_behind is not None else self.first_epoch

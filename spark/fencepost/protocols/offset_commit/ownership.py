@@ -1,0 +1,69 @@
+"""Who owned each partition of a group, within one life and one stretch of its log."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+
+class Ownership:
+    """What members' records say of partitions, by the number of the group's record (``no``).
+
+    A partition counts as a member's from the record that lists it until the member's next record, that lists
+    it or not. The account of a partition grows when it changes hands, that of a member with its records.
+    """
+
+    def __init__(self) -> None:
+        # partition key -> member id -> number of the record since which it is the member's
+        self._held: dict[str, dict[str, int]] = {}
+        # (partition key, member id) -> when it was the member's before: first numbers, and numbers past the end
+        self._past: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+        # partition key -> the newest end, and the newest end of another member than that
+        self._ended: dict[str, list[tuple[int, str]]] = {}
+        # member id -> member epoch -> numbers of the member's records at that epoch
+        self._records: dict[str, dict[int, list[int]]] = {}
+
+    def note_epoch(self, member_id: str, epoch: int, no: int) -> None:
+        """The member has the epoch as of its record ``no``."""
+        self._records.setdefault(member_id, {}).setdefault(epoch, []).append(no)
+
+    def begin(self, key: str, member_id: str, no: int) -> None:
+        """The partition is the member's as of its record ``no``."""
+        self._held.setdefault(key, {})[member_id] = no
+
+    def end(self, key: str, member_id: str, no: int) -> None:
+        """The member's record ``no`` does not list the partition any more."""
+        since = self._held[key].pop(member_id)
+        begins, ends = self._past.setdefault((key, member_id), ([], []))
+        begins.append(since)
+        ends.append(no)
+        others = [each for each in self._ended.get(key, ()) if each[1] != member_id]
+        self._ended[key] = [(no - 1, member_id), *others[:1]]
+
+    def last_at_epoch(self, key: str, member_id: str, epoch: int) -> int | None:
+        """The member's last record with this epoch and this partition; None when there is none."""
+        numbers = self._records.get(member_id, {}).get(epoch)
+        if not numbers:
+            return None
+        since = self._held.get(key, {}).get(member_id)
+        begins, ends = self._past.get((key, member_id), ((), ()))
+        if since is not None and numbers[-1] >= since:
+            return numbers[-1]
+        at = len(numbers) - 1
+        while at >= 0:
+            tenure = bisect_right(begins, numbers[at]) - 1
+            if tenure < 0:
+                return None
+            if numbers[at] < ends[tenure]:
+                return numbers[at]
+            at = bisect_left(numbers, ends[tenure]) - 1
+        return None
+
+    def last_of_another(self, key: str, member_id: str, now: int) -> int | None:
+        """The last number at which any other member had the partition; None when none ever had."""
+        if any(holder != member_id for holder in self._held.get(key, ())):
+            return now
+        return next((until for until, other in self._ended.get(key, ()) if other != member_id), None)
+
+    def others_now(self, key: str, member_id: str) -> list[str]:
+        """The other members that have the partition, in order of their ids."""
+        return sorted(holder for holder in self._held.get(key, ()) if holder != member_id)

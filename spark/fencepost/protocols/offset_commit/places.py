@@ -1,0 +1,179 @@
+"""Where in its group's history each commit request was decided: the states it may have met."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.records import GroupRecord
+from fencepost.protocols.offset_commit.requests import ELSEWHERE, CommitRequest
+from fencepost.replay.logs import Stretch, Term
+
+
+class Candidate(NamedTuple):
+    """A state that a request may have met: after the group's record ``state_no`` (0: before the first).
+
+    ``stretch`` and ``leader_epoch`` are where the request was decided then.
+    """
+
+    state_no: int
+    stretch: int
+    leader_epoch: int
+
+
+@dataclass(slots=True)
+class _LedTerms:
+    """The terms that one broker led, or may have led, in offset order."""
+
+    terms: list[Term] = field(default_factory=list)
+    after_hole: list[bool] = field(default_factory=list)
+    before_hole: list[bool] = field(default_factory=list)
+    preceded: list[int] = field(default_factory=list)  # newest end of any term before
+    followed: list[int] = field(default_factory=list)  # earliest begin of any term after
+
+
+class Terms:
+    """The terms of one coordinator's log, by who led them.
+
+    Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
+    """
+
+    def __init__(self, terms: Sequence[Term], stretches: Sequence[Stretch]) -> None:
+        self._terms = terms
+        newest = max(stretches, key=lambda stretch: stretch.number, default=None)
+        torn = newest is not None and newest.to_offset is not None
+        self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
+        self._of_broker: dict[int, _LedTerms] = {}
+
+    def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
+        """Every term of the broker in which a request of this time may have been decided.
+
+        A term is out when the broker's next one had begun before the request, or the one before went on after
+        it. Nothing is given when a hole beside a term may hold another term, or records, that the request
+        met.
+        """
+        led = self._of_broker.get(broker_id)
+        if led is None:
+            led = self._of_broker[broker_id] = self._led_by(broker_id)
+        first = bisect_left(led.followed, start_ms)
+        end = bisect_right(led.preceded, end_ms)
+        for at in range(first, end):
+            term = led.terms[at]
+            if (led.after_hole[at] and term.first_ms >= start_ms) or (
+                led.before_hole[at] and term.last_ms <= end_ms
+            ):
+                return []
+        return led.terms[first:end]
+
+    def _led_by(self, broker_id: int) -> _LedTerms:
+        terms = [term for term in self._terms if term.led_by in (None, broker_id)]
+        stretches = [term.stretch for term in terms]
+        before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
+        ends = accumulate((term.last_ms for term in terms), max)
+        begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
+        always = 2**63
+        return _LedTerms(
+            terms,
+            [was != term.stretch for was, term in zip(before, terms, strict=True)],
+            [then != term.stretch for then, term in zip(after, terms, strict=True)],
+            [-always, *list(ends)[:-1]] if terms else [],
+            [*begins[1:], always] if terms else [],
+        )
+
+
+class GroupStates:
+    """The states of one group's log by place and by time: where a request is placed among them."""
+
+    def __init__(self, records: Sequence[GroupRecord], endings: Sequence[bool]) -> None:
+        """``records`` in offset order, ``endings``: which end a life (conversions.Endings)."""
+        self._offsets = [record.offset for record in records]
+        times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
+        for at, (record, ends) in enumerate(zip(records, endings, strict=True)):
+            changes = ends or record.changes_a_member or record.classic_members is not None
+            times.setdefault((record.stretch, record.leader_epoch), []).append(
+                (record.timestamp_ms, at + 1, changes)
+            )
+        self._in_term = {term: _StatesOfTerm(sorted(states)) for term, states in times.items()}
+
+    def before(self, offset: int) -> int:
+        """The group's newest record before an offset of its log; 0 for none."""
+        return bisect_left(self._offsets, offset)
+
+    def during(self, term: Term, start_ms: int, end_ms: int) -> list[int]:
+        """Every state that the group had in a term between two times."""
+        states = self._in_term.get((term.stretch, term.leader_epoch))
+        inside = states.changed(start_ms, end_ms) if states is not None else []
+        if inside:
+            return [inside[0] - 1, *inside]
+        newest = states.newest_before(start_ms) if states is not None else 0
+        return [newest or self.before(term.begins)]
+
+
+class _StatesOfTerm:
+    """The group's records in one term, by time: clocks may go back."""
+
+    def __init__(self, states: Sequence[tuple[int, int, bool]]) -> None:
+        self._ms = [ms for ms, _, _ in states]
+        self._newest = list(accumulate((no for _, no, _ in states), max))
+        changes = [(ms, no) for ms, no, changes in states if changes]
+        self._changes_ms = [ms for ms, _ in changes]
+        self._changes = [no for _, no in changes]
+
+    def newest_before(self, ms: int) -> int:
+        at = bisect_left(self._ms, ms)
+        return self._newest[at - 1] if at else 0
+
+    def changed(self, start_ms: int, end_ms: int) -> list[int]:
+        first, end = bisect_left(self._changes_ms, start_ms), bisect_right(self._changes_ms, end_ms)
+        return sorted(self._changes[first:end])
+
+
+def candidates_of(
+    request: CommitRequest, matches: Matches, states: GroupStates, terms: Terms, tolerance_ms: int
+) -> list[Candidate]:
+    """The states that a request may have met, in log order.
+
+    An accepted one met the state before its own records: all records of one request are appended together, so
+    one commit whose record is sure places the request. A refused one met any state of its group from arrival
+    to answer. None for a request that was decided where the coordinator's log has a hole, or is not there,
+    for one without an answer, and for one that a broker answered which was not the group's coordinator.
+    """
+    if any(commit.accepted for commit in request.commits):
+        return _candidates_of_accepted(request, matches, states)
+    # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
+    if any(commit.broker_error is None or commit.broker_error in ELSEWHERE for commit in request.commits):
+        return _candidates_of_accepted(request, matches, states)
+    start_ms, end_ms = request.requested_ms - tolerance_ms, request.responded_ms + tolerance_ms
+    found = {
+        Candidate(no, term.stretch, term.leader_epoch)
+        for term in terms.of(request.broker_id, start_ms, end_ms)
+        for no in states.during(term, start_ms, end_ms)
+    }
+    return sorted(found)
+
+
+def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
+    sure = [matches.sure[commit] for commit in request.commits if commit in matches.sure]
+    records = sorted(sure, key=lambda record: record.offset)[:1]
+    if not records:
+        doubtful = [commit for commit in request.commits if commit in matches.doubtful]
+        if doubtful:
+            records = matches.doubtful[min(doubtful, key=lambda commit: commit.commit_id)]
+            records = sorted(records, key=lambda record: record.offset)
+    return [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
+
+
+def answered_leaders(matches: Iterable[Matches]) -> Mapping[int, int]:
+    """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
+
+    Left out where two brokers are told for one epoch.
+    """
+    told: dict[int, set[int]] = {}
+    for each in matches:
+        for commit, record in each.sure.items():
+            told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
+    return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}

@@ -1,0 +1,194 @@
+"""Records of ``__consumer_offsets``, decoded: what the replay of a group coordinator's log starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fencepost.replay.keys import TASK, key_of
+
+CLASSIC_METADATA, CONSUMER_METADATA, STREAMS_ASSIGNMENT, STREAMS_TOPOLOGY = 2, 3, 22, 23
+EPOCH_TYPES = {CLASSIC_METADATA: "classic", CONSUMER_METADATA: "consumer", 11: "share", 17: "streams"}
+TARGET_TYPES = {6: "consumer", 12: "share", 20: "streams"}
+MEMBER_TYPES = {5: "consumer", 10: "share", 19: "streams"}
+ASSIGNMENT_TYPES = {8: "consumer", 14: "share", STREAMS_ASSIGNMENT: "streams"}
+GROUP_TYPES = {
+    **EPOCH_TYPES, **TARGET_TYPES, **MEMBER_TYPES, **ASSIGNMENT_TYPES, STREAMS_TOPOLOGY: "streams"
+}  # fmt: skip
+"""The record types that the life of a group is made of, and the group type each belongs to."""
+
+COMMIT_TYPES = (0, 1)
+
+MARKERS = {0: "aborted", 1: "committed"}
+"""Types of control records that end a transaction (org.apache.kafka.common.record.ControlRecordType)."""
+
+
+class Owned(NamedTuple):
+    """A partition that a member owns (assigned or pending revocation), or an active task of a streams group.
+
+    ``partition_key`` is what ownership and commits meet by; ``recorded`` says that the record itself carries
+    the assignment epoch.
+    """
+
+    partition_key: str
+    topic_id: str | None
+    subtopology_id: str | None
+    partition: int
+    pending_revocation: bool
+    assignment_epoch: int
+    recorded: bool
+
+
+class ClassicMember(NamedTuple):
+    """A member in the record of a classic group; ``topics`` is what it was assigned, by topic name.
+
+    None where the assignment could not be read.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    topics: Sequence[tuple[str, Sequence[int]]] | None
+
+
+class Subtopology(NamedTuple):
+    """A subtopology of a streams group, and the topics whose offsets its active tasks commit.
+
+    StreamsTopology.sourceTopicMap: its source topics, and the repartition topics it reads.
+    """
+
+    subtopology_id: str
+    topics: frozenset[str]
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """Where and when a record was written. ``last_offset`` is its batch's, which made it observable.
+
+    ``stretch`` and ``based`` are known once it is placed in its log: compaction left a record that is based.
+    """
+
+    offset: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    timestamp_ms: int
+    stretch: int = 0
+    based: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GroupRecord(Record):
+    """A record that says something about a group: one of GROUP_TYPES.
+
+    ``member_id`` is None in records of the group itself. ``epoch`` is the group epoch (types 3, 11, 17), the
+    generation (2), or the target assignment epoch (6, 12, 20).
+    """
+
+    type: int
+    group_id: str
+    member_id: str | None = None
+    tombstone: bool = False
+    epoch: int | None = None
+    classic_members: Sequence[ClassicMember] | None = None  # type 2
+    topology: Sequence[Subtopology] | None = None  # type 23
+    client_id: str | None = None  # types 5, 10 and 19, as instance_id and speaks_classic
+    instance_id: str | None = None
+    speaks_classic: bool = False  # a member of a consumer group that still uses the classic protocol
+    member_epoch: int | None = None  # types 8, 14 and 22, as everything below
+    previous_member_epoch: int | None = None
+    state: int | None = None
+    owned: Sequence[Owned] = ()  # nobody owns what is assigned to the members of a share group
+
+    @property
+    def changes_a_member(self) -> bool:
+        """Whether a member of a group that is not classic becomes another by this record."""
+        return self.member_id is not None and (
+            self.type in ASSIGNMENT_TYPES or (self.tombstone and self.type in MEMBER_TYPES)
+        )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OffsetCommitRecord(Record):
+    """A stored offset commit, or its deletion (OffsetCommitKey, OffsetCommitValue).
+
+    ``topic_id`` is None where the broker wrote none. The fields after ``tombstone`` are what became of it:
+    see OffsetMetadataManager, which fills them in.
+    """
+
+    group_id: str
+    topic: str
+    partition: int
+    topic_id: str | None = None
+    committed_offset: int | None = None
+    committed_leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    is_transactional: bool = False
+    tombstone: bool = False
+    transaction_outcome: str | None = None
+    ended_offset: int | None = None
+    ended_ms: int | None = None
+    outcome: str | None = None
+    offset_before: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Marker(Record):
+    """The end of a transaction in a coordinator's log; ``outcome`` as MARKERS."""
+
+    producer_id: int
+    outcome: str
+
+
+Assigned = Iterable[tuple[str, Sequence[int], Sequence[int] | None]]
+"""What a record lists as assigned: (topic id or subtopology id, partitions, assignment epochs or None)."""
+
+
+def owned_partitions(assigned: Assigned, pending: Assigned, member_epoch: int) -> list[Owned]:
+    """What a record of a consumer group's member lists (ConsumerGroupCurrentMemberAssignment)."""
+    return _owned(assigned, pending, member_epoch, _of_topic)
+
+
+def owned_tasks(active: Assigned, pending: Assigned, member_epoch: int) -> list[Owned]:
+    """The active tasks of a streams group's member (StreamsGroupCurrentMemberAssignment)."""
+    return _owned(active, pending, member_epoch, _of_subtopology)
+
+
+_Names = Callable[[str, int], tuple[str | None, str | None, str | None]]
+
+
+def _owned(assigned: Assigned, pending: Assigned, member_epoch: int, names: _Names) -> list[Owned]:
+    """What is assigned and, behind it, what is pending revocation and not assigned again.
+
+    A partition's assignment epoch is the record's where it has one for each partition, else the member epoch
+    (0 when that is negative), as the coordinator reads it (Utils.assignmentFromTopicPartitions): records of
+    brokers before 4.3 carry none.
+    """
+    found = _each(assigned, max(member_epoch, 0), names, pending=False)
+    given_up = _each(pending, max(member_epoch, 0), names, pending=True)
+    if given_up:
+        kept = {owned.partition_key for owned in found}
+        found += [owned for owned in given_up if owned.partition_key not in kept]
+    return found
+
+
+def _each(listed: Assigned, member_epoch: int, names: _Names, *, pending: bool) -> list[Owned]:
+    found = []
+    for name, partitions, epochs in listed:
+        recorded = epochs is not None and len(epochs) == len(partitions)
+        for at, partition in enumerate(partitions):
+            key, topic_id, subtopology_id = names(name, partition)
+            if key is not None:
+                epoch = epochs[at] if epochs is not None and recorded else member_epoch
+                found.append(Owned(key, topic_id, subtopology_id, partition, pending, epoch, recorded))
+    return found
+
+
+def _of_topic(topic_id: str, partition: int) -> tuple[str | None, str | None, str | None]:
+    return key_of(topic_id, partition), topic_id, None
+
+
+def _of_subtopology(subtopology_id: str, partition: int) -> tuple[str | None, str | None, str | None]:
+    return key_of(f"{TASK}{subtopology_id}", partition), None, subtopology_id

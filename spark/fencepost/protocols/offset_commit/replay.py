@@ -1,0 +1,298 @@
+"""The replay of one group coordinator's log (GroupCoordinatorShard): evidence in, tables of silver out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.protocols.offset_commit.commits import Commits, Request
+from fencepost.protocols.offset_commit.conversions import Endings, batches_of
+from fencepost.protocols.offset_commit.decoding import decode_shard
+from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
+from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.histories import Histories
+from fencepost.protocols.offset_commit.matching import Matches, match_commits
+from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
+from fencepost.protocols.offset_commit.places import (
+    GroupStates,
+    Terms,
+    answered_leaders,
+    candidates_of,
+)
+from fencepost.protocols.offset_commit.records import (
+    CLASSIC_METADATA,
+    GroupRecord,
+    Marker,
+    OffsetCommitRecord,
+    Record,
+)
+from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.states import state_met
+from fencepost.protocols.offset_commit.unwritten import Answers, in_memory
+from fencepost.replay.histories import Point, interval
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Log
+from fencepost.replay.metadata import ClusterMetadata
+
+_Record = TypeVar("_Record", bound=Record)
+
+
+@dataclass(slots=True)
+class _GroupEvidence:
+    """What of the evidence is about one group."""
+
+    records: list[GroupRecord]
+    commit_records: list[OffsetCommitRecord]
+    requests: list[CommitRequest]
+    member_lines: list[MemberLine]
+
+
+def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
+    """Replay one coordinator's log from rows of bronze: {table of silver: its rows}.
+
+    ``metadata`` is shared by all logs of the cluster; ``tolerance_ms``: how late a line of the request log
+    may be written after its request ended.
+    """
+    return replay(decode_shard(rows, metadata.topics, tolerance_ms), metadata, tolerance_ms)
+
+
+def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
+    """Replay one coordinator's log: {table of silver: its rows}, the seven tables of groups."""
+    return GroupCoordinatorShard(evidence, metadata, tolerance_ms).replay()
+
+
+class GroupCoordinatorShard:
+    """One partition of ``__consumer_offsets``: facts of its log, then group by group."""
+
+    def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
+        self.tolerance_ms = tolerance_ms
+        self._metadata = metadata
+        self._log = evidence.log
+        self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
+        self._markers = _placed(evidence.markers, evidence.log)
+        self._commit_records = _placed(evidence.commit_records, evidence.log)
+        self._groups = _by_group(
+            _without_compacted(_placed(evidence.group_records, evidence.log), evidence.log),
+            self._commit_records,
+            evidence.requests,
+            evidence.member_lines,
+        )
+        self._matches = {
+            group_id: match_commits(group.requests, group.commit_records, tolerance_ms)
+            for group_id, group in self._groups.items()
+        }
+        self.leaders = self._led(evidence.partition)
+        self._terms = Terms(evidence.log.terms(self.leaders), evidence.log.stretches)
+        self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
+        self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
+        self.commits = Commits(evidence.cluster, evidence.partition, metadata, self._offsets, tolerance_ms)
+
+    def replay(self) -> dict[str, pa.Table]:
+        """Replay everything, once."""
+        for record in _merged(self._commit_records, self._markers):
+            self._offsets.replay(record)
+        self._offsets.finish()
+        for group_id in sorted(self._groups):
+            self._replay_group(group_id, self._groups.pop(group_id), self._matches.pop(group_id))
+        tables = (
+            self.histories.groups,
+            self.histories.members,
+            self.histories.owned,
+            self.histories.revoked,
+            self.histories.covered,
+            self.commits.commits,
+            self.commits.states,
+        )
+        return {columns.table.name: columns.to_arrow() for columns in tables}
+
+    def _led(self, partition: int | None) -> dict[int, int | None]:
+        """Who led the log, by leader epoch: whoever answered a request whose record is in it, else who was
+        elected.
+        """
+        leaders: dict[int, int | None] = {}
+        if partition is not None:
+            leaders.update(self._metadata.leaders(OFFSETS_TOPIC, partition))
+        leaders.update(answered_leaders(self._matches.values()))
+        return leaders
+
+    def _replay_group(self, group_id: str, evidence: _GroupEvidence, matches: Matches) -> None:
+        endings = Endings()
+        batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
+        states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
+        answers = Answers(evidence.member_lines)
+        questions = _Questions(self, matches, answers, managed=bool(evidence.records))
+        for request in evidence.requests:
+            candidates = candidates_of(request, matches, states, self._terms, self.tolerance_ms)
+            questions.ask(Request(request, candidates, [[] for _ in request.commits]))
+        group = Group(group_id, self._metadata.topics, self._stretches)
+        questions.answer(group)
+        for batch, ends in batches:
+            taken_over = _taken_over(batch)
+            for record, end in zip(batch, ends, strict=True):
+                group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
+                questions.answer(group)
+            group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
+        group.finish(self.histories)
+        questions.finish()
+        if not evidence.records:
+            self._write_simple_group(group_id, evidence.commit_records)
+
+    def _write_simple_group(self, group_id: str, records: Iterable[OffsetCommitRecord]) -> None:
+        """A group of which only commits were ever seen."""
+        first = next((record for record in records if not record.tombstone), None)
+        if first is not None:
+            during = interval(Point(first.last_offset, first.timestamp_ms), None)
+            if during is not None:
+                self.histories.simple_group(group_id, during, known=first.stretch <= 0)
+
+
+class _Questions:
+    """The requests of one group, each answered when the group is in the states it may have met."""
+
+    def __init__(
+        self, shard: GroupCoordinatorShard, matches: Matches, answers: Answers, *, managed: bool
+    ) -> None:
+        self._shard = shard
+        self._matches = matches
+        self._answers = answers
+        self._managed = managed
+        self._at: dict[int, list[tuple[Request, int]]] = {}
+        self._waiting: list[Request] = []
+
+    def ask(self, asked: Request) -> None:
+        """Take a request with its candidates, or write at once that nothing is known of what it met."""
+        for number, candidate in enumerate(asked.candidates):
+            self._at.setdefault(candidate.state_no, []).append((asked, number))
+        if not asked.candidates:
+            self._write(asked)
+
+    def answer(self, group: Group) -> None:
+        """Every request that may have met the group's state as it is now."""
+        for asked, number in self._at.pop(group.no, ()):
+            stretch = asked.candidates[number].stretch
+            for commit, met in zip(asked.request.commits, asked.met, strict=True):
+                met.append((number, state_met(group, commit, stretch)))
+            if len(asked.met[0]) == len(asked.candidates):
+                self._settle(asked)
+
+    def finish(self) -> None:
+        """Everything was replayed: what a classic group had in memory is told by what came later."""
+        for asked in self._waiting:
+            asked.met = [
+                [
+                    (number, variant)
+                    for number, state in met
+                    for variant in in_memory(
+                        commit, state, self._answers, self._shard.leaders, self._shard.tolerance_ms
+                    )
+                ]
+                for commit, met in zip(asked.request.commits, asked.met, strict=True)
+            ]
+            self._write(asked)
+        self._waiting.clear()
+
+    def _settle(self, asked: Request) -> None:
+        if any(state.generation is not None for _, state in asked.met[0]):
+            self._waiting.append(asked)
+        else:
+            self._write(asked)
+
+    def _write(self, asked: Request) -> None:
+        self._shard.commits.write(asked, self._matches.sure, managed=self._managed)
+
+
+def _placed(records: Iterable[_Record], log: Log) -> list[_Record]:
+    """The records whose batch survived elections, in offset order, each once and in its stretch."""
+    ordered = sorted(records, key=lambda record: (record.offset, record.leader_epoch))
+    base_offsets = np.fromiter((record.base_offset for record in ordered), dtype=np.int64)
+    leader_epochs = np.fromiter((record.leader_epoch for record in ordered), dtype=np.int64)
+    places = log.find_all(base_offsets, leader_epochs).tolist()
+    stretches = log.stretch.tolist()
+    found: list[_Record] = []
+    for record, at in zip(ordered, places, strict=True):
+        if at >= 0 and not (found and found[-1].offset == record.offset):
+            record.stretch, record.based = stretches[at], at < log.based
+            found.append(record)
+    return found
+
+
+def _without_compacted(records: Sequence[GroupRecord], log: Log) -> list[GroupRecord]:
+    """The records, and of those that compaction left, as one batch, the last of each key that has a value."""
+    if log.base is None:
+        return list(records)
+    newest = {_key(record): record.offset for record in records if record.based}
+    found = []
+    for record in records:
+        if record.based:
+            if record.tombstone or newest[_key(record)] != record.offset:
+                continue
+            record.last_offset = log.base.to
+            if log.base.ms is not None:
+                record.timestamp_ms = log.base.ms
+        found.append(record)
+    return found
+
+
+def _key(record: GroupRecord) -> tuple[str, int, str | None]:
+    return (record.group_id, record.type, record.member_id)
+
+
+def _by_group(
+    records: Iterable[GroupRecord],
+    commit_records: Iterable[OffsetCommitRecord],
+    requests: Iterable[CommitRequest],
+    member_lines: Iterable[MemberLine],
+) -> dict[str, _GroupEvidence]:
+    groups: dict[str, _GroupEvidence] = {}
+
+    def of(group_id: str) -> _GroupEvidence:
+        found = groups.get(group_id)
+        if found is None:
+            found = groups[group_id] = _GroupEvidence([], [], [], [])
+        return found
+
+    for record in records:
+        of(record.group_id).records.append(record)
+    for commit in commit_records:
+        of(commit.group_id).commit_records.append(commit)
+    for request in sorted(requests, key=_order):
+        of(request.group_id).requests.append(request)
+    for line in member_lines:
+        of(line.group_id).member_lines.append(line)
+    return groups
+
+
+def _order(request: CommitRequest) -> tuple[int, str, int, str]:
+    return (request.responded_ms, request.file, request.position, request.request_id)
+
+
+def _merged(
+    commits: Sequence[OffsetCommitRecord], markers: Sequence[Marker]
+) -> Iterable[OffsetCommitRecord | Marker]:
+    if not markers:
+        return commits
+    return sorted([*commits, *markers], key=lambda record: record.offset)
+
+
+def _refused_keys(requests: Iterable[CommitRequest]) -> set[tuple[str, str, int]]:
+    """What refused commits were about: of these the past of the stored offset is asked for."""
+    return {
+        (request.group_id, commit.topic, commit.partition)
+        for request in requests
+        for commit in request.commits
+        if commit.topic is not None and commit.accepted is False
+    }
+
+
+def _taken_over(batch: Sequence[GroupRecord]) -> frozenset[str]:
+    """The members that a batch writes into a classic group."""
+    return frozenset(
+        member.member_id
+        for record in batch
+        if record.type == CLASSIC_METADATA and not record.tombstone
+        for member in record.classic_members or ()
+    )

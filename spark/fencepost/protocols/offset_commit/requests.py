@@ -1,0 +1,243 @@
+"""Requests of groups' members: the commits of the request log, and what classic members were told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.replay.keys import ZERO_ID, digest_of, topic_key
+from fencepost.replay.metadata import Topics
+from fencepost.replay.requests import NONE, RequestLine, error_name
+
+OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
+COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+CLASSIC_APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
+APIS = (*COMMIT_APIS, *CLASSIC_APIS)
+
+FENCING = frozenset(
+    {
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "STALE_MEMBER_EPOCH",
+        "FENCED_MEMBER_EPOCH",
+        "FENCED_INSTANCE_ID",
+        "REBALANCE_IN_PROGRESS",
+        "GROUP_ID_NOT_FOUND",
+    }
+)
+"""The errors that mean: the coordinator knows the group and refuses this member or epoch."""
+
+ELSEWHERE = frozenset({"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
+"""The errors of a broker that does not have the group's state, and looked at none."""
+
+_REBALANCE_IN_PROGRESS = 27
+
+
+@dataclass(slots=True, eq=False)
+class CommitRequest:
+    """An OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last mentioned.
+
+    ``client_epoch`` is the member epoch or generation it presents, -1 for none. ``requested_ms`` and
+    ``responded_ms`` are of the clock of the broker that answered.
+    """
+
+    request_id: str
+    broker_id: int
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    correlation_id: int
+    api_key: int
+    api_version: int
+    client_epoch: int
+    is_transactional: bool
+    transactional_id: str | None
+    producer_id: int | None
+    producer_epoch: int | None
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
+    commits: list[Commit]
+
+
+@dataclass(slots=True, eq=False)
+class Commit:
+    """One partition of a CommitRequest. ``broker_error`` is Kafka's name, None when the line has no answer."""
+
+    request: CommitRequest
+    commit_id: str
+    topic: str | None
+    topic_id: str | None
+    partition: int
+    partition_key: str | None
+    committed_offset: int
+    committed_leader_epoch: int
+    broker_error: str | None
+
+    @property
+    def accepted(self) -> bool | None:
+        """Whether the broker stored it; None when the line has no answer."""
+        return None if self.broker_error is None else self.broker_error == NONE
+
+    @property
+    def fenced(self) -> bool | None:
+        """Whether a fencing rule refused it; None when the line has no answer."""
+        return None if self.broker_error is None else self.broker_error in FENCING
+
+
+@dataclass(slots=True, frozen=True)
+class MemberLine:
+    """What a broker told one classic member.
+
+    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error (else it is a
+    heartbeat that was told of a rebalance, which only a member is). It was decided from ``start_ms`` on
+    (arrival) and by ``end_ms`` (answer).
+    """
+
+    broker_id: int
+    api_key: int
+    group_id: str
+    member_id: str
+    generation: int | None
+    fine: bool
+    start_ms: int
+    end_ms: int
+
+
+def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
+    """The commits of a line of COMMIT_APIS; None when it names no partition.
+
+    A topic that is asked for by name has the id that the name meant when the line was written, and the other
+    way round.
+    """
+    sent = line.sent
+    group_id, asked = sent.get("groupId"), sent.get("topics")
+    if group_id is None or not asked:
+        return None
+    transactional = line.api_key == TXN_OFFSET_COMMIT
+    epoch = _first(sent.get("generationIdOrMemberEpoch"), sent.get("generationId"), -1)
+    request = CommitRequest(
+        line.request_id,
+        line.broker_id,
+        group_id,
+        sent.get("memberId") or "",
+        sent.get("groupInstanceId"),
+        line.client_id,
+        line.correlation_id,
+        line.api_key,
+        line.api_version,
+        epoch,
+        transactional,
+        sent.get("transactionalId") if transactional else None,
+        sent.get("producerId") if transactional else None,
+        sent.get("producerEpoch") if transactional else None,
+        line.requested_ms,
+        line.responded_ms,
+        line.file,
+        line.position,
+        [],
+    )
+    answers = _answers(line.answer)
+    newest = {
+        (_reference(topic), partition["partitionIndex"]): (topic, partition)
+        for topic in asked
+        for partition in topic.get("partitions") or ()
+    }
+    for (reference, number), (topic, partition) in newest.items():
+        code = answers.get((reference, number))
+        request.commits.append(_commit(request, reference, topic, partition, code, topics))
+    return request if request.commits else None
+
+
+def _commit(
+    request: CommitRequest,
+    reference: str | None,
+    topic: Mapping[str, Any],
+    partition: Mapping[str, Any],
+    error_code: int | None,
+    topics: Topics,
+) -> Commit:
+    number, asked_name, asked_id = partition["partitionIndex"], topic.get("name"), _given_id(topic)
+    name = asked_name if asked_name is not None else topics.name_of(asked_id)
+    topic_id = asked_id if asked_id is not None else topics.id_at(asked_name, request.responded_ms)
+    return Commit(
+        request,
+        digest_of(request.request_id, reference, number),
+        name,
+        topic_id,
+        number,
+        topic_key(topic_id, name, number),
+        partition["committedOffset"],
+        _first(partition.get("committedLeaderEpoch"), -1),
+        error_name(error_code),
+    )
+
+
+def _answers(answer: Mapping[str, Any] | None) -> dict[tuple[str | None, int], int | None]:
+    if not answer:
+        return {}
+    return {
+        (_reference(topic), partition["partitionIndex"]): partition.get("errorCode")
+        for topic in answer.get("topics") or ()
+        for partition in topic.get("partitions") or ()
+    }
+
+
+def _reference(topic: Mapping[str, Any]) -> str | None:
+    """How a request names a topic: by id from OffsetCommit v10 and TxnOffsetCommit v6 on, else by name."""
+    topic_id = _given_id(topic)
+    if topic_id is not None:
+        return f"id:{topic_id}"
+    return None if topic.get("name") is None else f"name:{topic['name']}"
+
+
+def _given_id(topic: Mapping[str, Any]) -> str | None:
+    topic_id = topic.get("topicId")
+    return None if topic_id == ZERO_ID else topic_id
+
+
+def _first(*values: int | None) -> int:
+    return next(value for value in values if value is not None)
+
+
+def member_lines(line: RequestLine, tolerance_ms: int) -> list[MemberLine]:
+    """What a line of CLASSIC_APIS tells of members; nothing when it was refused.
+
+    A line is never early: only its arrival is reckoned back, by the tolerance too late at most.
+    """
+    sent, answer = line.sent, line.answer or {}
+    group_id, code = sent.get("groupId"), answer.get("errorCode")
+    if group_id is None:
+        return []
+    told_to_rebalance = line.api_key == HEARTBEAT and code == _REBALANCE_IN_PROGRESS
+    source = answer if line.api_key == JOIN_GROUP else sent
+    found = []
+    for member_id, error in _members(line.api_key, sent, answer):
+        fine = code == 0 and error == 0
+        if member_id is not None and (fine or told_to_rebalance):
+            found.append(
+                MemberLine(
+                    line.broker_id,
+                    line.api_key,
+                    group_id,
+                    member_id,
+                    source.get("generationId"),
+                    fine,
+                    line.requested_ms - tolerance_ms,
+                    line.responded_ms,
+                )
+            )
+    return found
+
+
+def _members(
+    api_key: int, sent: Mapping[str, Any], answer: Mapping[str, Any]
+) -> Sequence[tuple[str | None, int | None]]:
+    """The members that a request is about, each with its own error. LeaveGroup may name several."""
+    if api_key == LEAVE_GROUP and answer.get("members"):
+        return [(member.get("memberId"), member.get("errorCode")) for member in answer["members"]]
+    told = answer.get("memberId") if api_key == JOIN_GROUP else None
+    return [(told if told is not None else sent.get("memberId"), answer.get("errorCode"))]

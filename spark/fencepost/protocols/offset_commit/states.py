@@ -1,0 +1,175 @@
+"""The state of group, member and partition that a commit met: the specification's commit record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.protocols.offset_commit.groups import Generation, Group, Span
+from fencepost.protocols.offset_commit.members import Member
+from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.replay.keys import NAMED, TASK, key_of
+
+ABSENT = -1
+_NO_TASK = f"{TASK}:"
+
+
+@dataclass(slots=True)
+class State:
+    """What a commit met. A field is None when the evidence does not settle it.
+
+    Inside a stretch that does not know the whole life, what records of the stretch show is still true: a
+    member's own epochs and partitions, an ownership that was seen. That something was not there is only said
+    when nothing is missing. ``owned_key`` is that by which the commit's partition is owned: its own key, or
+    in a streams group the task that reads it.
+    """
+
+    life: int
+    group_type: str | None
+    known: bool
+    alive: bool
+    empty: bool | None
+    state_position: int | None
+    owned_key: str | None
+    generation: Generation | None
+    member_known: bool | None = None
+    member_instance_id: str | None = None
+    member_epoch: int | None = None
+    revocation_epoch: int | None = None
+    partition_revocation_epoch: int | None = None
+    assignment_epoch: int | None = None
+    recorded: bool | None = None
+    entered_epoch: int | None = None
+    owned_at_client_epoch: bool | None = None
+    uninterrupted: bool | None = None
+    reassigned_since: bool | None = None
+    owned_by_self: bool | None = None
+    owned_by_another: bool | None = None
+    owner_member_id: str | None = None
+    rebalancing: bool | None = False
+    variant: int = 0
+
+
+def state_met(group: Group, commit: Commit, stretch: int) -> State:
+    """The state as it is now, for a commit that was decided in this stretch of the log."""
+    known = group.is_known(stretch)
+    state = State(
+        group.life,
+        group.group_type,
+        known,
+        group.alive,
+        _is_empty(group, stretch, known=known),
+        group.position,
+        _owned_key(group, commit, stretch, known=known),
+        group.written if group.stretch == stretch else None,
+    )
+    span = group.span_in(stretch)
+    member = span.members.get(commit.request.member_id) if span is not None else None
+    _meet_member(state, member)
+    _meet_partition(state, group, span, member, commit)
+    return state
+
+
+def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
+    if known:
+        if not group.alive:
+            return True
+        size = group.size()
+        return None if size is None else size == 0
+    # a member that was seen is there, whoever else was not seen
+    seen = group.stretch == stretch and group.alive and (group.size() or 0) > 0
+    return False if seen else None
+
+
+def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
+    """A topic that the topology of a streams group does not have is read by no task.
+
+    Consumer groups own topic ids. Classic groups own names, so a name will do where the id is not known.
+    """
+    if group.group_type == "streams":
+        span = group.span_in(stretch)
+        if span is None or not span.has_topology:
+            return _NO_TASK if known else None
+        return _task(span, commit)
+    key = commit.partition_key
+    if group.group_type == "classic" or key is None:
+        return key
+    return None if key.startswith(NAMED) else key
+
+
+def _task(span: Span, commit: Commit) -> str | None:
+    if commit.topic is None:
+        return None
+    for subtopology in span.topology or ():
+        if commit.topic in subtopology.topics:
+            return key_of(f"{TASK}{subtopology.subtopology_id}", commit.partition)
+    return _NO_TASK
+
+
+def _meet_member(state: State, member: Member | None) -> None:
+    """The member's own state: ``member_known`` and its epochs, as its newest record there says."""
+    gone = (member is not None and member.newest is None) or (not state.alive and state.known)
+    if gone or (member is None and state.known):
+        state.member_known = False
+        state.member_epoch = state.revocation_epoch = ABSENT
+        state.partition_revocation_epoch = state.assignment_epoch = ABSENT
+        state.owned_by_self = False
+    elif member is not None and member.newest is not None:
+        state.member_known = True
+        state.member_instance_id = member.newest.instance_id
+        state.member_epoch = member.newest.member_epoch
+        state.revocation_epoch = member.revocation_epoch
+        if state.owned_key is not None and member.newest.owned is not None:
+            _meet_owned(state, member, state.owned_key)
+
+
+def _meet_owned(state: State, member: Member, key: str) -> None:
+    revocation = member.revocations.get(key)
+    epochs = (member.first_epoch, revocation.epoch if revocation is not None else None)
+    state.partition_revocation_epoch = max((epoch for epoch in epochs if epoch is not None), default=None)
+    # a static member that is away keeps its place, and owns nothing until it is back
+    owned = None if member.is_away else member.owned.get(key)
+    state.assignment_epoch = ABSENT if owned is None else owned.assignment_epoch
+    state.owned_by_self = owned is not None
+    if owned is not None:
+        state.recorded = owned.recorded
+        state.entered_epoch = member.entered_epoch(key)
+
+
+def _meet_partition(
+    state: State, group: Group, span: Span | None, member: Member | None, commit: Commit
+) -> None:
+    """Who had the partition at the client's epoch, since then, and has it now."""
+    key, request = state.owned_key, commit.request
+    known = state.known and key is not None
+    # who owned what at an epoch from before a compaction is not told by what it left
+    told = group.base_epoch is None or request.client_epoch > group.base_epoch
+    own_last = other_last = None
+    if span is not None and key is not None:
+        ownership = span.ownership
+        own_last = ownership.last_at_epoch(key, request.member_id, request.client_epoch)
+        if own_last is not None:
+            other_last = ownership.last_of_another(key, request.member_id, group.no)
+        others = ownership.others_now(key, request.member_id)
+        state.owner_member_id = next((other for other in others if not span.members[other].is_away), None)
+    if own_last is not None:
+        state.owned_at_client_epoch = True
+        state.uninterrupted = _uninterrupted(state, member, own_last)
+        taken = other_last is not None and other_last > own_last
+        state.reassigned_since = True if taken else False if known else None
+    elif known and told:
+        state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
+    if state.owner_member_id is not None:
+        state.owned_by_another = True
+    elif known:
+        state.owned_by_another = False
+
+
+def _uninterrupted(state: State, member: Member | None, own_last: int) -> bool | None:
+    key = state.owned_key
+    if member is None or key is None:
+        return False
+    tenure = None if member.is_away else member.tenures.get(key)
+    if tenure is not None and tenure.since_no <= own_last:
+        return True
+    # a record of the member that could not be read may have listed the partition all along
+    return None if member.ever_unread else False

@@ -1,0 +1,315 @@
+"""What the coordinator of a classic group knows and has not written yet.
+
+A classic group is written when a generation has its assignment. Before that the coordinator's memory is ahead
+of its log: the next generation has begun (COMPLETING_REBALANCE), or a member has left. Both show in the
+answers to other requests of the group and, later, in the next record: here they become further states that a
+commit may have met, each where it may have been true (org.apache.kafka.coordinator.group.classic).
+
+Answers and commits of one broker are ordered by one clock, and a line is never early: what it tells was so
+when it was logged. Only an arrival is reckoned back from there, by the tolerance too late at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from fencepost.protocols.offset_commit.groups import Generation
+from fencepost.protocols.offset_commit.requests import (
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    Commit,
+    MemberLine,
+)
+from fencepost.protocols.offset_commit.states import ABSENT, State
+
+AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What members of one generation were told: the earliest arrival and answer of a JoinGroup for it, the
+    earliest answer and latest arrival of a SyncGroup or Heartbeat in it.
+    """
+
+    joined_from: int | None = None
+    joined_by: int | None = None
+    settled_by: int | None = None
+    settled_from: int | None = None
+
+
+@dataclass(slots=True)
+class _Signs:
+    """A member's LeaveGroup, and its last other sign of life: member ids are not used again.
+
+    Commits are no sign: they are what is judged.
+    """
+
+    left_from: int | None = None
+    left_by: int | None = None
+    seen: int | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class _Told:
+    """What one broker's answers tell of a generation and the next.
+
+    ``joined``: member id -> earliest arrival of its JoinGroup for the next generation. That one had begun by
+    ``begun_by``; this one had its assignment by ``stable_by``, and was still the current one at ``current``.
+    """
+
+    joined: Mapping[str, int]
+    begun_by: int | None
+    stable_by: int | None
+    current: int | None
+
+
+class Answers:
+    """The answers to the members of one classic group, by broker: times of two brokers are of two clocks.
+
+    Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
+    """
+
+    def __init__(self, lines: Iterable[MemberLine]) -> None:
+        self._of_generation: dict[tuple[int, str, int], _Answers] = {}
+        self._signs: dict[tuple[int, str], _Signs] = {}
+        self._told: dict[tuple[Generation, int], _Told] = {}
+        for line in lines:
+            self._note_sign(line)
+            if line.fine and line.api_key != LEAVE_GROUP and line.generation is not None:
+                self._note_answer(line, line.generation)
+
+    def signs(self, broker_id: int, member_id: str) -> _Signs:
+        """A member's leaving and last sign of life, as one broker has it."""
+        return self._signs.get((broker_id, member_id)) or _Signs()
+
+    def told(self, generation: Generation, broker_id: int) -> _Told:
+        """What a broker's answers tell of a generation, all of them: those to come too."""
+        key = (generation, broker_id)
+        if key not in self._told:
+            self._told[key] = self._tell(generation, broker_id)
+        return self._told[key]
+
+    def _note_sign(self, line: MemberLine) -> None:
+        signs = self._signs.setdefault((line.broker_id, line.member_id), _Signs())
+        if line.api_key == LEAVE_GROUP:
+            signs.left_from = least(signs.left_from, line.start_ms)
+            signs.left_by = least(signs.left_by, line.end_ms)
+        else:
+            signs.seen = greatest(signs.seen, line.start_ms)
+
+    def _note_answer(self, line: MemberLine, generation: int) -> None:
+        key = (line.broker_id, line.member_id, generation)
+        answers = self._of_generation.setdefault(key, _Answers())
+        if line.api_key == JOIN_GROUP:
+            answers.joined_from = least(answers.joined_from, line.start_ms)
+            answers.joined_by = least(answers.joined_by, line.end_ms)
+        else:
+            answers.settled_by = least(answers.settled_by, line.end_ms)
+            answers.settled_from = greatest(answers.settled_from, line.start_ms)
+
+    def _tell(self, generation: Generation, broker_id: int) -> _Told:
+        joined, begun_by, stable_by, current = {}, None, None, None
+        for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
+            here = self._of_generation.get((broker_id, member_id, generation.generation))
+            if here is not None:
+                stable_by = least(stable_by, here.settled_by)
+                current = greatest(current, here.settled_from)
+            there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
+            if there is not None and there.joined_from is not None:
+                joined[member_id] = there.joined_from
+                begun_by = least(begun_by, there.joined_by)
+        return _Told(joined, begun_by, stable_by, current)
+
+
+def least(*values: int | None) -> int | None:
+    """The least of those that are known."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def greatest(*values: int | None) -> int | None:
+    """The greatest of those that are known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+@dataclass(slots=True, frozen=True)
+class _Moment:
+    """One commit at one state of a classic group, with all that tells when the next state came."""
+
+    commit: Commit
+    state: State
+    generation: Generation
+    told: _Told
+    signs: _Signs
+    start_ms: int
+    end_ms: int
+    next_from: int | None
+    next_by: int | None
+
+
+def in_memory(
+    commit: Commit, state: State, answers: Answers, leaders: Mapping[int, int | None], tolerance_ms: int
+) -> list[State]:
+    """The states that a commit may have met where the log says ``state``: one to four, in order of variants.
+
+    Where it may have met either both are given, also when it was accepted: what the broker answered is no
+    evidence of what it met. ``leaders``: broker ids by leader epoch.
+    """
+    generation, request = state.generation, commit.request
+    if (
+        state.group_type != "classic"
+        or not state.alive
+        or request.client_epoch < 0
+        # a record that is not there (before the group's first) leaves nothing to be ahead of
+        or generation is None
+    ):
+        return [state]
+    led_by = None if generation.next_leader_epoch is None else leaders.get(generation.next_leader_epoch)
+    # times of two brokers are of two clocks
+    one_clock = led_by is None or led_by == request.broker_id
+    next_ms = generation.next_ms if one_clock else None
+    moment = _Moment(
+        commit,
+        state,
+        generation,
+        answers.told(generation, request.broker_id),
+        answers.signs(request.broker_id, request.member_id),
+        request.requested_ms - tolerance_ms,
+        request.responded_ms,
+        None if next_ms is None else next_ms - tolerance_ms,
+        None if next_ms is None else next_ms + tolerance_ms,
+    )
+    return _variants(moment) or [state]
+
+
+def _variants(at: _Moment) -> list[State]:
+    may_have_begun, must_have_begun = _begun(at)
+    may_be_gone, must_be_gone = _gone(at)
+    request = at.commit.request
+    there = False if _asks_for_another_instance(at) else at.state.member_known
+    plain = not must_have_begun and not must_be_gone
+    found = []
+    if plain:
+        found.append(_as_met(at.state, AS_WRITTEN, at.state.member_epoch, there))
+    if may_have_begun and not must_be_gone:
+        # a commit at the generation that has just begun comes from a member of it, as its answer said
+        ahead = request.client_epoch > at.generation.generation
+        joined = _stays(at) if ahead else there
+        one_more = at.generation.next_generation in (None, at.generation.generation + 1)
+        epoch = at.generation.generation + 1 if one_more else None
+        met = _as_met(at.state, NEXT_GENERATION, epoch, joined)
+        if ahead and joined is not False:
+            # What a member has that waits for its first assignment is not told: its partitions of the
+            # generation before (cooperative rebalancing), or none.
+            met.owned_at_client_epoch = met.uninterrupted = None
+        found.append(met)
+    if plain and _may_be_rebalancing_still(at):
+        found.append(_as_met(at.state, STILL_REBALANCING, at.state.member_epoch, there))
+    if may_be_gone:
+        found.append(_absent(at.state))
+    return found
+
+
+def _begun(at: _Moment) -> tuple[bool, bool]:
+    """Whether the next generation may, and must, have begun.
+
+    It begins when its last member has joined, and is told in every member's answer. One without members is
+    written at once.
+    """
+    generation, told = at.generation, at.told
+    if generation.next_generation is not None:
+        moves = generation.next_generation > generation.generation
+    else:
+        moves = told.begun_by is not None or generation.next_lost
+    begun_by = least(told.begun_by, at.next_by)
+    last_arrival = _last_arrival(at)
+    if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
+        last_arrival = None
+    begun_from = greatest(last_arrival, told.current)
+    may = moves and (begun_from is None or begun_from <= at.end_ms)
+    must = moves and begun_by is not None and begun_by <= at.start_ms
+    return may, must
+
+
+def _last_arrival(at: _Moment) -> int | None:
+    members = at.generation.next_member_ids
+    if members is None:
+        return None
+    if not members:
+        return at.next_from
+    arrivals = [at.told.joined.get(member) for member in members]
+    known = [ms for ms in arrivals if ms is not None]
+    return max(known) if len(known) == len(arrivals) else None
+
+
+def _may_be_rebalancing_still(at: _Moment) -> bool:
+    """After the assignment was written the group completes its rebalance only when the record is
+    replicated.
+    """
+    stable_by = at.told.stable_by
+    return not at.commit.accepted and (stable_by is None or stable_by >= at.start_ms)
+
+
+def _stays(at: _Moment) -> bool | None:
+    members = at.generation.next_member_ids
+    return None if members is None else at.commit.request.member_id in members
+
+
+def _gone(at: _Moment) -> tuple[bool, bool]:
+    """Whether the member may, and must, be gone.
+
+    It is gone when it leaves, after its last sign of life (its session ends, or its LeaveGroup is not in the
+    log); or when that is written: a static member's successor within the generation, or that the group is
+    empty, after its only member.
+    """
+    generation, signs = at.generation, at.signs
+    stays = _stays(at)
+    if stays is None:
+        refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed
+        leaves = signs.left_by is not None or refused or generation.next_lost
+    else:
+        leaves = not stays
+    if at.state.member_known is False or not leaves:
+        return False, False
+    empties = generation.next_member_ids is not None and not generation.next_member_ids
+    at_once = generation.next_generation == generation.generation or (
+        len(generation.member_ids) == 1 and empties
+    )
+    gone_from = signs.left_from
+    if gone_from is None and at_once:
+        gone_from = at.next_from
+    if gone_from is None:
+        gone_from = signs.seen
+    gone_by = least(signs.left_by, at.next_by)
+    may = gone_from is None or gone_from <= at.end_ms
+    return may, gone_by is not None and gone_by <= at.start_ms
+
+
+def _asks_for_another_instance(at: _Moment) -> bool:
+    """A static member is asked for by its instance id, which may be another's by now."""
+    instance_id = at.commit.request.instance_id
+    return instance_id is not None and instance_id != at.state.member_instance_id
+
+
+def _as_met(state: State, variant: int, epoch: int | None, there: bool | None) -> State:
+    return replace(
+        state,
+        member_epoch=ABSENT if there is False else epoch,
+        member_known=there,
+        rebalancing=variant in (NEXT_GENERATION, STILL_REBALANCING),
+        variant=variant,
+    )
+
+
+def _absent(state: State) -> State:
+    return replace(
+        state,
+        member_known=False,
+        member_epoch=ABSENT,
+        revocation_epoch=ABSENT,
+        partition_revocation_epoch=ABSENT,
+        assignment_epoch=ABSENT,
+        owned_by_self=False,
+        uninterrupted=False,
+        variant=GONE,
+    )

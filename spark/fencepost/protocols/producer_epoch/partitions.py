@@ -1,0 +1,219 @@
+"""The first step: every partition that producers write to, from its own log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.account import Account, Replayed
+from fencepost.protocols.producer_epoch.arrow import (
+    UNKNOWN,
+    Gathered,
+    Key,
+    Longs,
+    Named,
+    Piece,
+    longs,
+    milliseconds,
+    nullable,
+    ranks,
+    split,
+)
+from fencepost.protocols.producer_epoch.coverage import log_coverage
+from fencepost.protocols.producer_epoch.partition_log import (
+    BATCH,
+    ENTRY,
+    MARKER_TYPES,
+    PartitionEvidence,
+    PartitionLog,
+)
+from fencepost.protocols.producer_epoch.producer_state import CAUSES
+from fencepost.protocols.producer_epoch.snapshots import producer_snapshots
+from fencepost.replay.columns import Columns, arrow_schema
+from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
+from fencepost.replay.logs import UnreadPiece, unread_pieces
+from fencepost.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
+
+_PARTITION = ("cluster", "topic", "partition")
+_INCARNATION = (*_PARTITION, "topic_id")
+_LOG = (*_PARTITION, "partition_key")
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """What bronze and the request log hold of some partitions' logs.
+
+    Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
+    ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
+    ``base_offset``. Rows of coordinators' and metadata logs are left out.
+    """
+
+    batches: pa.Table
+    records: pa.Table
+    snapshots: pa.Table
+    aborted: pa.Table
+    quarantine: pa.Table
+    answers: pa.Table
+
+
+def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Replayed:
+    """silver.producer_states, silver.log_coverage and silver.producer_snapshots of the logs given.
+
+    A log is given whole: its rows are those of one (cluster, topic, partition). ``asking``: the connections
+    of which the fencings need to know what they wrote (fencings.asking_connections). The account has rows of
+    kinds HELD, MARKER, EPOCH, WROTE and LOG.
+    """
+    states = Gathered(arrow_schema(PRODUCER_STATES))
+    coverage, snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
+    told = _Told(given.answers, asking)
+    for evidence in _evidence(given):
+        replayed = PartitionLog(evidence)
+        rows = replayed.producer_states()
+        key = dict(zip(_LOG, evidence.key, strict=True))
+        states.add(len(rows["producer_id"]), {**key, **rows, "cause": Named(rows["cause"], CAUSES)})
+        producer_snapshots(snapshots, evidence, replayed.log, rows)
+        if replayed.has_producers:
+            log_coverage(coverage, evidence.key, replayed.log)
+        told.add(replayed)
+    tables = {
+        PRODUCER_STATES.name: states.to_arrow(),
+        LOG_COVERAGE.name: coverage.to_arrow(),
+        PRODUCER_SNAPSHOTS.name: snapshots.to_arrow(),
+    }
+    return Replayed(tables, told.to_arrow())
+
+
+class _Told:
+    """What the logs of partitions say to the next steps."""
+
+    def __init__(self, answers: pa.Table, asking: Collection[str]) -> None:
+        kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
+        self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
+        self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
+        columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
+        self._questions = split(self._asked, _PARTITION, columns)
+        self._wrote: list[tuple[Longs, Longs, Longs]] = []
+
+    def add(self, replayed: PartitionLog) -> None:
+        key = dict(zip(_LOG, replayed.key, strict=True))
+        held, markers, epochs = replayed.held(), replayed.markers(), replayed.idempotent_epochs()
+        markers = {**markers, "type": Named(markers["type"], MARKER_TYPES)}
+        for kind, rows in ((account.HELD, held), (account.MARKER, markers), (account.EPOCH, epochs)):
+            self._kinds[kind].add(len(rows["producer_id"]), {**key, **rows})
+        if len(replayed.log):
+            (only, *others) = replayed.log.stretches
+            whole = not others and only.number == 0 and only.to_offset is None
+            self._kinds[account.LOG].add(1, {**key, "whole": whole})
+        asked = self._questions.get(replayed.key[:3])
+        if asked:
+            ids, epochs_ = replayed.wrote(asked["base_offset"])
+            there = ids != UNKNOWN
+            self._wrote.append((asked["row"][there], ids[there], epochs_[there]))
+
+    def to_arrow(self) -> Account:
+        kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}
+        kinds[account.WROTE] = self._wrote_by_connections()
+        return kinds
+
+    def _wrote_by_connections(self) -> pa.Table:
+        schema = account.schema_of(account.WROTE)
+        if not self._wrote:
+            return schema.empty_table()
+        at, ids, epochs = (np.concatenate(columns) for columns in zip(*self._wrote, strict=True))
+        asked = self._asked.take(pa.array(at))
+        given = {name: asked[name] for name in ("cluster", "broker_id", "connection", "transactional_id")}
+        given["producer_id"] = nullable(ids, pa.int64())
+        given["producer_epoch"] = nullable(epochs, pa.int32())
+        given["at_ms"] = nullable(milliseconds(asked["responded_at"]), pa.int64())
+        return pa.table([given[field.name] for field in schema], schema=schema)
+
+
+def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
+    rows = _of_partitions(given.batches)
+    file, files = ranks(rows["file"])
+    columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
+    batches = split(rows, _INCARNATION, columns)
+    markers = _markers(given.records)
+    entries = _once(given.snapshots)
+    entry_file, entry_files = ranks(entries["file"])
+    stored = {name: entry_file if name == "file" else longs(entries[name]) for name in ENTRY}
+    snapshots = split(entries, _INCARNATION, stored)
+    aborted = split(given.aborted, _INCARNATION, {name: longs(given.aborted[name]) for name in _ABORTED})
+    answered = {
+        "base_offset": longs(given.answers["base_offset"]),
+        "responded_ms": milliseconds(given.answers["responded_at"]),
+    }
+    answers = split(given.answers, _PARTITION, answered)
+    unread = _unread(given.quarantine)
+    for key in sorted(batches.keys() | snapshots.keys(), key=str):
+        cluster, topic, partition, topic_id = key
+        yield PartitionEvidence(
+            (cluster, topic, partition, topic_key(topic_id, topic, partition) or ""),
+            batches.get(key, _none(BATCH)),
+            files,
+            markers.get(key, _none(_MARKER)),
+            snapshots.get(key, _none(ENTRY)),
+            entry_files,
+            aborted.get(key, _none(_ABORTED)),
+            unread.get(key[:3], ()),
+            answers.get(key[:3], _none(answered)),
+        )
+
+
+def _of_partitions(batches: pa.Table) -> pa.Table:
+    """The batches of partitions that producers write to."""
+    topics = batches["topic"].combine_chunks().dictionary_encode()
+    others = pc.is_in(topics.dictionary, pa.array([METADATA_TOPIC, TRANSACTIONS_TOPIC]))
+    if not pc.any(others).as_py():
+        return batches
+    return batches.filter(pc.invert(others.take(topics.indices)))
+
+
+_MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
+_ABORTED = ("broker_id", "segment_offset", "producer_id", "first_offset")
+
+
+def _none(names: Collection[str]) -> Piece:
+    return {name: np.empty(0, dtype=np.int64) for name in names}
+
+
+def _markers(records: pa.Table) -> dict[Key, Piece]:
+    """The end markers among the control records, as PartitionEvidence has them."""
+    ends = pc.and_(
+        pc.is_in(records["record_type"], pa.array(range(len(MARKER_TYPES)), pa.int32())),
+        pc.greater_equal(pc.binary_length(records["value"]), 6),
+    )
+    rows = records.filter(pc.and_(records["is_control"], ends))
+    # EndTransactionMarker: int16 version, int32 coordinator epoch
+    epochs = b"".join(value[2:6] for value in rows["value"].to_pylist())
+    columns = {name: longs(rows[name]) for name in _MARKER[:3]}
+    columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
+    return split(rows, _INCARNATION, columns)
+
+
+def _once(entries: pa.Table) -> pa.Table:
+    """Entries of snapshots, once for all replicas: as the first broker has it."""
+    key = (*_INCARNATION, "snapshot_offset", "producer_id")
+    rows = entries.sort_by([(name, "ascending") for name in (*key, "broker_id", "file")])
+    if not rows.num_rows:
+        return rows
+    codes = np.stack([_codes(rows[name]) for name in key])
+    first = np.concatenate([[True], (codes[:, 1:] != codes[:, :-1]).any(axis=0)])
+    return rows.filter(pa.array(first))
+
+
+def _codes(column: pa.ChunkedArray) -> Longs:
+    return longs(column.combine_chunks().dictionary_encode(null_encoding="encode").indices)
+
+
+def _unread(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:
+    found: dict[Key, list[UnreadPiece]] = {}
+    for (cluster,), rows in split(quarantine, ("cluster",), {"at": np.arange(quarantine.num_rows)}).items():
+        for piece in unread_pieces(quarantine.take(pa.array(rows["at"]))):
+            found.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
+    return found

@@ -1,0 +1,63 @@
+"""Rows of a table of the lake, gathered as tuples and turned into Arrow by the table's own schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.tables import Table
+
+_KINDS = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<string>": pa.list_(pa.string()),
+}
+_ROWS_AT_ONCE = 50_000
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The table's columns as Arrow types; timestamps are microseconds in UTC."""
+    return pa.schema([(name, _KINDS[kind]) for name, kind in table.columns.items()])
+
+
+class Columns:
+    """The rows of one table while they are made; few of them are Python objects at a time."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._schema = arrow_schema(table)
+        self._batches: list[pa.RecordBatch] = []
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, *values: Any) -> None:
+        """Add a row: a value for each column, in the table's order; timestamps are milliseconds."""
+        self._rows.append(values)
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self._flush()
+
+    def to_arrow(self) -> pa.Table:
+        """Every row added so far."""
+        self._flush()
+        return pa.Table.from_batches(self._batches, schema=self._schema)
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        arrays = [_array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows = []
+
+
+def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(kind):
+        ms = pa.array(values, pa.int64())
+        return pc.multiply(ms, pa.scalar(1000, pa.int64())).cast(kind)
+    return pa.array(values, kind)

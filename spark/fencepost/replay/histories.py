@@ -1,0 +1,71 @@
+"""Histories: from where to where in a log, and from when to when, something was so."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+State = TypeVar("State")
+
+
+class Point(NamedTuple):
+    """An offset at which something became observable, and the timestamp there in milliseconds."""
+
+    position: int
+    ms: int | None
+
+
+class Interval(NamedTuple):
+    """``[from_position, to_position)``; ``to_position`` and ``to_ms`` are None while it goes on."""
+
+    from_position: int
+    to_position: int | None
+    from_ms: int | None
+    to_ms: int | None
+
+
+def interval(begin: Point, end: Point | None) -> Interval | None:
+    """From ``begin`` to ``end``, or on; None when nothing lies between."""
+    if end is None:
+        return Interval(begin.position, None, begin.ms, None)
+    if begin.position >= end.position:
+        return None
+    return Interval(begin.position, end.position, begin.ms, end.ms)
+
+
+@dataclass(slots=True)
+class History(Generic[State]):
+    """The states that followed each other, each from its point until the next one's."""
+
+    states: list[State] = field(default_factory=list)
+    begins: list[Point] = field(default_factory=list)
+
+    @property
+    def newest(self) -> State | None:
+        """The state that holds now; None before the first."""
+        return self.states[-1] if self.states else None
+
+    def add(self, at: Point, state: State) -> None:
+        """``state`` holds from ``at`` on."""
+        self.begins.append(at)
+        self.states.append(state)
+
+    def between(self, begin: Point, end: Point | None) -> Iterator[tuple[State, Interval]]:
+        """The states of a range, with the part of the range that each was true in."""
+        at = max(bisect_right(self.begins, begin.position, key=_position) - 1, 0)
+        for number in range(at, len(self.states)):
+            later = self.begins[number]
+            if end is not None and later.position >= end.position:
+                return
+            until = self.begins[number + 1] if number + 1 < len(self.begins) else None
+            if until is None or (end is not None and end.position <= until.position):
+                until = end
+            cut = interval(later if later.position > begin.position else begin, until)
+            if cut is not None:
+                yield self.states[number], cut
+
+
+def _position(point: Point) -> int:
+    return point.position

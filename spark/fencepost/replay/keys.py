@@ -1,0 +1,60 @@
+"""The keys by which evidence of several kinds meets: partitions, topics, coordinators, digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+OFFSETS_TOPIC = "__consumer_offsets"
+METADATA_TOPIC = "__cluster_metadata"
+TRANSACTIONS_TOPIC = "__transaction_state"
+
+TASK, NAMED = "task/", "name/"
+"""What the key of an active task begins with, and of a topic whose id is not known. No id has these signs."""
+
+ZERO_ID = "A" * 22
+"""Uuid.ZERO_UUID: no topic id was given."""
+
+
+def key_of(of: str | None, partition: int) -> str | None:
+    """The key of one partition of a topic id, or of what TASK and NAMED stand before; None without it."""
+    return None if of is None else f"{of}:{partition}"
+
+
+def topic_key(topic_id: str | None, topic: str | None, partition: int) -> str | None:
+    """The key of a topic's partition: by its id, else by its name."""
+    if topic_id is not None:
+        return f"{topic_id}:{partition}"
+    return None if topic is None else f"{NAMED}{topic}:{partition}"
+
+
+def digest_of(*values: object) -> str:
+    """The id of what these values name: sha256 of their texts with ``|`` between; None is left out."""
+    text = "|".join(str(value) for value in values if value is not None)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str]:
+    """``digest_of`` the values of a prefix that many rows share and of each row; none of them is None."""
+    begun = hashlib.sha256("".join(f"{value}|" for value in prefix).encode())
+    found = []
+    for values in zip(*columns, strict=True):
+        digest = begun.copy()
+        digest.update("|".join(map(str, values)).encode())
+        found.append(digest.hexdigest())
+    return found
+
+
+def coordinator_partition(key: str, partitions: int) -> int:
+    """The partition of a coordinators' topic that Kafka keeps a group or transactional id in.
+
+    Java's String.hashCode over UTF-16 units, made positive by Kafka's Utils.abs: the one int without a
+    positive twin counts as 0.
+    """
+    units = key.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for at in range(0, len(units), 2):
+        code = (code * 31 + (units[at] << 8 | units[at + 1])) & 0xFFFFFFFF
+    if code == 2**31:
+        return 0
+    return (code if code < 2**31 else 2**32 - code) % partitions

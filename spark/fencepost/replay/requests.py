@@ -1,0 +1,112 @@
+"""Lines of the brokers' request logs: when each request was asked and answered, and what was said."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.formats.errors import error_names
+from fencepost.replay.keys import digest_of
+
+NONE = "NONE"
+"""Kafka's name of error code 0."""
+
+LINE_COLUMNS = [
+    "cluster", "broker_id", "line_digest", "logged_at_ms", "total_time_ms", "api_key", "api_version",
+    "correlation_id", "client_id", "connection", "request", "response", "file", "position",
+]  # fmt: skip
+"""What is read of ``bronze.requests``."""
+
+_ORDER = ("logged_at_ms", "file", "position", "line_digest")
+_LINES_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLine:
+    """One request as its broker logged it.
+
+    ``sent`` and ``answer`` are the parsed JSON of RequestChannel's log, ``answer`` None without one.
+    ``requested_ms`` is when it arrived, ``responded_ms`` when it was completed, by the broker's clock. A line
+    is written after its request was handled, never before. ``request_id`` is a digest of broker and line.
+    """
+
+    request_id: str
+    broker_id: int
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    connection: str | None
+    requested_ms: int
+    responded_ms: int
+    sent: dict[str, Any]
+    answer: dict[str, Any] | None
+    file: str
+    position: int
+
+
+def read_lines(requests: pa.Table, api_keys: Collection[int]) -> list[RequestLine]:
+    """``each_line`` as a list: parsed JSON takes much memory, so only where lines are few."""
+    return list(each_line(requests, api_keys))
+
+
+def each_line(requests: pa.Table, api_keys: Collection[int]) -> Iterator[RequestLine]:
+    """The lines of these APIs among rows of ``bronze.requests``, by answer, file, position and digest.
+
+    A line whose request is no JSON object is left out.
+    """
+    wanted = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
+    rows = requests.select(LINE_COLUMNS).filter(wanted)
+    rows = rows.sort_by([(name, "ascending") for name in _ORDER])
+    for start in range(0, rows.num_rows, _LINES_AT_ONCE):
+        yield from _lines(rows.slice(start, _LINES_AT_ONCE))
+
+
+def _lines(rows: pa.Table) -> Iterator[RequestLine]:
+    columns = [rows[name].to_pylist() for name in LINE_COLUMNS]
+    for (
+        cluster, broker_id, line_digest, logged_at_ms, total_time_ms, api_key, api_version, correlation_id,
+        client_id, connection, request, response, file, position,
+    ) in zip(*columns, strict=True):  # fmt: skip
+        sent = parse_object(request)
+        if sent is None:
+            continue
+        yield RequestLine(
+            digest_of(cluster, broker_id, line_digest),
+            broker_id,
+            api_key,
+            api_version,
+            correlation_id,
+            client_id,
+            connection,
+            math.floor(logged_at_ms - total_time_ms),
+            logged_at_ms,
+            sent,
+            parse_object(response),
+            file,
+            position,
+        )
+
+
+def parse_object(text: str | None) -> dict[str, Any] | None:
+    """The JSON object in a text; None when there is none."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def error_name(code: int | None) -> str | None:
+    """Kafka's name of an error code (org.apache.kafka.common.protocol.Errors); None without one."""
+    if code is None:
+        return None
+    return error_names().get(code) or f"ERROR_{code}"

@@ -1,0 +1,320 @@
+"""Logs written by hand: a case is a list of batches and requests, and is replayed as a log of its own.
+
+Their format: ``cases/README.md``.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from fencepost.protocols.offset_commit.evidence import ShardEvidence
+from fencepost.protocols.offset_commit.records import (
+    ClassicMember,
+    GroupRecord,
+    Marker,
+    OffsetCommitRecord,
+    Owned,
+    Subtopology,
+    owned_partitions,
+    owned_tasks,
+)
+from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS, commit_request, member_lines
+from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
+from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
+from fencepost.replay.metadata import PARTITION, REGISTER_BROKER, TOPIC, ClusterMetadata, MetadataRecord
+from fencepost.replay.requests import RequestLine
+
+CASES = Path(__file__).with_name("cases")
+_COMPLETE = (
+    "partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits", "classic",
+    "streams", "conversion", "two_clocks",
+)  # fmt: skip
+_ANSWERED = ("classic",)
+_FATES = ("lost", "thinned", "unreadable")
+_COMBINATIONS_PER_CASE = 20
+
+Case = dict[str, Any]
+Tables = dict[str, dict[str, list[SimpleNamespace]]]
+TOLERANCE_MS = 5
+_ERRORS = {
+    "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14, "ILLEGAL_GENERATION": 22,
+    "UNKNOWN_MEMBER_ID": 25, "REBALANCE_IN_PROGRESS": 27, "STALE_MEMBER_EPOCH": 113,
+}  # fmt: skip
+_TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
+
+
+@pytest.fixture(scope="session")
+def cases() -> dict[str, Case]:
+    """Every case as it is written: {its name: case}."""
+    return {path.stem: _case(path.stem) for path in CASES.glob("*.json")}
+
+
+@pytest.fixture(scope="session")
+def thinned() -> dict[str, tuple[str, Case]]:
+    """Cases with evidence taken away: {cluster: (name of the case, case)}. Of cases that lack none."""
+    found = {}
+    for name in _COMPLETE:
+        for number, case in enumerate(_thinned(name, _case(name))):
+            found[f"{name} {number}"] = (name, case)
+    return found
+
+
+@pytest.fixture(scope="session")
+def unanswered() -> dict[str, tuple[str, Case]]:
+    """Cases without some of the answers to members: {cluster: (name of the case, case)}."""
+    found = {}
+    for name in _ANSWERED:
+        case, chance = _case(name), random.Random(name)
+        lines = [at for at, request in enumerate(case["requests"]) if "api" in request]
+        subsets = [[at] for at in lines] + [chance.sample(lines, k=len(lines) // 2) for _ in range(10)]
+        for number, lost in enumerate([*subsets, lines]):
+            kept = [request for at, request in enumerate(case["requests"]) if at not in lost]
+            found[f"{name} unanswered {number}"] = (name, {**case, "requests": kept})
+    return found
+
+
+@pytest.fixture(scope="session")
+def replayed(
+    cases: dict[str, Case], thinned: dict[str, tuple[str, Case]], unanswered: dict[str, tuple[str, Case]]
+) -> Tables:
+    """What the replay makes of every case and of what is left of it: {cluster: {table: rows}}."""
+    given = cases | {cluster: case for cluster, (_, case) in (thinned | unanswered).items()}
+    return {cluster: tables_of(cluster, case) for cluster, case in given.items()}
+
+
+def _case(name: str) -> Case:
+    case: Case = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return case
+
+
+def _thinned(name: str, case: Mapping[str, Any]) -> Iterator[Case]:
+    """The case without each of its batches, and without random combinations of batches and records.
+
+    The newest batch always stays, or nobody could tell that one is missing.
+    """
+    last = len(case["batches"]) - 1
+    for at in range(last):
+        yield _without(case, [(at, "lost", 0)])
+    chance = random.Random(name)
+    for _ in range(_COMBINATIONS_PER_CASE):
+        chosen = chance.sample(range(last), k=chance.randint(1, max(1, last // 2)))
+        fates = [(at, chance.choice(_FATES), chance.randrange(99)) for at in chosen]
+        yield _without(case, fates)
+
+
+def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> Case:
+    thinned: Case = copy.deepcopy(dict(case))
+    for at, fate, record in fates:
+        batch = thinned["batches"][at]
+        if fate == "lost":
+            batch["lost"] = True
+        else:
+            records = batch["records"]
+            records[record % len(records)]["lost" if fate == "thinned" else "unreadable"] = True
+    return thinned
+
+
+def evidence_of(cluster: str, case: Mapping[str, Any]) -> ShardEvidence:
+    """A case, decoded, as the evidence of partition 0 of ``__consumer_offsets``."""
+    topics = metadata_of(case).topics
+    lines = [_line(cluster, number, request) for number, request in enumerate(case["requests"])]
+    commits = [commit_request(line, topics) for line in lines if line.api_key in COMMIT_APIS]
+    members = [member_lines(line, TOLERANCE_MS) for line in lines if line.api_key not in COMMIT_APIS]
+    found = ShardEvidence(
+        cluster, 0, _log(case), [], [], [], [request for request in commits if request is not None],
+        [line for each in members for line in each],
+    )  # fmt: skip
+    for record in _records(case):
+        if isinstance(record, GroupRecord):
+            found.group_records = [*found.group_records, record]
+        elif isinstance(record, Marker):
+            found.markers = [*found.markers, record]
+        else:
+            found.commit_records = [*found.commit_records, record]
+    return found
+
+
+def metadata_of(case: Mapping[str, Any]) -> ClusterMetadata:
+    """What a case's metadata log says: its brokers' starts and its topics."""
+    records: list[MetadataRecord] = []
+    version = case.get("metadata_version", 30)
+    if version is not None:
+        features = [{"name": "metadata.version", "max_supported_version": version}]
+        for broker in case.get("brokers", [1]):
+            fields = {"broker_id": broker, "features": features}
+            records.append(MetadataRecord(0, 0, REGISTER_BROKER, fields))
+    for name, topic_id in {**_TOPIC_IDS, OFFSETS_TOPIC: "C" * 22}.items():
+        records.append(MetadataRecord(0, 0, TOPIC, {"name": name, "topic_id": topic_id}))
+    records.append(MetadataRecord(0, 0, PARTITION, {"topic_id": "C" * 22, "partition_id": 0}))
+    return ClusterMetadata.of(records)
+
+
+def tables_of(cluster: str, case: Mapping[str, Any]) -> dict[str, list[SimpleNamespace]]:
+    """The rows that the replay of a case gives, by table."""
+    tables = replay(evidence_of(cluster, case), metadata_of(case), TOLERANCE_MS)
+    return {name: [SimpleNamespace(**row) for row in table.to_pylist()] for name, table in tables.items()}
+
+
+def _batches(case: Mapping[str, Any]) -> Iterator[tuple[dict[str, int], Mapping[str, Any]]]:
+    """Every batch that is there, with the place that its records share."""
+    offset = case.get("log_start", 0)
+    for batch in case["batches"]:
+        offset = batch.get("base_offset", offset)
+        place = {
+            "base_offset": offset,
+            "last_offset": offset + len(batch["records"]) - 1,
+            "leader_epoch": batch.get("leader_epoch", 0),
+        }
+        if not batch.get("lost"):
+            yield place, batch
+        offset += len(batch["records"])
+
+
+def _log(case: Mapping[str, Any]) -> Log:
+    rows, damaged = [], set()
+    for place, batch in _batches(case):
+        kept = [record for record in batch["records"] if not record.get("lost")]
+        rows.append(
+            {**place, "record_count": len(kept), "max_timestamp_ms": batch["ms"], "file": "log",
+             "position": place["base_offset"]}
+        )  # fmt: skip
+        if any(record.get("unreadable") for record in kept):
+            damaged.add((place["base_offset"], place["leader_epoch"]))
+    columns = {name: pa.array([row[name] for row in rows]) for name in BATCH_COLUMNS}
+    cleaned_to = [case["cleaned_to"]] if "cleaned_to" in case else []
+    return Log(Batches.of(pa.table(columns)), damaged=damaged, cleaned_to=cleaned_to)
+
+
+def _records(case: Mapping[str, Any]) -> Iterator[GroupRecord | OffsetCommitRecord | Marker]:
+    for place, batch in _batches(case):
+        for at, record in enumerate(batch["records"]):
+            if not record.get("lost") and not record.get("unreadable"):
+                where = {**place, "offset": place["base_offset"] + at, "timestamp_ms": batch["ms"]}
+                yield _record(where, record, batch.get("producer"))
+
+
+def _record(
+    where: dict[str, int], record: Mapping[str, Any], producer: int | None
+) -> GroupRecord | OffsetCommitRecord | Marker:
+    if "marker" in record:
+        return Marker(**where, producer_id=-1 if producer is None else producer, outcome=record["marker"])
+    if "commit" not in record:
+        return _group_record(where, record)
+    topic, partition, committed = record["commit"]
+    return OffsetCommitRecord(
+        **where,
+        group_id=record["group"],
+        topic=topic,
+        partition=partition,
+        topic_id=_TOPIC_IDS[topic],
+        committed_offset=committed,
+        producer_id=-1 if producer is None else producer,
+        producer_epoch=-1 if producer is None else 0,
+        is_transactional=producer is not None,
+        tombstone=record.get("tombstone", False),
+    )
+
+
+def _group_record(where: dict[str, int], record: Mapping[str, Any]) -> GroupRecord:
+    of_member = record["type"] in (8, 14, 22)
+    members, topology = record.get("members"), record.get("topology")
+    return GroupRecord(
+        **where,
+        type=record["type"],
+        group_id=record["group"],
+        member_id=record.get("member"),
+        tombstone=record.get("tombstone", False),
+        epoch=None if of_member else record.get("epoch"),
+        classic_members=None if members is None else [
+            ClassicMember(member, None, f"client-{member}", topics) for member, topics in members.items()
+        ],
+        topology=None if topology is None else [
+            Subtopology(name, frozenset(topics)) for name, topics in topology.items()
+        ],
+        client_id=record.get("client_id"),
+        instance_id=record.get("instance_id"),
+        speaks_classic=bool(record.get("speaks_classic")),
+        member_epoch=record.get("epoch") if of_member else None,
+        previous_member_epoch=record.get("previous"),
+        state=record.get("state", 0) if of_member else None,
+        owned=_owned(record),
+    )  # fmt: skip
+
+
+def _owned(record: Mapping[str, Any]) -> Sequence[Owned]:
+    if record.get("epoch") is None:
+        return ()
+    if record["type"] == 22:
+        return owned_tasks(record.get("active") or (), record.get("active_pending") or (), record["epoch"])
+    assigned, pending = (
+        [(_TOPIC_IDS[name], partitions, epochs) for name, partitions, epochs in record.get(field) or ()]
+        for field in ("assigned", "pending")
+    )
+    return owned_partitions(assigned, pending, record["epoch"]) if record["type"] == 8 else ()
+
+
+_APIS = {"join": 11, "heartbeat": 12, "leave": 13, "sync": 14, "commit": 8, "txn_commit": 28}
+
+
+def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
+    start, end = request["ms"]
+    api, broker = request.get("api", "commit"), request.get("broker", 1)
+    body, answer = _commit(request) if api.endswith("commit") else _of_member(api, request)
+    return RequestLine(
+        request_id=digest_of(cluster, broker, f"line {number}"),
+        broker_id=broker,
+        api_key=_APIS[api],
+        api_version=9 if request.get("by_name") else 10,
+        correlation_id=number,
+        client_id="client",
+        connection=None,
+        requested_ms=start,
+        responded_ms=end,
+        sent=body,
+        answer=answer,
+        file="request.log",
+        position=number,
+    )
+
+
+def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """JoinGroup, SyncGroup, Heartbeat or LeaveGroup of a classic member, answered without error."""
+    member, generation = request["member"], request.get("generation", -1)
+    body: dict[str, Any] = {"groupId": request["group"], "memberId": member, "generationId": generation}
+    answer: dict[str, Any] = {"errorCode": 0}
+    if api == "join":
+        answer |= {"generationId": generation, "memberId": member}
+    if api == "leave":
+        body = {"groupId": request["group"], "members": [{"memberId": member}]}
+        answer |= {"members": [{"memberId": member, "errorCode": 0}]}
+    return body, answer
+
+
+def _commit(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    asked, answered = [], []
+    for topic, partition, committed, error in request["commits"]:
+        name = {"name": topic} if topic in _TOPIC_IDS and request.get("by_name") else {}
+        name = name or {"topicId": _TOPIC_IDS.get(topic, "X" * 22)}
+        asked.append(
+            {**name, "partitions": [
+                {"partitionIndex": partition, "committedOffset": committed, "committedLeaderEpoch": -1}]}
+        )  # fmt: skip
+        answered.append({**name, "partitions": [{"partitionIndex": partition, "errorCode": _ERRORS[error]}]})
+    body = {"groupId": request["group"], "memberId": request.get("member", ""), "topics": asked}
+    body["groupInstanceId"] = request.get("instance")
+    if request.get("api") == "txn_commit":
+        body |= {"generationId": request.get("epoch", -1), "transactionalId": "tx", "producerEpoch": 0}
+        body["producerId"] = request["producer"]
+    else:
+        body["generationIdOrMemberEpoch"] = request.get("epoch", -1)
+    return body, {"topics": answered}
