@@ -13,19 +13,9 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import TableAlreadyExistsError
-from pyiceberg.expressions import (
-    AlwaysFalse,
-    AlwaysTrue,
-    And,
-    BooleanExpression,
-    EqualTo,
-    GreaterThanOrEqual,
-    In,
-    IsNull,
-    Or,
-)
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
@@ -56,6 +46,9 @@ class AtLeast:
 
     value: int
 
+
+# built by pydantic from names that mypy does not know
+_of: Any = expressions
 
 Where = Sequence[Mapping[str, Any]]
 """Which rows: those that meet any of the given conditions.
@@ -137,25 +130,25 @@ def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None 
     return int(rows.num_rows)
 
 
-def _condition(where: Where | None) -> BooleanExpression:
+def _condition(where: Where | None) -> Any:
     if where is None:
-        return AlwaysTrue()
-    return reduce(Or, [_all_of(each) for each in where], AlwaysFalse())
+        return _of.AlwaysTrue()
+    return reduce(_of.Or, [_all_of(each) for each in where], _of.AlwaysFalse())
 
 
-def _all_of(values: Mapping[str, Any]) -> BooleanExpression:
-    return reduce(And, [_is(name, value) for name, value in values.items()], AlwaysTrue())
+def _all_of(values: Mapping[str, Any]) -> Any:
+    return reduce(_of.And, [_is(name, value) for name, value in values.items()], _of.AlwaysTrue())
 
 
-def _is(name: str, value: Any) -> BooleanExpression:
+def _is(name: str, value: Any) -> Any:
     if value is None:
-        return IsNull(name)
+        return _of.IsNull(name)
     if isinstance(value, AtLeast):
-        return GreaterThanOrEqual(name, value.value)
+        return _of.GreaterThanOrEqual(name, value.value)
     if not isinstance(value, frozenset):
-        return EqualTo(name, value)
-    one_of: BooleanExpression = In(name, value - {None}) if value - {None} else AlwaysFalse()
-    return Or(one_of, IsNull(name)) if None in value else one_of
+        return _of.EqualTo(name, value)
+    one_of = _of.In(name, value - {None}) if value - {None} else _of.AlwaysFalse()
+    return _of.Or(one_of, _of.IsNull(name)) if None in value else one_of
 
 
 def _aligned(rows: pa.Table, table: Table) -> pa.Table:

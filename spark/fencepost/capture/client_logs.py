@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLIENT_LOG, Fault, Source
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import Piece, files, text_rows
@@ -45,3 +46,6 @@ def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     """Never: what waits may be anyone's line."""
     return False
+
+
+CLIENT_LOGS = Kind(CLIENT_LOG, (find_client_logs,), rows, (CLIENT_LINES,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import Piece, files, text_rows
@@ -43,3 +44,6 @@ def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     return parsed.rows.num_rows == 0 and not piece.data.rstrip().endswith(_LINE_END)
+
+
+REQUEST_LOGS = Kind(REQUEST_LOG, (find_request_logs,), rows, (REQUESTS,))

@@ -21,17 +21,9 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture import quarantine, readers
 from fencepost.capture.cleaner import note_cleaned
-from fencepost.capture.client_logs import find_client_logs
-from fencepost.capture.log_dirs import (
-    base_offset,
-    find_data_files,
-    find_internal_files,
-    has_no_replicas,
-    with_known_topic_ids,
-)
+from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.plan import Fault, Plan, Read, Source, bundles
 from fencepost.capture.progress import Progress, still_holds
-from fencepost.capture.request_logs import find_request_logs
 from fencepost.capture.rows import OUTCOME, unreadable
 from fencepost.engines import Engine
 from fencepost.lake import AtLeast, Where
@@ -115,9 +107,7 @@ def capture(
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
     plan = Plan()
-    # Logs in text first: whatever a line read here speaks of, the segments read afterwards hold already.
-    # Kafka's own topics last: whatever a partition holds, the coordinator's log knows already.
-    for find in (find_client_logs, find_request_logs, find_data_files, find_internal_files):
+    for find in readers.finds():
         # one file may match several patterns
         found: dict[tuple[str, int | None, str], Source] = {}
         for cluster in settings.clusters:
@@ -142,12 +132,8 @@ def _read(
     if not sources:
         return [], added
     engine = engine_for(sum(source.cost for source in sources), "capture")
-    of_table = {
-        table.name: (table, [source for source in sources if table in readers.TABLES[source.kind]])
-        for tables in readers.TABLES.values()
-        for table in tables
-    }
-    read = [(table, some) for table, some in of_table.values() if some]
+    of_kind = [(kind, [source for source in sources if source.kind == kind.name]) for kind in readers.KINDS]
+    read = [(table, some) for kind, some in of_kind for table in kind.tables if some]
     tables = [table for table, _ in read]
     found = engine.spread(list(bundles(list(sources))), readers.read_all, [*tables, OUTCOME])
     for table, some in read:

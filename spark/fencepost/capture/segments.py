@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from fencepost.capture.digests import head_digest, headers_digest
 from fencepost.capture.headers import header_pieces
+from fencepost.capture.kinds import Kind
+from fencepost.capture.log_dirs import FINDS
 from fencepost.capture.pieces import Piece
-from fencepost.capture.plan import Fault, Source
+from fencepost.capture.plan import SEGMENT, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
@@ -135,3 +137,6 @@ def _faults(source: Source, piece: Piece, faults: tuple[formats.Fault, ...]) -> 
 def _known_to(walk: Walk) -> int:
     """Where to read on, should the file change: where the framing was lost, else after the last batch."""
     return walk.consumed_to if walk.stop in _FRAMED else max(fault.position for fault in walk.faults)
+
+
+SEGMENTS = Kind(SEGMENT, FINDS, rows, (BATCHES, RECORDS))

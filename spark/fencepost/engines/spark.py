@@ -8,7 +8,7 @@ written.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import and_, itemgetter, or_
@@ -32,6 +32,8 @@ _OF_ENTITY = pa.schema([("entity", pa.string()), ("name", pa.string()), ("rows",
 _TASK = pa.schema([("task", pa.binary())])
 _ROWS_AT_ONCE = 1 << 16
 
+Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
 
 class SparkEngine:
     """See :class:`fencepost.engines.Engine`; rows are DataFrames."""
@@ -46,7 +48,7 @@ class SparkEngine:
         pickled = pa.table({"task": [pickle.dumps(task) for task in tasks]}, schema=_TASK)
         given = self._spark.createDataFrame(pickled).repartition(max(1, len(tasks)))
 
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             for batch in batches:
                 for task in batch["task"].to_pylist():
                     for table, rows in work(pickle.loads(task)):
@@ -117,7 +119,7 @@ def _aligned(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def _ddl(schema: pa.Schema) -> StructType:
-    return cast(StructType, from_arrow_schema(schema))
+    return from_arrow_schema(schema)
 
 
 def _packed(name: str, rows: pa.RecordBatch | pa.Table) -> Iterator[pa.RecordBatch]:
@@ -150,8 +152,8 @@ def _unpacked(packed: DataFrame, tables: Sequence[Table]) -> dict[str, DataFrame
     }
 
 
-def _rows_of(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _rows_of(schema: pa.Schema) -> Batches:
+    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for packed in batch["rows"].to_pylist():
                 yield from _read(packed).select(schema.names).cast(schema).to_batches()
@@ -159,10 +161,10 @@ def _rows_of(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator
     return unpack
 
 
-def _pack_entities(name: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _pack_entities(name: str) -> Batches:
     """A batch's rows as one value for each entity."""
 
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
                 packed = {"entity": [entity], "name": [name], "rows": [_written(rows[name])]}
@@ -171,16 +173,14 @@ def _pack_entities(name: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[p
     return pack
 
 
-def _replay_each(
-    replay: Replay, empty: Mapping[str, pa.Table]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:
     """What ``replay`` gives for each entity, whose pieces follow one another."""
 
-    def pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, str, bytes]]:
+    def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, str, bytes]]:
         for batch in batches:
             yield from zip(*(batch[name].to_pylist() for name in _OF_ENTITY.names), strict=True)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for entity, own in groupby(pieces(batches), key=itemgetter(0)):
             parts: dict[str, list[pa.Table]] = {name: [rows] for name, rows in empty.items()}
             for _, name, packed in own:

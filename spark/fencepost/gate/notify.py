@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fencepost.gate.outcomes import GateResult, Outcome
 from fencepost.definitions import definition
+from fencepost.gate.outcomes import GateResult, Outcome
 from fencepost.places import work_folder
 from fencepost.reading import Reader
 from fencepost.report import VERDICTS, finding_sentence, findings, printable
