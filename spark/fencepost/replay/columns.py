@@ -19,7 +19,7 @@ _KINDS = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
 }
-_ROWS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 4_096
 
 
 def arrow_schema(table: Table) -> pa.Schema:

@@ -80,7 +80,7 @@ def _group_of(key: bytes) -> str:
 
 
 def shards_of_log(rows: pa.Table) -> pa.Array:
-    """The shard of rows of ``bronze.batches``, ``bronze.records`` or ``bronze.cleaned``; null of other logs."""
+    """The shard of rows of ``bronze.batches``, ``bronze.records``, ``bronze.cleaned``; null of other logs."""
     names = pc.binary_join_element_wise(rows["cluster"], pc.cast(rows["partition"], pa.string()), "/")
     return pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), names, pa.scalar(None, pa.string()))
 
