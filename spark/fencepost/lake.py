@@ -37,7 +37,7 @@ from fencepost.catalog import open_catalog
 from fencepost.settings import Lake
 from fencepost.tables import SCHEMAS, TABLES, Table
 
-__all__ = ["AtLeast", "Where", "append", "count", "ensure", "replace", "scan"]
+__all__ = ["AtLeast", "Where", "append", "count", "ensure", "replace", "scan", "size"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,14 @@ def count(catalog: Catalog, table: Table) -> int:
     if snapshot is None or snapshot.summary is None:
         return 0
     return int(snapshot.summary["total-records"] or 0)
+
+
+def size(catalog: Catalog, table: Table) -> int:
+    """How many bytes the table's files have, as its newest snapshot says: nothing is read."""
+    snapshot = catalog.load_table(table.name).current_snapshot()
+    if snapshot is None or snapshot.summary is None:
+        return 0
+    return int(snapshot.summary["total-files-size"] or 0)
 
 
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:

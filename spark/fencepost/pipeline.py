@@ -117,9 +117,9 @@ def _capture(run: Run) -> Summary:
 
 
 def _rebuild(run: Run) -> Summary:
-    from fencepost.rebuild import rebuild
+    from fencepost.replay.run import rebuild
 
-    return dict(rebuild(run.spark(), run.settings, run.run_id))
+    return dict(rebuild(run.settings, run.catalog, run.engine_for))
 
 
 def _judge(run: Run) -> Summary:

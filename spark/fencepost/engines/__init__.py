@@ -31,6 +31,9 @@ Work = Callable[[T], Iterator[tuple[Table, pa.RecordBatch]]]
 Replay = Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]
 """What is done with one entity (its name) and all its evidence (by name): rows of tables."""
 
+Change = Callable[[pa.Table], pa.Table]
+"""What is done with rows, however many at a time."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,6 +47,9 @@ class Engine(Protocol):
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""
+
+    def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
+        """What ``change`` makes of the rows, in this Arrow schema; it is called for some of them at a time."""
 
     def replay(
         self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Replay, T, Work
+from fencepost.engines import Change, Replay, T, Work
 from fencepost.lake import Where
 from fencepost.tables import Table
 
@@ -32,6 +32,10 @@ class ProcessEngine:
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
         """Rows of a table."""
         return lake.scan(self._catalog, table, columns, where)
+
+    def map(self, rows: pa.Table, change: Change, schema: pa.Schema) -> pa.Table:
+        """What ``change`` makes of the rows."""
+        return change(rows).cast(schema)
 
     def replay(
         self, evidence: Mapping[str, Sequence[pa.Table]], replay: Replay, tables: Sequence[Table]

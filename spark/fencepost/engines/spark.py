@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from fencepost import lake
-from fencepost.engines import Replay, T, Work
+from fencepost.engines import Change, Replay, T, Work
 from fencepost.engines.process import by_entity
 from fencepost.lake import AtLeast, Where
 from fencepost.tables import Table
@@ -60,6 +60,15 @@ class SparkEngine:
         """Rows of a table."""
         rows = self._spark.table(table.name).select(*(columns or table.columns))
         return rows if where is None else rows.where(_condition(where))
+
+    def map(self, rows: DataFrame, change: Change, schema: pa.Schema) -> DataFrame:
+        """What ``change`` makes of the rows."""
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            for batch in batches:
+                yield from change(pa.Table.from_batches([batch])).cast(schema).to_batches()
+
+        return rows.mapInArrow(run, _ddl(schema))
 
     def replay(
         self, evidence: Mapping[str, Sequence[DataFrame]], replay: Replay, tables: Sequence[Table]
