@@ -186,9 +186,9 @@ def _named(topics: Iterable[Json] | None, partitions: str) -> Iterator[tuple[str
 
 def _codes(
     topics: Iterable[Json] | None, partitions: str, index: str, code: str
-) -> dict[tuple[str | None, int], int | None]:
+) -> dict[tuple[str | None, int | None], int | None]:
     """The first answer for each partition of each topic."""
-    found: dict[tuple[str | None, int], int | None] = {}
+    found: dict[tuple[str | None, int | None], int | None] = {}
     for topic in topics or ():
         for each in topic.get(partitions) or ():
             found.setdefault((topic.get("name"), each[index]), each.get(code))
