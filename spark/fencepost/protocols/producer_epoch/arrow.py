@@ -159,3 +159,8 @@ class Rows:
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self._schema)
+
+
+def table_of(schema: pa.Schema, given: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """Columns as a table of this schema."""
+    return pa.Table.from_arrays([given[each.name].cast(each.type) for each in schema], schema=schema)

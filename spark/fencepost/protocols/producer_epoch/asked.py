@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 def is_refusal(rows: pa.Table) -> pa.Array:
-    """Which rows of ``silver.producer_requests`` are requests refused because an epoch is, or may be, over."""
+    """Which rows of ``silver.producer_requests`` were refused because an epoch is, or may be, over."""
     fenced = pc.is_in(rows["error"], pa.array(FENCED))
     stale = pc.and_(pc.equal(rows["api_key"], END), pc.equal(rows["error"], STALE_END))
     of_producer = pc.is_in(rows["api_key"], pa.array(FENCIBLE, pa.int32()))

@@ -1,4 +1,4 @@
-"""One partition that producers write to, replayed: what its log itself tells of producers and transactions."""
+"""One partition that producers write to, replayed: what its log tells of producers and transactions."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class PartitionLog:
         return bool((self.kind != SNAPSHOT).any())
 
     def _read(self) -> None:
-        """Columns of what is appended: batches and markers, and entries of snapshots where stretches begin."""
+        """What is appended: batches and markers, and entries of snapshots where stretches begin."""
         log, batches = self.log, self.evidence.batches
         all_ids = batches["producer_id"][log.rows]
         mine = np.flatnonzero(all_ids >= 0)

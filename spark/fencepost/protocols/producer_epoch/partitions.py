@@ -101,19 +101,20 @@ class _Told:
 
     def add(self, replayed: PartitionLog) -> None:
         key = dict(zip(_LOG, replayed.key, strict=True))
-        held, markers, epochs = replayed.held(), replayed.markers(), replayed.idempotent_epochs()
-        markers = {**markers, "type": Named(markers["type"], MARKER_TYPES)}
-        for kind, rows in ((account.HELD, held), (account.MARKER, markers), (account.EPOCH, epochs)):
-            self._kinds[kind].add(len(rows["producer_id"]), {**key, **rows})
+        held, markers, firsts = replayed.held(), replayed.markers(), replayed.idempotent_epochs()
+        types = {"type": Named(markers["type"], MARKER_TYPES)}
+        self._kinds[account.HELD].add(len(held["producer_id"]), {**key, **held})
+        self._kinds[account.MARKER].add(len(markers["producer_id"]), {**key, **markers, **types})
+        self._kinds[account.EPOCH].add(len(firsts["producer_id"]), {**key, **firsts})
         if len(replayed.log):
             (only, *others) = replayed.log.stretches
             whole = not others and only.number == 0 and only.to_offset is None
             self._kinds[account.LOG].add(1, {**key, "whole": whole})
         asked = self._questions.get(replayed.key[:3])
         if asked:
-            ids, epochs_ = replayed.wrote(asked["base_offset"])
+            ids, epochs = replayed.wrote(asked["base_offset"])
             there = ids != UNKNOWN
-            self._wrote.append((asked["row"][there], ids[there], epochs_[there]))
+            self._wrote.append((asked["row"][there], ids[there], epochs[there]))
 
     def to_arrow(self) -> Account:
         kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
+from fencepost.replay.collector import without_collector
 from fencepost.replay.columns import arrow_schema
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
@@ -47,6 +48,7 @@ _LINE = (
 _NO_ANSWER: Json = {}
 
 
+@without_collector
 def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> pa.Table:
     """``silver.producer_requests`` of rows of ``bronze.requests``, of any clusters and brokers.
 
@@ -186,9 +188,9 @@ def _named(topics: Iterable[Json] | None, partitions: str) -> Iterator[tuple[str
 
 def _codes(
     topics: Iterable[Json] | None, partitions: str, index: str, code: str
-) -> dict[tuple[str | None, int], int | None]:
+) -> dict[tuple[str | None, int | None], int | None]:
     """The first answer for each partition of each topic."""
-    found: dict[tuple[str | None, int], int | None] = {}
+    found: dict[tuple[str | None, int | None], int | None] = {}
     for topic in topics or ():
         for each in topic.get(partitions) or ():
             found.setdefault((topic.get("name"), each[index]), each.get(code))

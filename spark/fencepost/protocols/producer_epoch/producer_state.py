@@ -127,7 +127,7 @@ def _append_all(
         if appends.kind[row] == MARKER:
             _append_end_txn_marker(entry, row, producer, transactions)
         else:
-            count = _append_data_batch(appends, entry, row, producer, transactions, count)
+            count = _append_data_batch(appends, entry, row, transactions, count)
         entry.newest[producer] = row
         states.first_sequence[row] = entry.first_sequence[producer]
         states.last_sequence[row] = entry.last_sequence[producer]
@@ -179,9 +179,10 @@ def _append_end_txn_marker(entry: Entries, row: int, producer: int, transactions
 
 @inlined
 def _append_data_batch(
-    appends: Appends, entry: Entries, row: int, producer: int, transactions: Transactions, count: int
+    appends: Appends, entry: Entries, row: int, transactions: Transactions, count: int
 ) -> int:
     """ProducerAppendInfo.appendDataBatch; gives back how many transactions there are then."""
+    producer = appends.producer[row]
     entry.first_sequence[producer] = appends.first_sequence[row]
     entry.last_sequence[producer] = appends.last_sequence[row]
     if not appends.transactional[row]:

@@ -68,7 +68,7 @@ class Transition(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """Whether a producer moves itself so, and goes on from there; a client's bump may be of a stale one."""
+        """A producer moves itself so, and goes on from there; a client's bump may be of a stale one."""
         if self.act == CLIENT_BUMP:
             presented = self.by and self.by.producer_epoch
             return self.was is not None and presented == self.was.producer_epoch
