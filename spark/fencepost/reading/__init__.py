@@ -8,6 +8,7 @@ or changed, and nothing heavy is imported before it is needed.
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from fencepost.reading.iceberg import IcebergReader
 
+_log = logging.getLogger(__name__)
+
 Value = str | int | None
 Where = Mapping[str, Value | Sequence[str]]
 """Columns and what they equal: null, a value, or one of several values."""
@@ -28,6 +31,10 @@ ENGINES = ("duckdb", "spark")
 
 class LakeError(Exception):
     """The lake, or a table of it, cannot be read; the message says why and what to do."""
+
+
+class MissingPackageError(LakeError):
+    """PyIceberg needs a Python package for this catalog (a driver, a cloud's SDK) that is not there."""
 
 
 class QueryError(LakeError):
@@ -62,8 +69,9 @@ def open_lake(settings: Settings, engine: str | None = None) -> Iterator[Reader]
 
     A Spark session is started only where Spark is needed, and then stopped, unless it was there before.
     """
-    if engine != "spark" and (engine == "duckdb" or reads_without_spark(settings.lake)):
-        with _iceberg_reader(settings.lake) as reader:
+    reader = None if engine == "spark" else _iceberg_reader(settings.lake, insist=engine == "duckdb")
+    if reader is not None:
+        with reader:
             yield reader
     else:
         from fencepost.reading.spark import session_reader
@@ -83,10 +91,19 @@ def reads_without_spark(lake: Lake) -> bool:
     return True
 
 
-def _iceberg_reader(lake: Lake) -> IcebergReader:
+def _iceberg_reader(lake: Lake, *, insist: bool) -> IcebergReader | None:
+    """A reader that needs no Spark; None where there is none for this lake, unless one is insisted on."""
     from fencepost.reading.iceberg import IcebergReader
 
-    return IcebergReader(lake)
+    if not insist and not reads_without_spark(lake):
+        return None
+    try:
+        return IcebergReader(lake)
+    except MissingPackageError as error:
+        if insist:
+            raise
+        _log.warning("%s Spark reads the lake instead.", error)
+        return None
 
 
 def over(source: Reader | SparkSession) -> Reader:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import glob
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from itertools import count
 from types import TracebackType
@@ -74,7 +75,7 @@ class IcebergReader:
             source = f"SELECT * FROM {_name(table)}"
         else:
             source = self._rows(table, found, _columns_of(columns, where), _condition(where))
-        rows = self._connection.sql(source)
+        rows = self._relation(source)
         for name, value in (where or {}).items():
             rows = rows.filter(_equal(name, value))
         if columns:
@@ -146,8 +147,21 @@ class IcebergReader:
             return
         names = [field.name for field in found.schema().fields]
         chosen = () if words is None else [each for each in names if each.lower() in words]
-        self._run(f"CREATE OR REPLACE VIEW {_name(table)} AS {self._rows(table, found, chosen, None)}")
+        source = self._rows(table, found, chosen, None)
+        with self._file_errors():
+            self._run(f"CREATE OR REPLACE VIEW {_name(table)} AS {source}")
         self._attached[table] = words
+
+    def _relation(self, source: str) -> duckdb.DuckDBPyRelation:
+        with self._file_errors():
+            return self._connection.sql(source)
+
+    @contextmanager
+    def _file_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.IOException as error:
+            raise LakeError(in_words(self._lake.catalog, error)) from error
 
     def _rows(
         self, name: str, table: Table, columns: Sequence[str], condition: BooleanExpression | None
@@ -155,7 +169,7 @@ class IcebergReader:
         """A query for the rows of a table, without those of files where ``condition`` cannot hold."""
         try:
             tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
-            if isinstance(table.io, LocalFileIO) and all(_is_plain(task) for task in tasks):
+            if _is_flat(table) and all(map(_is_plain, tasks)):
                 return _from_files(table, tasks)
             return self._from_arrow(table, columns, condition)
         except FileNotFoundError as error:
@@ -165,6 +179,10 @@ class IcebergReader:
 
     def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression | None) -> str:
         """Rows read by PyIceberg: files elsewhere, and files with rows that were deleted since."""
+        if any("list<struct<" in str(each.field_type) for each in table.schema().fields):
+            raise NotImplementedError(
+                "of a list of structs PyIceberg 0.12 makes an empty one where it is null"
+            )
         if isinstance(table.io, LocalFileIO):
             from pyiceberg.io.pyarrow import PyArrowFileIO
 
@@ -181,7 +199,9 @@ class IcebergReader:
         schema = table.partition(".")[0]
         schemas = self._catalog.schemas()
         there = self._catalog.names(schema) if schema in schemas else []
-        near = difflib.get_close_matches(table, there, n=3, cutoff=0.6)
+        by_name = {each.rpartition(".")[2]: each for each in there}
+        close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
+        near = [by_name[each] for each in close]
         known = (
             f" Near: {', '.join(near)}."
             if near
@@ -242,6 +262,11 @@ _TYPES = {
     "uuid": "UUID",
     "binary": "BLOB",
 }
+
+
+def _is_flat(table: Table) -> bool:
+    """Whether no column has fields of its own: DuckDB finds these by their names in the file, not by ids."""
+    return not any("struct<" in str(each.field_type) for each in table.schema().fields)
 
 
 def _is_plain(task: FileScanTask) -> bool:

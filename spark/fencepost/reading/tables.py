@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
 from fencepost.catalog import NAME, CatalogError, catalog_properties, open_catalog
-from fencepost.reading import LakeError
+from fencepost.reading import LakeError, MissingPackageError
 from fencepost.settings import SQLITE, Lake
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ def _errors(catalog: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if isinstance(error, ImportError) or type(error).__name__ == "NotInstalledError":
+            raise MissingPackageError(f"PyIceberg cannot open the catalog {catalog}: {error}.") from error
         raise LakeError(in_words(catalog, error)) from error
 
 
@@ -170,6 +172,8 @@ def in_words(catalog: str, error: Exception) -> str:
         return f"{catalog}: another process has locked the catalog. Try again when it is done."
     if isinstance(error, FileNotFoundError):
         return f"{error.filename} is not there: an audit may have replaced it just now. Try again."
+    if "No files found" in reason:
+        return f"{reason}: an audit may have replaced it just now. Try again."
     if isinstance(error, CatalogError):
         return f"{reason}. Spark may know it: fencepost sql --engine spark"
     return f"The catalog {catalog} cannot be read ({reason}). Check [lake] in the configuration."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from fencepost.catalog import NAME
@@ -20,10 +21,17 @@ _OF_SPARK = (
 )
 
 
+class _Spark(Spark):
+    """Spark as it is since version 4: what cannot be cast is an error, not null."""
+
+    class Parser(Spark.Parser):  # type: ignore[valid-type, misc]
+        STRICT_CAST = True
+
+
 def parsed(sql: str) -> exp.Query:
     """The one query that ``sql`` is. Raises QueryError."""
     try:
-        statements = [each for each in sqlglot.parse(sql, read="spark") if each is not None]
+        statements = [each for each in sqlglot.parse(sql, read=_Spark) if each is not None]
     except ParseError as error:
         first = error.errors[0]
         where = f"line {first.get('line')}, column {first.get('col')}: {first.get('description')}"
@@ -36,7 +44,7 @@ def parsed(sql: str) -> exp.Query:
         ) from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryError(
-            "DuckDB, which runs queries here, is given one query that reads (SELECT, WITH, VALUES). "
+            "DuckDB, which runs queries here, is given one query that reads (SELECT, WITH). "
             "For anything else ask Spark, which takes longer to start: fencepost sql --engine spark"
         )
     return statements[0]
@@ -72,7 +80,7 @@ def words(query: exp.Expr) -> frozenset[str]:
 
 def to_duckdb(query: exp.Query) -> str:
     """The query's text for DuckDB; its columns keep the names that Spark gives them. Raises QueryError."""
-    named = _named(query.copy())
+    named = _named(query.copy()).transform(_for_duckdb)
     try:
         return named.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
@@ -100,9 +108,36 @@ def _with_name(column: exp.Expr) -> exp.Expr:
 
 
 def _text(column: exp.Expr) -> str:
-    if isinstance(column, exp.Literal):
-        return column.name
-    plain = column.transform(
-        lambda node: exp.to_identifier(node.name) if isinstance(node, exp.Identifier) else node
-    )
-    return plain.sql("spark", normalize_functions="lower").replace("count(*)", "count(1)")
+    if isinstance(column, exp.Cast) and isinstance(column.this, exp.Column):
+        return column.this.name
+    return str(column.transform(_as_spark_prints).sql("spark", normalize_functions="lower"))
+
+
+def _as_spark_prints(node: exp.Expr) -> exp.Expr:
+    """Text and names without quotes, operators in parentheses, ``count(1)``."""
+    if isinstance(node, exp.Literal):
+        return exp.var(node.name)
+    if isinstance(node, exp.Identifier):
+        return exp.to_identifier(node.name)
+    if isinstance(node, exp.IntDiv):
+        return exp.var(f"({_text(node.this)} div {_text(node.expression)})")
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+        return exp.var("count(1)")
+    if isinstance(node, exp.Binary) and not isinstance(node, exp.Dot):
+        return exp.Paren(this=node) if not isinstance(node.parent, exp.Paren) else node
+    return node
+
+
+def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    """What sqlglot says in DuckDB's words and DuckDB understands otherwise, or not at all."""
+    if isinstance(node, exp.Quantile):
+        # DuckDB's QUANTILE takes one of the values, Spark's percentile lies between them
+        return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this, node.args["quantile"]])
+    if isinstance(node, exp.Anonymous) and (factor := _MOMENTS.get(str(node.this).upper())):
+        micros = exp.Mul(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(factor))
+        return exp.Anonymous(this="MAKE_TIMESTAMPTZ", expressions=[exp.cast(micros, "bigint")])
+    return node
+
+
+_MOMENTS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1}
+"""Microseconds in the unit that a function counts a moment in."""
