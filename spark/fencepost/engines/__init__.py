@@ -49,7 +49,7 @@ class Engine(Protocol):
         """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
-        """What ``change`` makes of the rows, in this Arrow schema; it is called for some of them at a time."""
+        """What ``change`` makes of the rows, in this Arrow schema; it is given some of them at a time."""
 
     def replay(
         self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]

@@ -1,4 +1,4 @@
-"""The rebuild of consumer groups: every coordinator's log is replayed by itself, wherever the engine does it."""
+"""The rebuild of consumer groups: every coordinator's log is replayed by itself, on any engine."""
 
 from __future__ import annotations
 

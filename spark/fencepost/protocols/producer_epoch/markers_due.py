@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs, nullable, table_of
 from fencepost.protocols.producer_epoch.facts import Facts
-from fencepost.replay.columns import arrow_schema
 from fencepost.replay.keys import digest_of
 from fencepost.tables import TRANSACTION_MARKERS
 
@@ -125,7 +124,7 @@ def transaction_markers(due: Due, newest: pa.Table) -> pa.Table:
         "from_time": prepared_at,
         "to_time": prepared_at,
     }
-    return table_of(arrow_schema(TRANSACTION_MARKERS), given)
+    return table_of(TRANSACTION_MARKERS.arrow_schema, given)
 
 
 def _marker_ids(rows: pa.Table) -> pa.Array:

@@ -19,7 +19,6 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, null
 from fencepost.protocols.producer_epoch.facts import NOTHING, Facts, Known, known_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.markers_due import Due, newest_of, transaction_markers
-from fencepost.replay.columns import arrow_schema
 from fencepost.tables import PARTITION_TRANSACTIONS, PRODUCER_FENCINGS, TRANSACTION_MARKERS
 
 
@@ -129,7 +128,7 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
         "from_time": nullable(began, time),
         "to_time": nullable(ended_ms, time),
     }
-    return table_of(arrow_schema(PARTITION_TRANSACTIONS), given)
+    return table_of(PARTITION_TRANSACTIONS.arrow_schema, given)
 
 
 def _of_producers(rows: pa.Table, told: Mapping[tuple[str, int], Known], known: Facts) -> list[Known]:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
 from fencepost.replay.collector import without_collector
-from fencepost.replay.columns import arrow_schema
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
@@ -91,7 +90,7 @@ def _table(
         topic if topic is not None or topic_id is None else _name(metadata, cluster, topic_id)
         for cluster, topic, topic_id in zip(clusters, told.pop("topic"), told.pop("topic_id"), strict=True)
     ]
-    schema = arrow_schema(PRODUCER_REQUESTS)
+    schema = PRODUCER_REQUESTS.arrow_schema
     given = {**columns, **told}
     arrays = [
         given[field.name]
