@@ -99,8 +99,9 @@ def _rebuild(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
 
 def _judge(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
     from fencepost.judge import judge
+    from fencepost.judge.iceberg import open_catalog
 
-    return dataclasses.asdict(judge(spark, settings, run_id))
+    return dataclasses.asdict(judge(settings, open_catalog(settings), lambda: spark))
 
 
 def _marts(spark: SparkSession, settings: Settings, run_id: str) -> Summary:

@@ -6,6 +6,7 @@ The queries are there twice, under the same names: for Spark, and in ``duckdb`` 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,9 +44,19 @@ class Query:
     sql: str
 
     @property
+    def tables(self) -> set[str]:
+        """The tables of silver that it reads."""
+        return tables_in(self.sql)
+
+    @property
     def decides(self) -> bool:
         """Whether its rows are decisions (cluster, subject, outcome), not verdicts."""
         return self.definitions[0].kind == "decision"
+
+
+def tables_in(sql: str) -> set[str]:
+    """The tables of silver that ``sql`` names."""
+    return set(re.findall(r"\bsilver\.\w+", sql))
 
 
 @cache

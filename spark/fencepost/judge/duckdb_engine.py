@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
 from fencepost.judge import iceberg
-from fencepost.judge.compiled import Dialect, Query, queries
+from fencepost.judge.compiled import Dialect, Query, queries, tables_in
 from fencepost.settings import Lake
 from fencepost.tables import TABLES, Table
 
@@ -29,19 +29,21 @@ Write = Callable[[Table, pa.RecordBatchReader], None]
 
 
 class DuckEngine:
-    """An :class:`~fencepost.judge.engine.Engine`: one group for each query, whose rows are dropped before the next.
+    """An :class:`~fencepost.judge.engine.Engine` that judges one query after the other.
 
-    ``read`` gives the named columns of a table of silver, ``write`` replaces a table; ``scratch`` is a folder for
-    what does not fit into memory. A table is read when the first query names it and dropped after the last one.
+    ``read`` gives the named columns of a table of silver, ``write`` replaces a table; ``scratch`` is a folder
+    for what does not fit into memory; ``compiled`` are the queries to come. A table is read when the first
+    query names it and dropped after the last one.
     """
 
     dialect: Dialect = "duckdb"
 
-    def __init__(self, read: Read, write: Write, scratch: Path) -> None:
+    def __init__(self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query]) -> None:
         self._read, self._write = read, write
-        self._silver = {table.name: table for table in TABLES if table.name.startswith("silver.")}
-        # what no query names need not be read; a word too many costs a column, none is ever missing
-        self._words = {word for query in queries(self.dialect) for word in re.findall(r"\w+", query.sql)}
+        self._tables = {table.name: table for table in TABLES}
+        # What no query names need not be read. A word that names something else costs a column; no column
+        # that a query names is ever missing.
+        self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
         self._present: set[str] = set()
         self._connection = duckdb.connect(
             config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
@@ -56,14 +58,15 @@ class DuckEngine:
     def over(cls, lake: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
         """On the lake; what is spilled lies beside it and is gone afterwards."""
         with tempfile.TemporaryDirectory(prefix="judge-", dir=lake.folder) as scratch:
-            engine = cls(partial(iceberg.batches, catalog), partial(iceberg.replace, catalog), Path(scratch))
+            read, write = partial(iceberg.batches, catalog), partial(iceberg.replace, catalog)
+            engine = cls(read, write, Path(scratch), queries(cls.dialect))
             with engine._connection:
                 yield engine
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """One query at a time."""
         for number, query in enumerate(queries):
-            self._forget(self._present - self._named(each.sql for each in queries[number:]))
+            self._forget(self._present.difference(*(each.tables for each in queries[number:])))
             yield [query]
 
     def give(self, name: str, rows: pa.Table) -> None:
@@ -83,7 +86,9 @@ class DuckEngine:
 
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those called ``name``."""
-        self._connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {name} AS SELECT * FROM (\n{sql}\n) LIMIT 0")
+        self._connection.execute(
+            f"CREATE TEMP TABLE IF NOT EXISTS {name} AS SELECT * FROM (\n{sql}\n) LIMIT 0"
+        )
         self._connection.execute(f"INSERT INTO {name}\n{sql}")
 
     def replace(self, table: Table, sql: str) -> None:
@@ -92,16 +97,13 @@ class DuckEngine:
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
         self._write(table, found.to_arrow_reader())
 
-    def rows(self, sql: str) -> list[tuple[object, ...]]:
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of ``sql``."""
         return self._connection.execute(sql).fetchall()
 
-    def _named(self, texts: Iterable[str]) -> set[str]:
-        return {name for text in texts for name in re.findall(r"\bsilver\.\w+", text) if name in self._silver}
-
     def _load(self, sql: str) -> None:
-        for name in sorted(self._named([sql]) - self._present):
-            table = self._silver[name]
+        for name in sorted(tables_in(sql) - self._present):
+            table = self._tables[name]
             wanted = [column for column in table.columns if column in self._words]
             rows = self._read(table, wanted)
             self._connection.register("arrived", rows)

@@ -1,11 +1,11 @@
-"""What runs the judge's queries: DuckDB in this process, or Spark. The choice is made here and nowhere else."""
+"""What runs the judge's queries: DuckDB in this process, or Spark. The choice is made here, nowhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGEST = 20_000_000
-"""Rows of silver that one process judges. DuckDB is cheaper at every size that was measured (docs/architecture.md
-has the figures); beyond this one, an answer takes long enough for more machines to be worth their start.
+"""Rows of silver that one process judges. At every size measured DuckDB took less CPU and less time than Spark
+on the same machine; beyond this one a run is long enough for other machines to be worth their start.
 """
 
 
 class Engine(Protocol):
-    """Runs queries over silver and over results that have a name. Both engines read the names that SQL gives."""
+    """Runs queries over silver, and over results that were given a name."""
 
     @property
     def dialect(self) -> Dialect:
@@ -48,7 +48,7 @@ class Engine(Protocol):
     def replace(self, table: Table, sql: str) -> None:
         """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
 
-    def rows(self, sql: str) -> Iterable[Sequence[object]]:
+    def rows(self, sql: str) -> Iterable[Sequence[Any]]:
         """The rows of ``sql``, which are few."""
 
 
@@ -77,7 +77,7 @@ def opened(
     if choice.engine == "spark":
         from fencepost.judge.spark_engine import SparkEngine
 
-        return closing(SparkEngine(session()))
+        return nullcontext(SparkEngine(session()))
     from fencepost.judge.duckdb_engine import DuckEngine
 
     return DuckEngine.over(settings.lake, catalog)

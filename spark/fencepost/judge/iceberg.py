@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from fencepost.settings import Settings
 from fencepost.tables import Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+
+
+def open_catalog(settings: Settings) -> Catalog:
+    """The configured catalog, under the name by which Spark knows it."""
+    from pyiceberg.catalog import load_catalog
+
+    lake = settings.lake
+    return load_catalog("lake", type="sql", uri=lake.catalog, warehouse=lake.warehouse)
 
 
 def count(catalog: Catalog, table: Table) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 RULES = Path(__file__).with_name("rules")
 _COLUMNS = {
     True: "definition, cluster, subject, outcome",
-    # qualified by nothing but their names: some engines reserve VALUES as the first word of a statement only
-    False: "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, exercised, "
-    "failed_conjunct, values, evidence",
+    False: "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
+    "exercised, failed_conjunct, values, evidence",
 }
 log = logging.getLogger(__name__)
 
@@ -47,39 +45,33 @@ def judge(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
     ``session`` opens Spark and is called only where silver is too large for one process. Severities that the
     configuration overrides are written as overridden.
     """
-    read = names_in(query.sql for query in queries())
+    read = set().union(*(query.tables for query in queries()))
     rows = sum(iceberg.count(catalog, table) for table in TABLES if table.name in read)
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
     with opened(choice, settings, catalog, session) as engine:
-        summary = run(engine, settings)
+        summary = run(engine, settings, queries(engine.dialect))
     log.info("judged %d definitions: %s", len(definitions()), summary)
     return summary
 
 
-def names_in(texts: Iterable[str]) -> set[str]:
-    """The tables of silver that queries name."""
-    return {name for text in texts for name in re.findall(r"\bsilver\.\w+", text)}
-
-
-def run(engine: Engine, settings: Settings) -> JudgeSummary:
+def run(engine: Engine, settings: Settings, compiled: Sequence[Query]) -> JudgeSummary:
     """Judge on this engine. Row-level results are computed once, for the episodes and for the counts."""
-    compiled = queries(engine.dialect)
     engine.give("definitions", _definitions(settings))
     engine.give("clusters", pa.table({"cluster": pa.array([each.name for each in settings.clusters])}))
     engine.view("decided", _union([each for each in compiled if each.decides]))
     engine.replace(DECISIONS, rule("decisions"))
     for group in engine.together([each for each in compiled if not each.decides]):
         engine.keep("judged", _union(group))
-        for name in ("scopes", "unmet", "stretches"):
+        for name in ("scopes", "unmet", "stretches", "met"):
             engine.keep(name, rule(name))
-        engine.view("met", rule("met"))
         engine.add("episodes", rule("episodes"))
         engine.add("counts", rule("counts"))
     engine.replace(EPISODES, "SELECT * FROM episodes")
     engine.keep("coverage", rule("coverage"))
     engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
-    statuses = dict(engine.rows("SELECT status, COUNT(*) FROM coverage GROUP BY status"))
+    counted = engine.rows("SELECT status, COUNT(*) FROM coverage GROUP BY status")
+    statuses = dict(counted)
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 

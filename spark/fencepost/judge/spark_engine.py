@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from fencepost.judge.compiled import Dialect, Query
@@ -13,13 +14,12 @@ from fencepost.tables import Table
 
 
 class SparkEngine:
-    """An :class:`~fencepost.judge.engine.Engine` on an open session: all queries at once, each row computed once."""
+    """An :class:`~fencepost.judge.engine.Engine` on an open session: all queries at once."""
 
     dialect: Dialect = "spark"
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._kept: list[DataFrame] = []
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """All of them."""
@@ -34,10 +34,11 @@ class SparkEngine:
         self._spark.sql(sql).createOrReplaceTempView(name)
 
     def keep(self, name: str, sql: str) -> None:
-        """Call the rows of ``sql`` ``name``; they are computed when they are first asked for, and once."""
-        frame = self._spark.sql(sql).persist()
+        """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
+        # A checkpoint, so that what is made of these rows is planned from here on: each rule names the
+        # results of others several times, and to plan all of that takes Spark longer than the rows do.
+        frame = self._spark.sql(sql).localCheckpoint()
         frame.createOrReplaceTempView(name)
-        self._kept.append(frame)
 
     def add(self, name: str, sql: str) -> None:
         """Call the rows of ``sql`` ``name``: there is but one group."""
@@ -48,11 +49,6 @@ class SparkEngine:
         rows = self._spark.sql(sql).select([F.col(name).cast(kind) for name, kind in table.columns.items()])
         rows.writeTo(table.name).overwrite(F.lit(True))
 
-    def rows(self, sql: str) -> Iterable[tuple[object, ...]]:
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of ``sql``."""
         return [tuple(row) for row in self._spark.sql(sql).collect()]
-
-    def close(self) -> None:
-        """Let go of what was kept."""
-        for frame in self._kept:
-            frame.unpersist()
