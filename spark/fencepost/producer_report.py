@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from fencepost.reading import Reader, rows
 
 FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
@@ -33,35 +32,54 @@ _SHOWN = (
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def producer_lines(spark: SparkSession, cluster: str, width: int) -> list[str]:
-    """The producers of a cluster: who was fenced and why, how transactions ended, what dangles."""
-    mine = F.col("cluster") == cluster
-    transactions = spark.table(TRANSACTIONS).where(mine)
-    counts = transactions.agg(
-        F.count("*").alias("all"),
-        *(F.count_if(F.col("outcome") == end).alias(end) for end in ("committed", "aborted", "open")),
-        F.count_if("is_late").alias("late"),
-    ).first()
-    fenced = spark.table(FENCINGS).where(mine & (F.col("protocol") == "producer_epoch"))
-    causes = {row["cause"]: row["count"] for row in fenced.groupBy("cause").count().collect()}
-    dangling = spark.table(DANGLING).where(mine).orderBy(F.desc("age"), "topic", "partition").collect()
-    sentences = []
-    if counts is not None and counts["all"]:
-        sentences.append(
+_ENDS = f"""
+SELECT cluster, count(*) AS `all`, count_if(outcome = 'committed') AS committed,
+  count_if(outcome = 'aborted') AS aborted, count_if(outcome = 'open') AS open, count_if(is_late) AS late
+FROM {TRANSACTIONS} GROUP BY cluster
+"""
+_CAUSES = f"""
+SELECT cluster, cause, count(*) AS times FROM {FENCINGS}
+WHERE protocol = 'producer_epoch' GROUP BY cluster, cause ORDER BY times DESC, cause
+"""
+_DANGLING = f"""
+SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
+"""
+
+
+class Producers:
+    """Who was fenced and why, how transactions ended, what dangles: of all clusters, each mart asked once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._ends = {row["cluster"]: row for row in rows(reader.query(_ENDS))}
+        self._causes = rows(reader.query(_CAUSES))
+        self._dangling = rows(reader.query(_DANGLING))
+
+    def lines(self, cluster: str, width: int) -> list[str]:
+        """The producers of one cluster; none where there are none."""
+        sentences = [*self._transactions(cluster), *self._fenced(cluster)]
+        lines = [line for text in sentences for line in textwrap.wrap(text, width)]
+        remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
+        if remedies:
+            held = "hold back what read_committed consumers see; the oldest:"
+            lines.append(f"{len(remedies)} dangling transactions {held}")
+            lines.append(f"    {remedies[0]}")
+        return ["", *lines] if lines else []
+
+    def _transactions(self, cluster: str) -> list[str]:
+        counts = self._ends.get(cluster)
+        if counts is None:
+            return []
+        return [
             f"{counts['all']} transactions: {counts['committed']} committed, {counts['aborted']} aborted, "
             f"{counts['open']} open ({counts['late']} of them past their timeout)."
-        )
-    if causes:
-        told = sorted(causes.items(), key=lambda each: -each[1])
-        words = ", ".join(f"{times} by {CAUSES.get(cause, cause)}" for cause, times in told)
-        sentences.append(f"{sum(causes.values())} requests of fenced producers were refused: {words}.")
-    lines = [line for text in sentences for line in textwrap.wrap(text, width)]
-    if dangling:
-        lines.append(
-            f"{len(dangling)} dangling transactions hold back what read_committed consumers see; the oldest:"
-        )
-        lines += [f"    {dangling[0]['remedy']}"]
-    return ["", *lines] if lines else []
+        ]
+
+    def _fenced(self, cluster: str) -> list[str]:
+        causes = [row for row in self._causes if row["cluster"] == cluster]
+        if not causes:
+            return []
+        words = ", ".join(f"{row['times']} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
+        return [f"{sum(row['times'] for row in causes)} requests of fenced producers were refused: {words}."]
 
 
 def without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from fencepost.definitions import Definition, definition
+from fencepost.producer_report import Producers, record_words, without_digests
+from fencepost.reading import Reader, over, rows
 
-from fencepost.judge.compiled import Definition, definition
-from fencepost.producer_report import producer_lines, record_words, without_digests
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = Mapping[str, Any]
 
 VERDICTS = "marts.fct_invariant_verdicts"
 COVERAGE = "marts.fct_invariant_coverage"
@@ -30,6 +34,26 @@ STATUS_WORDS = {
     "not_exercised": "not exercised (nothing in these logs put them to the test)",
 }
 WIDTH = 100
+
+_OLDEST = f"""
+SELECT * FROM (
+  SELECT *, row_number() OVER (PARTITION BY cluster, invariant ORDER BY from_time, verdict_id) AS place
+  FROM {VERDICTS} WHERE verdict = 'violated'
+) WHERE place <= :most
+"""
+_COUNTS = {
+    "refused": "{} = 'reject'",
+    "owners refused": "{} = 'reject' AND truth = 'owner'",
+    "zombies admitted": "{} = 'accept' AND truth = 'zombie'",
+    "unknown": "{} = 'unknown'",
+}
+"""What is counted of each policy's decisions, and when."""
+_COST = f"""
+SELECT cluster, sum(refused_requests) AS refused_requests, sum(transactions_aborted) AS transactions_aborted,
+  sum(records_to_reprocess) AS records_to_reprocess, sum(recovered_requests) AS recovered_requests,
+  max(longest_recovery_ms) AS longest_recovery_ms
+FROM {FALSE_FENCING} GROUP BY cluster
+"""
 
 
 class UnknownVerdictError(Exception):
@@ -49,32 +73,33 @@ class Finding:
         return definition(self.verdict["invariant"])
 
 
-def screenful(spark: SparkSession, clusters: Iterable[str], most: int = 1) -> str:
+def screenful(reader: Reader, clusters: Iterable[str], most: int = 1) -> str:
     """The report of the last audit of ``clusters``, with at most ``most`` findings an invariant."""
-    return "\n".join(line for cluster in clusters for line in _cluster_lines(spark, cluster, most))
+    report = _Report(reader, most)
+    return "\n".join(line for cluster in clusters for line in report.lines(cluster))
 
 
-def explain(spark: SparkSession, verdict_id: str) -> str:
+def explain(reader: Reader, verdict_id: str) -> str:
     """The story of one verdict: definition, what met it, what was false, values, evidence, where to look.
 
     Raises UnknownVerdictError when the last run has no such verdict.
     """
-    found = verdict(spark, verdict_id)
-    finding = _with_commits(spark, [found])[0]
+    found = verdict(reader, verdict_id)
+    finding = _with_commits(reader, [found])[0]
     return "\n".join(
         [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
     )
 
 
-def verdict(spark: SparkSession, verdict_id: str) -> Row:
+def verdict(reader: Reader, verdict_id: str) -> Row:
     """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
-    found = spark.table(VERDICTS).where(F.col("verdict_id") == verdict_id).first()
-    if found is None:
+    found = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
+    if not found:
         raise UnknownVerdictError(
             f"No verdict {verdict_id} in {VERDICTS}. "
             f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
         )
-    return found
+    return found[0]
 
 
 def finding_sentence(finding: Finding) -> str:
@@ -89,99 +114,112 @@ def finding_sentence(finding: Finding) -> str:
     return f"{_when(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
 
-def findings(spark: SparkSession, cluster: str, invariant: str, most: int) -> list[Finding]:
+def findings(source: Reader | SparkSession, cluster: str, invariant: str, most: int) -> list[Finding]:
     """The first ``most`` violated episodes of one invariant, oldest first."""
-    violated = (
-        spark.table(VERDICTS)
-        .where(
-            (F.col("cluster") == cluster)
-            & (F.col("invariant") == invariant)
-            & (F.col("verdict") == "violated")
-        )
-        .orderBy("from_time", "verdict_id")
-        .limit(most)
+    reader = over(source)
+    where = {"cluster": cluster, "invariant": invariant, "verdict": "violated"}
+    found = rows(reader.scan(VERDICTS, where=where))
+    return _with_commits(reader, sorted(found, key=_oldest_first)[:most])
+
+
+def _oldest_first(verdict: Row) -> tuple[bool, Any, str]:
+    moment = verdict["from_time"]
+    return (moment is not None, moment, verdict["verdict_id"])
+
+
+def _with_commits(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
+    if not verdicts:
+        return []
+    named = [_object(row["evidence"]).get("commit_id") for row in verdicts]
+    ids = sorted({each for each in named if each is not None})
+    found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
+    commits = {row["commit_id"]: row for row in found}
+    owned = reader.scan(OWNERSHIP, ("topic_id", "topic")).group_by(["topic_id", "topic"]).aggregate([])
+    topics = {row["topic_id"]: row["topic"] for row in rows(owned)}
+    return [
+        Finding(row, None if commit_id is None else commits.get(commit_id), topics)
+        for row, commit_id in zip(verdicts, named, strict=True)
+    ]
+
+
+class _Report:
+    """What the marts hold of all clusters: each is asked once, however many clusters there are."""
+
+    def __init__(self, reader: Reader, most: int) -> None:
+        self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
+        self._commits = _by_cluster(rows(reader.query(_commit_counts())))
+        self._cost = _by_cluster(rows(reader.query(_COST)))
+        self._producers = Producers(reader)
+        oldest = rows(reader.query(_OLDEST, most=most))
+        self._findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        for finding in _with_commits(reader, sorted(oldest, key=_oldest_first)):
+            self._findings[finding.verdict["cluster"], finding.verdict["invariant"]].append(finding)
+
+    def lines(self, cluster: str) -> list[str]:
+        """The report of one cluster."""
+        coverage = self._coverage[cluster]
+        title = f"Cluster {printable(cluster)}"
+        lines = ["", title, "=" * len(title)]
+        lines += _commit_lines(next(iter(self._commits[cluster]), None))
+        lines += _cost_lines(next(iter(self._cost[cluster]), None))
+        lines += self._producers.lines(cluster, WIDTH)
+        violated = [row for row in coverage if row["status"] == "violated"]
+        for row in sorted(violated, key=_gravest_first):
+            lines += self._violated_lines(row)
+        for status, words in STATUS_WORDS.items():
+            names = sorted(row["invariant"] for row in coverage if row["status"] == status)
+            if names:
+                text = f"{len(names)} {words}: {', '.join(names)}"
+                lines += ["", *textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
+        return lines
+
+    def _violated_lines(self, row: Row) -> list[str]:
+        name, found = row["invariant"], definition(row["invariant"])
+        lines = ["", f"{row['severity'].upper()}  {name}: {row['violated']} of {row['checked']} violated"]
+        if found is not None:
+            lines += _indented(first_sentence(found.prose), "  ", "  ")
+        for finding in self._findings[row["cluster"], name]:
+            lines += _indented(finding_sentence(finding))
+            lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
+        return lines
+
+
+def _gravest_first(row: Row) -> tuple[int, int, str]:
+    return SEVERITIES.index(row["severity"]), -row["violated"], row["invariant"]
+
+
+def _by_cluster(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in found:
+        by_cluster[row["cluster"]].append(row)
+    return by_cluster
+
+
+def _commit_counts() -> str:
+    """A query for the commits of each cluster, and what the broker and each policy made of them."""
+    decisions = {"broker": "broker_answer", **{policy: f"decision_{policy}" for policy in POLICIES}}
+    counts = ", ".join(
+        f"count_if({condition.format(decision)}) AS `{name}:{what}`"
+        for name, decision in decisions.items()
+        for what, condition in _COUNTS.items()
     )
-    return _with_commits(spark, violated.collect())
+    return f"SELECT cluster, count(*) AS commits, {counts} FROM {COMMITS} GROUP BY cluster"
 
 
-def _with_commits(spark: SparkSession, verdicts: list[Row]) -> list[Finding]:
-    ids = {_object(row["evidence"]).get("commit_id") for row in verdicts} - {None}
-    commits = (
-        {row["commit_id"]: row for row in spark.table(COMMITS).where(F.col("commit_id").isin(*ids)).collect()}
-        if ids
-        else {}
-    )
-    owned = spark.table(OWNERSHIP).select("topic_id", "topic").distinct()
-    topics = {row["topic_id"]: row["topic"] for row in owned.collect()} if verdicts else {}
-    return [Finding(row, commits.get(_object(row["evidence"]).get("commit_id")), topics) for row in verdicts]
-
-
-def _cluster_lines(spark: SparkSession, cluster: str, most: int) -> list[str]:
-    coverage = spark.table(COVERAGE).where(F.col("cluster") == cluster).collect()
-    commits = spark.table(COMMITS).where(F.col("cluster") == cluster)
-    title = f"Cluster {printable(cluster)}"
-    lines = ["", title, "=" * len(title), *_commit_lines(commits), *_cost_lines(spark, cluster)]
-    lines += producer_lines(spark, cluster, WIDTH)
-    violated = [row for row in coverage if row["status"] == "violated"]
-    for row in sorted(violated, key=lambda row: (SEVERITIES.index(row["severity"]), -row["violated"])):
-        lines += _violated_lines(spark, row, most)
-    for status, words in STATUS_WORDS.items():
-        names = sorted(row["invariant"] for row in coverage if row["status"] == status)
-        if names:
-            text = f"{len(names)} {words}: {', '.join(names)}"
-            lines += ["", *textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
-    return lines
-
-
-def _violated_lines(spark: SparkSession, row: Row, most: int) -> list[str]:
-    name, found = row["invariant"], definition(row["invariant"])
-    lines = ["", f"{row['severity'].upper()}  {name}: {row['violated']} of {row['checked']} violated"]
-    if found is not None:
-        lines += _indented(first_sentence(found.prose), "  ", "  ")
-    for finding in findings(spark, row["cluster"], name, most):
-        lines += _indented(finding_sentence(finding))
-        lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
-    return lines
-
-
-def _commit_lines(commits: DataFrame) -> list[str]:
+def _commit_lines(counts: Row | None) -> list[str]:
     """Counts of commits, and the policies side by side."""
-    owner, zombie = F.col("truth") == "owner", F.col("truth") == "zombie"
-    columns = {
-        "broker": F.col("broker_answer"),
-        **{policy: F.col(f"decision_{policy}") for policy in POLICIES},
-    }
-    counts = commits.agg(
-        F.count("*").alias("commits"),
-        *(
-            F.count_if(condition).alias(f"{name}:{what}")
-            for name, decision in columns.items()
-            for what, condition in (
-                ("refused", decision == "reject"),
-                ("owners refused", (decision == "reject") & owner),
-                ("zombies admitted", (decision == "accept") & zombie),
-                ("unknown", decision == "unknown"),
-            )
-        ),
-    ).first()
-    if counts is None or not counts["commits"]:
+    if counts is None:
         return ["No offset commits in the request logs."]
-    heads = ("refused", "owners refused", "zombies admitted", "unknown")
     lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
-    lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in heads))
-    for name in columns:
+    lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in _COUNTS))
+    for name in ("broker", *POLICIES):
         label = "the broker answered" if name == "broker" else name.replace("_", " ")
-        lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in heads))
+        lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
     return lines
 
 
-def _cost_lines(spark: SparkSession, cluster: str) -> list[str]:
+def _cost_lines(cost: Row | None) -> list[str]:
     """What refusing owners cost, where any was refused."""
-    names = ("refused_requests", "transactions_aborted", "records_to_reprocess", "recovered_requests")
-    days = spark.table(FALSE_FENCING).where(F.col("cluster") == cluster)
-    cost = days.agg(
-        *(F.sum(name).alias(name) for name in names), F.max("longest_recovery_ms").alias("ms")
-    ).first()
     if cost is None or not cost["refused_requests"]:
         return []
     text = (
@@ -190,8 +228,9 @@ def _cost_lines(spark: SparkSession, cluster: str) -> list[str]:
         f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
         f"{cost['recovered_requests']} made good since"
     )
-    longest = f", the slowest after {cost['ms'] / 1000:.1f} s" if cost["ms"] is not None else ""
-    return ["", *textwrap.wrap(f"{text}{longest}.", WIDTH)]
+    longest = cost["longest_recovery_ms"]
+    slowest = f", the slowest after {longest / 1000:.1f} s" if longest is not None else ""
+    return ["", *textwrap.wrap(f"{text}{slowest}.", WIDTH)]
 
 
 def _commit_sentence(commit: Row) -> str:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
-from pyspark.sql import functions as F
-
-from fencepost.plots.reading import PlotError, between, find, overlaps, spot
+from fencepost.plots.reading import PlotError, find, frame, limits
+from fencepost.reading import Reader, rows
 from fencepost.report import printable
 
 if TYPE_CHECKING:
@@ -25,6 +23,76 @@ TRANSACTION_COLUMNS = ("outcome", "started_at", "ended_at", "transactions")
 FENCING_COLUMNS = ("client_id", "victim_epoch", "occurred_at", "fencings")
 DANGLING_COLUMNS = ("topic", "partition", "first_offset", "since")
 _EPOCH_ORDER = ("from_time", "producer_id", "producer_epoch", "cause", "client_id")
+
+_NAMES = f"""
+SELECT cluster, transactional_id FROM {EPOCHS} WHERE transactional_id IS NOT NULL
+UNION SELECT cluster, victim FROM {FENCINGS} WHERE victim_kind = 'transactional_id'
+"""
+# What falls on one spot of the picture, a ten-thousandth of its width, is one row.
+# Of epochs that began alike on one spot the newest stands for all. What a hole hides begins where the epoch
+# before it ended.
+_EPOCHS = f"""
+WITH begun AS (
+  SELECT producer_id, producer_epoch, cause, caused_by_client_id AS client_id, from_position, to_time,
+    coalesce(from_time,
+      lag(to_time) OVER (PARTITION BY coordinator_partition ORDER BY from_position), to_time) AS from_time
+  FROM {EPOCHS} WHERE cluster = :cluster AND transactional_id = :name
+), asked AS (
+  SELECT * FROM begun
+  WHERE (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+), ends AS (
+  SELECT min(unix_micros(from_time)) AS first,
+    greatest(1, (max(unix_micros(from_time)) - min(unix_micros(from_time))) div 10000) AS step
+  FROM asked
+), placed AS (
+  SELECT *, (unix_micros(from_time) - first) div step AS spot FROM asked CROSS JOIN ends
+), ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY producer_id, cause, client_id, spot ORDER BY from_time DESC, from_position DESC) AS age
+  FROM placed
+)
+SELECT producer_id, max(CASE WHEN age = 1 THEN producer_epoch END) AS producer_epoch, cause, client_id,
+  min(from_time) AS from_time,
+  CASE WHEN count(to_time) = count(*) THEN max(to_time) END AS to_time, count(*) AS epochs
+FROM ranked GROUP BY producer_id, cause, client_id, spot
+"""
+# What a hole hides has no length.
+_TRANSACTIONS = f"""
+WITH ended AS (
+  SELECT outcome, started_at,
+    coalesce(completed_at, CASE WHEN outcome IS NULL THEN coalesce(prepared_at, started_at) END) AS ended_at
+  FROM {TRANSACTIONS} WHERE cluster = :cluster AND transactional_id = :name
+), asked AS (
+  SELECT * FROM ended
+  WHERE (:end IS NULL OR started_at <= :end) AND (:start IS NULL OR ended_at IS NULL OR ended_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(started_at)) AS first,
+    greatest(1, (max(unix_micros(started_at)) - min(unix_micros(started_at))) div 10000) AS step
+  FROM asked
+)
+SELECT outcome, min(started_at) AS started_at,
+  CASE WHEN count(ended_at) = count(*) THEN max(ended_at) END AS ended_at, count(*) AS transactions
+FROM asked CROSS JOIN ends GROUP BY outcome, (unix_micros(started_at) - first) div step
+"""
+_FENCED = f"""
+WITH asked AS (
+  SELECT coalesce(get_json_object(evidence, '$.victim_client_id'), get_json_object(evidence, '$.client_id'))
+    AS client_id, victim_epoch, occurred_at
+  FROM {FENCINGS}
+  WHERE victim_kind = 'transactional_id' AND cluster = :cluster AND victim = :name
+    AND (:end IS NULL OR occurred_at <= :end) AND (:start IS NULL OR occurred_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(occurred_at)) AS first,
+    greatest(1, (max(unix_micros(occurred_at)) - min(unix_micros(occurred_at))) div 10000) AS step
+  FROM asked
+)
+SELECT client_id, victim_epoch, min(occurred_at) AS occurred_at, count(*) AS fencings
+FROM asked CROSS JOIN ends GROUP BY client_id, victim_epoch, (unix_micros(occurred_at) - first) div step
+"""
+_DANGLES = f"""
+SELECT {", ".join(f"`{name}`" for name in DANGLING_COLUMNS)} FROM {DANGLING}
+WHERE cluster = :cluster AND transactional_id = :name AND (:end IS NULL OR since <= :end)
+"""
 
 
 @dataclass(frozen=True)
@@ -47,32 +115,27 @@ class ProducerTimeline:
 
 
 def read(
-    spark: SparkSession,
+    lake: Reader,
     transactional_id: str,
     cluster: str | None = None,
     start: dt.datetime | None = None,
     end: dt.datetime | None = None,
 ) -> ProducerTimeline:
     """The timeline of one transactional id between two moments (UTC, without zone). Raises PlotError."""
-    epochs, fencings = spark.table(EPOCHS), spark.table(FENCINGS).where("victim_kind = 'transactional_id'")
-    names = epochs.where("transactional_id is not null").select("cluster", "transactional_id")
-    names = names.union(fencings.select("cluster", "victim")).distinct()
-    cluster, found = find(
-        [(row[0], row[1]) for row in names.collect()], transactional_id, cluster, "transactional id"
-    )
-    same = (F.col("cluster") == cluster) & (F.col("transactional_id") == found)
-    of_victim = (F.col("cluster") == cluster) & (F.col("victim") == found)
-    while_open = overlaps(start, end, "started_at", "ended_at")
+    known = [(row["cluster"], row["transactional_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, found = find(known, transactional_id, cluster, "transactional id")
+    asked = {"cluster": cluster, "name": found, **limits(start, end)}
+
+    def read(query: str, by: Sequence[str]) -> pd.DataFrame:
+        return frame(lake.query(query, **asked)).sort_values(list(by), ignore_index=True)
+
     timeline = ProducerTimeline(
         cluster,
         found,
-        _sorted(_epochs(epochs.where(same), overlaps(start, end)), _EPOCH_ORDER),
-        _sorted(_transactions(spark.table(TRANSACTIONS).where(same), while_open), TRANSACTION_COLUMNS),
-        _sorted(_fencings(fencings.where(of_victim & between("occurred_at", start, end))), FENCING_COLUMNS),
-        _sorted(
-            spark.table(DANGLING).where(same & between("since", None, end)).select(*DANGLING_COLUMNS),
-            DANGLING_COLUMNS,
-        ),
+        read(_EPOCHS, _EPOCH_ORDER),
+        read(_TRANSACTIONS, TRANSACTION_COLUMNS),
+        read(_FENCED, FENCING_COLUMNS),
+        read(_DANGLES, DANGLING_COLUMNS),
         start,
         end,
     )
@@ -80,46 +143,3 @@ def read(
     if all(part.empty for part in parts):
         raise PlotError(f"Nothing is known of transactional id {printable(found)!r} in that time.")
     return timeline
-
-
-def _sorted(rows: DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    table: pd.DataFrame = rows.toPandas()
-    return table.sort_values(list(by), ignore_index=True)
-
-
-def _epochs(epochs: DataFrame, asked: Column) -> DataFrame:
-    """One row for epochs that began alike on one spot of the picture: the newest stands for all."""
-    log = Window.partitionBy("coordinator_partition").orderBy("from_position")
-    # what a hole hides begins where the epoch before it ended
-    begun = F.coalesce("from_time", F.lag("to_time").over(log), "to_time")
-    rows = epochs.withColumn("from_time", begun).withColumnRenamed("caused_by_client_id", "client_id")
-    rows = rows.where(asked)
-    newest = F.struct("from_time", "from_position")
-    lasts = F.count("to_time") < F.count("*")
-    merged = rows.groupBy("producer_id", "cause", "client_id", spot(rows, "from_time")).agg(
-        F.max_by("producer_epoch", newest).alias("producer_epoch"),
-        F.min("from_time").alias("from_time"),
-        F.when(~lasts, F.max("to_time")).alias("to_time"),
-        F.count("*").alias("epochs"),
-    )
-    return merged.select(*EPOCH_COLUMNS)
-
-
-def _transactions(transactions: DataFrame, asked: Column) -> DataFrame:
-    """One row for transactions of one outcome on one spot of the picture; what a hole hides has no length."""
-    hidden = F.when(F.col("outcome").isNull(), F.coalesce("prepared_at", "started_at"))
-    rows = transactions.withColumn("ended_at", F.coalesce("completed_at", hidden)).where(asked)
-    merged = rows.groupBy("outcome", spot(rows, "started_at")).agg(
-        F.min("started_at").alias("started_at"),
-        F.when(F.count("ended_at") == F.count("*"), F.max("ended_at")).alias("ended_at"),
-        F.count("*").alias("transactions"),
-    )
-    return merged.select(*TRANSACTION_COLUMNS)
-
-
-def _fencings(fencings: DataFrame) -> DataFrame:
-    told = [F.get_json_object("evidence", f"$.{name}") for name in ("victim_client_id", "client_id")]
-    merged = fencings.groupBy(
-        F.coalesce(*told).alias("client_id"), "victim_epoch", spot(fencings, "occurred_at")
-    ).agg(F.min("occurred_at").alias("occurred_at"), F.count("*").alias("fencings"))
-    return merged.select(*FENCING_COLUMNS)

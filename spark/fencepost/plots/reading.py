@@ -8,13 +8,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-
+from fencepost.reading import Reader, rows
 from fencepost.report import COMMITS, printable
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 EPOCHS = "marts.fct_member_epochs"
 MEMBER_COLUMNS = (
@@ -38,8 +37,31 @@ COMMIT_COLUMNS = (
     "answered_at",
     "commits",
 )
-# Commits of one member and kind that are closer than this share of the picture's width are one mark.
-_RESOLUTION = 10_000
+_NAMES = f"SELECT cluster, group_id FROM {EPOCHS} UNION SELECT cluster, group_id FROM {COMMITS}"
+_MEMBERS = f"""
+SELECT {", ".join(MEMBER_COLUMNS)} FROM {EPOCHS}
+WHERE cluster = :cluster AND group_id = :name
+  AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+"""
+# Commits of one member and kind that are closer than a ten-thousandth of the picture's width are one mark,
+# at the first one's time.
+_COMMITS = f"""
+WITH asked AS (
+  SELECT coalesce(member_id, '') AS member_id, client_id, client_epoch, truth, broker_answer, responded_at
+  FROM {COMMITS}
+  WHERE cluster = :cluster AND group_id = :name
+    AND (:end IS NULL OR responded_at <= :end) AND (:start IS NULL OR responded_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(responded_at)) AS first,
+    greatest(1, (max(unix_micros(responded_at)) - min(unix_micros(responded_at))) div 10000) AS step
+  FROM asked
+)
+SELECT member_id, client_id, client_epoch, truth, broker_answer, min(responded_at) AS answered_at,
+  count(*) AS commits
+FROM asked CROSS JOIN ends
+GROUP BY member_id, client_id, client_epoch, truth, broker_answer,
+  (unix_micros(responded_at) - first) div step
+"""
 
 
 class PlotError(Exception):
@@ -63,20 +85,18 @@ class Timeline:
 
 
 def read(
-    spark: SparkSession,
+    lake: Reader,
     group: str,
     cluster: str | None = None,
     start: dt.datetime | None = None,
     end: dt.datetime | None = None,
 ) -> Timeline:
     """The timeline of one group between two moments (UTC, without zone). Raises PlotError."""
-    epochs, commits = spark.table(EPOCHS), spark.table(COMMITS)
-    names = epochs.select("cluster", "group_id").union(commits.select("cluster", "group_id")).distinct()
-    cluster, group_id = find([(row[0], row[1]) for row in names.collect()], group, cluster)
-    same = (F.col("cluster") == cluster) & (F.col("group_id") == group_id)
-    members: pd.DataFrame = epochs.where(same & overlaps(start, end)).select(*MEMBER_COLUMNS).toPandas()
-    asked = commits.where(same & between("responded_at", start, end))
-    marks: pd.DataFrame = _thinned(asked).toPandas()
+    known = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, group_id = find(known, group, cluster)
+    asked = {"cluster": cluster, "name": group_id, **limits(start, end)}
+    members = frame(lake.query(_MEMBERS, **asked))
+    marks = frame(lake.query(_COMMITS, **asked))
     if members.empty and marks.empty:
         raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
     by = ["from_time", "life", "from_position", "member_id"]
@@ -88,6 +108,21 @@ def read(
         start,
         end,
     )
+
+
+def limits(start: dt.datetime | None, end: dt.datetime | None) -> dict[str, object]:
+    """From when to when, as parameters of a query: null where there is no limit."""
+    # without a zone an engine would take it for a local time of this machine
+    named = {"start": start, "end": end}
+    return {name: each and each.replace(tzinfo=dt.UTC) for name, each in named.items()}
+
+
+def frame(found: pa.Table) -> pd.DataFrame:
+    """Rows for a picture: times in UTC and without zone."""
+    table: pd.DataFrame = found.to_pandas()
+    for name in table.select_dtypes("datetimetz"):
+        table[name] = table[name].dt.tz_localize(None)
+    return table
 
 
 def find(
@@ -127,40 +162,3 @@ def _near(ids: Collection[str], name: str, what: str) -> str:
 
 def _listed(names: Collection[str]) -> str:
     return ", ".join(repr(printable(name)) for name in names)
-
-
-def overlaps(
-    start: dt.datetime | None, end: dt.datetime | None, begun: str = "from_time", ended: str = "to_time"
-) -> Column:
-    """What has begun by ``end`` and has not ended before ``start``; null where something lasts."""
-    over = F.lit(False) if start is None else F.coalesce(F.col(ended) < _moment(start), F.lit(False))
-    return between(begun, None, end) & ~over
-
-
-def between(column: str, start: dt.datetime | None, end: dt.datetime | None) -> Column:
-    """What happened from ``start`` to ``end``, where they are given."""
-    begun = F.lit(True) if start is None else F.col(column) >= _moment(start)
-    return begun & (F.lit(True) if end is None else F.col(column) <= _moment(end))
-
-
-def _moment(time: dt.datetime) -> Column:
-    # without a zone Spark would take it for a local time of this machine
-    return F.lit(time.replace(tzinfo=dt.UTC))
-
-
-def spot(rows: DataFrame, column: str) -> Column:
-    """A number that is the same for rows whose times fall on one spot of the picture."""
-    at = F.unix_micros(column)
-    ends = rows.agg(F.min(at), F.max(at)).collect()[0]
-    first, last = (0, 0) if ends[0] is None else ends
-    return F.floor((at - F.lit(first)) / F.lit(max(1, (last - first) // _RESOLUTION)))
-
-
-def _thinned(commits: DataFrame) -> DataFrame:
-    """One row for commits that fall on one spot of the picture, at the first one's time."""
-    named = commits.withColumn("member_id", F.coalesce("member_id", F.lit("")))
-    alike = ("member_id", "client_id", "client_epoch", "truth", "broker_answer")
-    rows = named.groupBy(*alike, spot(commits, "responded_at")).agg(
-        F.min("responded_at").alias("answered_at"), F.count("*").alias("commits")
-    )
-    return rows.select(*COMMIT_COLUMNS)

@@ -25,9 +25,10 @@ LINE_COLUMNS = [
 
 _ORDER = ("logged_at_ms", "file", "position", "line_digest")
 _LINES_AT_ONCE = 20_000
+_DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RequestLine:
     """One request as its broker logged it.
 
@@ -99,7 +100,7 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
+        value, _ = _DECODER.raw_decode(text)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

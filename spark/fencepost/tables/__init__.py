@@ -18,6 +18,9 @@ Conventions shared by every table:
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from fencepost.tables.bronze import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -125,4 +128,10 @@ __all__ = [
     "TRANSACTION_MARKERS",
     "VERDICT_COVERAGE",
     "Table",
+    "schemas_json",
 ]
+
+
+def schemas_json(tables: Sequence[Table] = TABLES) -> str:
+    """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
+    return json.dumps({table.name: table.columns for table in tables}, indent=2)

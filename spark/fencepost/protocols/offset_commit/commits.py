@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.offset_commit.brokers import ASSIGNMENT_EPOCH, rule_of
@@ -48,34 +48,39 @@ class Commits:
         self.commits = Columns(COMMITS)
         self.states = Columns(COMMIT_STATES)
 
-    def write(self, asked: Request, own: dict[Commit, OffsetCommitRecord], *, managed: bool) -> None:
+    def write(self, asked: Request, own: Mapping[Commit, OffsetCommitRecord], *, managed: bool) -> None:
         """The rows of a request. ``own``: the records of accepted commits, where they are sure; ``managed``:
         the group has, or had, members.
         """
+        request = asked.request
         numbers = _numbers(asked)
-        commits = asked.request.commits
-        any_decided = bool(asked.candidates) and any(c.accepted or c.fenced for c in commits)
-        for commit, met in zip(commits, asked.met, strict=True):
-            # a partition that was refused for a reason of its own (an unknown topic, say), before fencing was
-            # looked at, stands alone
-            alone = any_decided and not commit.accepted and not commit.fenced
-            rules = [
-                self._write_state(commit, state, numbers[number, state.variant], alone=alone)
-                for number, state in met
-            ]
-            self._write_commit(asked, commit, own.get(commit), rules, [state for _, state in met], managed)
+        committer = _committer(request, managed=managed)
+        for commit, met in zip(request.commits, asked.met, strict=True):
+            request_id = commit.commit_id if met and _stands_alone(commit) else request.request_id
+            rules = []
+            for number, state in met:
+                rule = rule_of(
+                    self._metadata,
+                    request.broker_id,
+                    request.responded_ms,
+                    state.group_type,
+                    alive=state.alive,
+                )
+                rules.append(rule)
+                candidate = number if numbers is None else numbers[number, state.variant]
+                self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
+            reason = self._unknown_reason(asked, commit, met, rules)
+            self._write_commit(asked, commit, own.get(commit), committer=committer, met=met, reason=reason)
 
-    def _write_state(self, commit: Commit, state: State, candidate: int, *, alone: bool) -> str | None:
-        request = commit.request
-        rule = rule_of(
-            self._metadata, request.broker_id, request.responded_ms, state.group_type, alive=state.alive
-        )
-        position = state.state_position
+    def _write_state(
+        self, commit: Commit, state: State, rule: str | None, *, request_id: str, candidate: int
+    ) -> None:
+        request, position = commit.request, state.state_position
         self.states.add(
             self._cluster,
             request.group_id,
             state.life,
-            commit.commit_id if alone else request.request_id,
+            request_id,
             commit.commit_id,
             candidate,
             request.member_id,
@@ -87,12 +92,12 @@ class Commits:
             state.group_type if state.alive else None,
             rule,
             state.rebalancing,
-            _unfenced(request, state),
+            False if request.client_epoch >= 0 else _unfenced(request, state),
             state.member_known,
             state.member_epoch,
             state.revocation_epoch,
             state.partition_revocation_epoch,
-            _assignment_epoch(state, rule),
+            state.assignment_epoch if state.recorded is not False else _assignment_epoch(state, rule),
             state.owned_at_client_epoch,
             state.uninterrupted,
             state.reassigned_since,
@@ -104,28 +109,30 @@ class Commits:
             request.requested_ms,
             request.responded_ms,
         )
-        return rule
 
     def _write_commit(
         self,
         asked: Request,
         commit: Commit,
         own: OffsetCommitRecord | None,
-        rules: Sequence[str | None],
-        states: Sequence[State],
-        managed: bool,
+        *,
+        committer: str,
+        met: Sequence[tuple[int, State]],
+        reason: str | None,
     ) -> None:
         request = commit.request
-        protocols = {state.group_type for state in states if state.alive and state.group_type is not None}
-        before, ended, position, ended_ms = self._became(asked, commit, own)
+        if own is not None:
+            became = (own.transaction_outcome, own.ended_offset, own.ended_ms, own.outcome, own.offset_before)
+        else:
+            became = self._became(asked, commit)
         self.commits.add(
             self._cluster,
             commit.commit_id,
             request.request_id,
             request.broker_id,
             request.group_id,
-            protocols.pop() if len(protocols) == 1 else None,
-            _committer(request, managed=managed),
+            _protocol(met),
+            committer,
             request.member_id,
             request.client_id,
             request.correlation_id,
@@ -145,31 +152,21 @@ class Commits:
             request.responded_ms,
             commit.broker_error,
             None if own is None else own.offset,
-            ended,
-            position,
-            ended_ms,
-            None if own is None else own.outcome,
-            before,
-            len(states),
-            self._unknown_reason(asked, commit, rules, states),
+            *became,
+            len(met),
+            reason,
             request.file,
             request.position,
         )
 
-    def _became(
-        self, asked: Request, commit: Commit, own: OffsetCommitRecord | None
-    ) -> tuple[int | None, str | None, int | None, int | None]:
-        """What was stored before, and how the commit's transaction ended: outcome, position, time."""
-        if own is not None:
-            return own.offset_before, own.transaction_outcome, own.ended_offset, own.ended_ms
+    def _became(self, asked: Request, commit: Commit) -> _Became:
+        """What is known of a commit that wrote no record, as far as one is known."""
         if commit.broker_error in (None, NONE) or not asked.candidates:
-            return None, None, None, None
+            return (None,) * 5
         stretch = _only({candidate.stretch for candidate in asked.candidates})
         leader_epoch = _only({candidate.leader_epoch for candidate in asked.candidates})
-        return (
-            self._stored_before_refusal(commit, stretch, leader_epoch),
-            *self._transaction_of(commit, stretch),
-        )
+        before = self._stored_before_refusal(commit, stretch, leader_epoch)
+        return (*self._transaction_of(commit, stretch), None, before)
 
     def _stored_before_refusal(
         self, commit: Commit, stretch: int | None, leader_epoch: int | None
@@ -200,34 +197,71 @@ class Commits:
         return (None, None, None) if marker is None else (marker.outcome, marker.offset, marker.timestamp_ms)
 
     def _unknown_reason(
-        self, asked: Request, commit: Commit, rules: Sequence[str | None], states: Sequence[State]
+        self,
+        asked: Request,
+        commit: Commit,
+        met: Sequence[tuple[int, State]],
+        rules: Sequence[str | None],
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
         if commit.broker_error is None:
             return "the request log has no answer for this partition"
         if commit.broker_error in ELSEWHERE:
             return "the broker that answered did not have the group's state: it decided nothing"
-        if not asked.candidates and commit.accepted:
-            return f"the record of this accepted commit is not in the captured log of {self._log}"
         if not asked.candidates:
+            if commit.accepted:
+                return f"the record of this accepted commit is not in the captured log of {self._log}"
             return f"records of {self._log} from around this request were not captured"
-        if not all(state.known or _unfenced(commit.request, state) for state in states):
+        complete = keyed = True
+        for _, state in met:
+            complete = complete and (state.known or bool(_unfenced(commit.request, state)))
+            keyed = keyed and state.owned_key is not None
+        if complete and keyed and None not in rules:
+            return None
+        return self._missing(commit.request, complete=complete, keyed=keyed)
+
+    def _missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
+        if not complete:
             return f"the group's history before this commit is not complete in the log of {self._log}"
-        if any(state.owned_key is None for state in states):
+        if not keyed:
             return (
                 "what the commit's topic is to the group is not known: no record of the topic is in the "
                 "captured metadata log, or none of the topology in the group's"
             )
-        if any(rule is None for rule in rules):
-            return (
-                f"the version of broker {commit.request.broker_id} is not known: its registration is not in "
-                "the captured metadata log"
-            )
+        return (
+            f"the version of broker {request.broker_id} is not known: its registration is not in the "
+            "captured metadata log"
+        )
+
+
+_Became = tuple[str | None, int | None, int | None, str | None, int | None]
+"""How its transaction ended, where and when; what became of the commit; what was stored before."""
+
+
+def _stands_alone(commit: Commit) -> bool:
+    """Whether a partition was refused for a reason of its own (an unknown topic, say) before fencing was
+    looked at, while others of its request were decided together.
+    """
+    if commit.accepted or commit.fenced:
+        return False
+    return any(other.accepted or other.fenced for other in commit.request.commits)
+
+
+def _protocol(met: Sequence[tuple[int, State]]) -> str | None:
+    """The type of the group in all states that know one."""
+    if len(met) == 1:
+        state = met[0][1]
+        return state.group_type if state.alive else None
+    types = {state.group_type for _, state in met if state.alive and state.group_type is not None}
+    return types.pop() if len(types) == 1 else None
+
+
+def _numbers(asked: Request) -> dict[tuple[int, int], int] | None:
+    """The states that the request may have met, numbered alike for all its partitions; None where these are
+    the candidates' own numbers.
+    """
+    if all(state.variant == 0 for met in asked.met for _, state in met):
         return None
-
-
-def _numbers(asked: Request) -> dict[tuple[int, int], int]:
-    """The states that the request may have met, numbered: alike for all its partitions."""
     found = {(number, state.variant) for met in asked.met for number, state in met}
     return {place: number for number, place in enumerate(sorted(found))}
 

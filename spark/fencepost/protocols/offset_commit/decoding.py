@@ -237,8 +237,8 @@ def _group_records(rows: pa.Table, fields: Mapping[str, pa.Array]) -> Iterator[G
         strict=True,
     )
     for (
-        offset, base, last, epoch, ms, record_type, group_id, member_id, tombstone, own_epoch, members, topology,
-        client_id, instance_id, speaks_classic, member_epoch, previous, state, owned,
+        offset, base, last, epoch, ms, record_type, group_id, member_id, tombstone, own_epoch, members,
+        topology, client_id, instance_id, speaks_classic, member_epoch, previous, state, owned,
     ) in columns:  # fmt: skip
         yield GroupRecord(
             offset=offset,
@@ -269,17 +269,14 @@ _Listed = list[tuple[str, Sequence[int], Sequence[int] | None]]
 def _owned(fields: Mapping[str, pa.Array], kind: int, size: int) -> Sequence[Sequence[Owned]]:
     """What each record of a member lists as owned; members of share groups own nothing."""
     if kind == STREAMS_ASSIGNMENT:
-        names, element, read = (
-            ("active_tasks", "active_tasks_pending_revocation"),
-            "subtopology_id",
-            owned_tasks,
-        )
+        assigned = _listed(fields["active_tasks"], "subtopology_id")
+        pending = _listed(fields["active_tasks_pending_revocation"], "subtopology_id")
     elif "partitions_pending_revocation" in fields:
-        names, element = ("assigned_partitions", "partitions_pending_revocation"), "topic_id"
-        read = owned_partitions
+        assigned = _listed(fields["assigned_partitions"], "topic_id")
+        pending = _listed(fields["partitions_pending_revocation"], "topic_id")
     else:
         return [()] * size
-    assigned, pending = (_listed(fields[name], element) for name in names)
+    read = owned_tasks if kind == STREAMS_ASSIGNMENT else owned_partitions
     return [
         () if epoch is None else read(held, given_up, epoch)
         for held, given_up, epoch in zip(assigned, pending, fields["member_epoch"].to_pylist(), strict=True)

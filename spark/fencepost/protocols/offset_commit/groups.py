@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.members import Member, MemberMetadata, Step
+from fencepost.protocols.offset_commit.members import (
+    Member,
+    MemberMetadata,
+    Revocation,
+    Step,
+    classic_step_of,
+    step_of,
+)
 from fencepost.protocols.offset_commit.ownership import Ownership
 from fencepost.protocols.offset_commit.records import (
     CLASSIC_METADATA,
@@ -68,6 +75,7 @@ class Span:
 
     stretch: int
     members: dict[str, Member] = field(default_factory=dict)
+    gone: dict[str, int] = field(default_factory=dict)  # members that left, and how often
     metadata: dict[str, MemberMetadata] = field(default_factory=dict)
     ownership: Ownership = field(default_factory=Ownership)
     present: set[str] = field(default_factory=set)  # members that have a current assignment
@@ -145,7 +153,7 @@ class Group:
         span = self._enter(record, at, out)
         if not self._over:
             self._replay_group(record, span)
-            self._replay_members(record, span, at, taken_over, out)
+            self._replay_members(record, span, taken_over, out)
         self._judge_known(record.stretch, ends=ends)
         if ends and not self._over:
             self._end_life(at, out)
@@ -214,71 +222,50 @@ class Group:
             self._unread = self._unread or any(member.topics is None for member in record.classic_members)
 
     def _replay_members(
-        self, record: GroupRecord, span: Span, at: Point, taken_over: frozenset[str], out: Histories
+        self, record: GroupRecord, span: Span, taken_over: frozenset[str], out: Histories
     ) -> None:
         if record.type == CLASSIC_METADATA:
-            self._replay_generation(record, span, at, out)
-        elif record.member_id is not None:
-            if record.type in MEMBER_TYPES:
-                span.metadata.setdefault(record.member_id, MemberMetadata()).replay(record)
-            if record.changes_a_member:
-                self._replay_member(record, record.member_id, span, at, taken_over, out)
-
-    def _replay_member(
-        self,
-        record: GroupRecord,
-        member_id: str,
-        span: Span,
-        at: Point,
-        taken_over: frozenset[str],
-        out: Histories,
-    ) -> None:
-        if record.tombstone:
+            self._replay_generation(record, span, out)
+            return
+        member_id = record.member_id
+        if member_id is None:
+            return
+        if record.type in MEMBER_TYPES:
+            metadata = span.metadata.get(member_id)
+            if metadata is None:
+                metadata = span.metadata[member_id] = MemberMetadata()
+            metadata.replay(record)
+        if not record.changes_a_member:
+            return
+        if not record.tombstone:
+            span.present.add(member_id)
+            step = step_of(record, self.no, span.metadata.get(member_id), known=self._is_known_alive(record))
+            self._step(member_id, step, span, out)
+        else:
             span.present.discard(member_id)
             if member_id not in taken_over:
-                self._remove(member_id, span, at, out)
-            return
-        span.present.add(member_id)
-        metadata = span.metadata.get(member_id) or MemberMetadata()
-        step = Step(
-            self.no,
-            at,
-            record.type,
-            metadata.client_id,
-            metadata.instance_id,
-            metadata.speaks_classic,
-            record.member_epoch if record.member_epoch is not None else 0,
-            record.previous_member_epoch,
-            record.state,
-            record.owned,
-            self._known_after(record),
-            record.based,
-        )
-        self._step(member_id, step, span, out)
+                self._remove(member_id, span, Point(record.last_offset, record.timestamp_ms), out)
 
-    def _known_after(self, record: GroupRecord) -> bool:
+    def _is_known_alive(self, record: GroupRecord) -> bool:
         return self._begun_known and self._begun_in == record.stretch and not self._unread
 
-    def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
-        """A classic group is written whole, once per generation: steps are the differences between records."""
+    def _replay_generation(self, record: GroupRecord, span: Span, out: Histories) -> None:
+        """A classic group is written whole, once per generation: steps are what differs between records."""
         if span.generation is not None:
             span.generation.follow(record)
         if record.tombstone:
             return
-        members = record.classic_members or ()
-        generation = record.epoch if record.epoch is not None else 0
         before = span.generation.member_ids if span.generation is not None else []
-        self.written = span.generation = Generation(generation, [member.member_id for member in members])
-        now = set(self.written.member_ids)
-        for member in members:
-            step = Step(
-                self.no, at, record.type, member.client_id, member.instance_id, True, generation, None, 0,
-                self._assigned(member, generation, record.timestamp_ms), self._known_after(record), record.based,
-            )  # fmt: skip
-            self._step(member.member_id, step, span, out)
+        members = {member.member_id: member for member in record.classic_members or ()}
+        generation = record.epoch or 0
+        self.written = span.generation = Generation(generation, list(members))
+        known = self._is_known_alive(record)
+        for member_id, member in members.items():
+            owned = self._assigned(member, generation, record.timestamp_ms)
+            self._step(member_id, classic_step_of(record, self.no, member, owned, known=known), span, out)
         for member_id in before:
-            if member_id not in now:
-                self._remove(member_id, span, at, out)
+            if member_id not in members:
+                self._remove(member_id, span, Point(record.last_offset, record.timestamp_ms), out)
 
     def _assigned(self, member: ClassicMember, generation: int, ms: int) -> list[Owned] | None:
         """What a classic member was assigned: topics by name, with the ids that the names meant then."""
@@ -295,30 +282,34 @@ class Group:
 
     def _step(self, member_id: str, step: Step, span: Span, out: Histories) -> None:
         member = span.members.get(member_id)
+        epoch = None
         if member is None:
-            member = span.members[member_id] = Member()
-        elif member.newest is not None:
+            member = span.members[member_id] = Member(step, span.gone.pop(member_id, 0))
+        else:
+            epoch = member.newest.member_epoch
             self._write_member(member_id, member, span, step.at, out)
-        was = member.newest
         changes = member.replay(step)
+        ownership = span.ownership
         for key in changes.got:
-            span.ownership.begin(key, member_id, self.no)
+            ownership.begin(key, member_id, self.no)
         for key in changes.lost:
-            span.ownership.end(key, member_id, self.no)
-        span.ownership.note_epoch(member_id, step.member_epoch, self.no)
-        for key in changes.given_up:
-            self._write_revocation(member_id, member, key, step.at, out)
-            if was is not None:
-                member.revoke(key, was.member_epoch, step)
+            ownership.end(key, member_id, self.no)
+        ownership.note_epoch(member_id, step.member_epoch, self.no)
+        if epoch is not None:
+            for key in changes.given_up:
+                self._write_revocation(member_id, member, key, step.at, out)
+                member.revocations[key] = Revocation(epoch, step.at)
 
     def _remove(self, member_id: str, span: Span, at: Point, out: Histories) -> None:
         """The member is gone; it may come back under its id."""
-        member = span.members.get(member_id) or Member()
-        if member.newest is not None:
+        member = span.members.pop(member_id, None)
+        lives = span.gone.get(member_id, 0)
+        if member is not None:
             self._close_member(member_id, member, span, at, out)
             for key in member.owned:
                 span.ownership.end(key, member_id, self.no)
-        span.members[member_id] = Member(lives_before=member.lives_before + 1)
+            lives = member.lives_before
+        span.gone[member_id] = lives + 1
 
     # --- what is over is written ----------------------------------------------------------------------------
 
@@ -341,8 +332,7 @@ class Group:
             if self._cut is None and self._begun_in == span.stretch:
                 self._cut = end
         for member_id, member in span.members.items():
-            if member.newest is not None:
-                self._close_member(member_id, member, span, end, out)
+            self._close_member(member_id, member, span, end, out)
         self._write_epochs(span, end, out)
         self.span = None
 
@@ -361,17 +351,17 @@ class Group:
         self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
     ) -> None:
         """The state that the member had until ``end``, if it was ever observable."""
-        step = member.newest
-        if step is None or (end is not None and step.at.position == end.position):
+        at = member.newest.at
+        if end is not None and at.position == end.position:
             return
         member.note_revocation_epoch()
         if member.is_away:
             return
-        for epochs, cut in span.epochs.between(step.at, end):
-            out.member(self, member_id, member, step, epochs, cut)
-        during = interval(step.at, end)
+        for epochs, cut in span.epochs.between(at, end):
+            out.member(self, member_id, member, epochs, cut)
+        during = interval(at, end)
         if during is not None:
-            out.owned_partitions(self, member_id, member, step, during)
+            out.owned_partitions(self, member_id, member, during)
 
     def _write_revocation(
         self, member_id: str, member: Member, key: str, end: Point | None, out: Histories
@@ -380,7 +370,7 @@ class Group:
         if revocation is None:
             return
         for revocation_epoch, cut in member.revocation_epochs.between(revocation.at, end):
-            out.revoked_partition(self, member_id, key, revocation.epoch, revocation_epoch, cut)
+            out.revoked_partition(self, (member_id, key), (revocation.epoch, revocation_epoch), cut)
 
     def _write_epochs(self, span: Span, end: Point | None, out: Histories) -> None:
         epochs = span.epochs.newest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.protocols.offset_commit.members import Member, Step
+from fencepost.protocols.offset_commit.members import Member
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import Interval
 from fencepost.replay.metadata import Topics
@@ -39,12 +39,11 @@ class Histories:
         self.groups.add(self._cluster, group_id, 1, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, 1, during, covered=known)
 
-    def member(
-        self, group: Group, member_id: str, member: Member, step: Step, epochs: Epochs, during: Interval
-    ) -> None:
+    def member(self, group: Group, member_id: str, member: Member, epochs: Epochs, during: Interval) -> None:
         """``silver.group_members``: one row per member, batch that changed it, and change of the group's
         epochs.
         """
+        step = member.newest
         self.members.add(
             self._cluster,
             group.group_id,
@@ -53,8 +52,8 @@ class Histories:
             member_id,
             step.client_id,
             step.instance_id,
-            member.protocol,
-            member.state,
+            step.protocol,
+            step.state,
             step.member_epoch,
             step.previous_member_epoch,
             member.revocation_epoch,
@@ -63,10 +62,9 @@ class Histories:
             *during,
         )
 
-    def owned_partitions(
-        self, group: Group, member_id: str, member: Member, step: Step, during: Interval
-    ) -> None:
+    def owned_partitions(self, group: Group, member_id: str, member: Member, during: Interval) -> None:
         """``silver.owned_partitions``: one row per member, partition and batch that changed the member."""
+        name_of = self._topics.name_of
         for key, owned in member.owned.items():
             self.owned.add(
                 self._cluster,
@@ -74,39 +72,26 @@ class Histories:
                 group.life,
                 self._partition,
                 member_id,
-                self._topics.name_of(owned.topic_id),
+                name_of(owned.topic_id),
                 owned.topic_id,
                 owned.subtopology_id,
                 owned.partition,
                 key,
                 owned.pending_revocation,
                 owned.assignment_epoch,
-                step.member_epoch,
+                member.newest.member_epoch,
                 member.tenures[key].since_position,
                 *during,
             )
 
     def revoked_partition(
-        self,
-        group: Group,
-        member_id: str,
-        key: str,
-        epoch: int,
-        revocation_epoch: int | None,
-        during: Interval,
+        self, group: Group, of: tuple[str, str], epochs: tuple[int, int | None], during: Interval
     ) -> None:
-        """``silver.revoked_partitions``: cut where the member's own revocation epoch changes."""
-        self.revoked.add(
-            self._cluster,
-            group.group_id,
-            group.life,
-            self._partition,
-            member_id,
-            key,
-            epoch,
-            revocation_epoch,
-            *during,
-        )
+        """``silver.revoked_partitions``: cut where the member's own revocation epoch changes.
+
+        ``of``: member id and partition key; ``epochs``: the partition's and the member's.
+        """
+        self.revoked.add(self._cluster, group.group_id, group.life, self._partition, *of, *epochs, *during)
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
         """``silver.coverage``: a piece of a life that is completely known, or one that is not."""

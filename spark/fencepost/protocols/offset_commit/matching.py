@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -11,6 +11,7 @@ from fencepost.protocols.offset_commit.records import OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 
 _Key = tuple[int, int | None, int, int, int]
+"""Partition, offset, leader epoch, and the producer's id and epoch in a transaction."""
 
 
 @dataclass(slots=True)
@@ -33,40 +34,57 @@ def match_commits(
     Identical commits that compete take identical records in order, if there are as many of each; if records
     are missing nothing is said; if requests are missing every pair is doubtful.
     """
-    asked: dict[_Key, list[Commit]] = {}
-    for request in requests:
-        for commit in request.commits:
-            if commit.accepted:
-                asked.setdefault(_key_of(commit), []).append(commit)
-    written: dict[_Key, list[OffsetCommitRecord]] = {}
-    for record in records:
-        # what compaction left tells nothing of how it came about
-        if not record.tombstone and not record.based:
-            key = _written_key(record)
-            if key in asked:
-                written.setdefault(key, []).append(record)
+    asked = _asked(requests)
     matches = Matches()
-    for key, commits in asked.items():
-        if key in written:
-            for component in _competing(_fitting(commits, written[key], tolerance_ms)):
-                _choose(component, matches)
+    for key, fitting in _written(records, asked).items():
+        commits = asked[key]
+        if len(commits) == len(fitting) == 1:
+            if _fits(commits[0], fitting[0], tolerance_ms):
+                matches.sure[commits[0]] = fitting[0]
+            continue
+        for component in _competing(_fitting(commits, fitting, tolerance_ms)):
+            _choose(component, matches)
     return matches
 
 
-def _key_of(commit: Commit) -> _Key:
-    request = commit.request
-    return (
-        commit.partition,
-        commit.committed_offset,
-        commit.committed_leader_epoch,
-        -1 if request.producer_id is None else request.producer_id,
-        -1 if request.producer_epoch is None else request.producer_epoch,
-    )
+def _asked(requests: Iterable[CommitRequest]) -> dict[_Key, list[Commit]]:
+    """The accepted commits by what they wrote."""
+    asked: dict[_Key, list[Commit]] = {}
+    for request in requests:
+        producer_id = -1 if request.producer_id is None else request.producer_id
+        producer_epoch = -1 if request.producer_epoch is None else request.producer_epoch
+        for commit in request.commits:
+            if commit.accepted:
+                key = (
+                    commit.partition,
+                    commit.committed_offset,
+                    commit.committed_leader_epoch,
+                    producer_id,
+                    producer_epoch,
+                )
+                asked.setdefault(key, []).append(commit)
+    return asked
 
 
-def _written_key(record: OffsetCommitRecord) -> _Key:
-    producer = (record.producer_id, record.producer_epoch) if record.is_transactional else (-1, -1)
-    return (record.partition, record.committed_offset, record.committed_leader_epoch, *producer)
+def _written(
+    records: Iterable[OffsetCommitRecord], asked: Container[_Key]
+) -> dict[_Key, list[OffsetCommitRecord]]:
+    """The records of commits that were asked for; what compaction left tells not how it came about."""
+    written: dict[_Key, list[OffsetCommitRecord]] = {}
+    for record in records:
+        if record.tombstone or record.based:
+            continue
+        producer = (record.producer_id, record.producer_epoch) if record.is_transactional else (-1, -1)
+        key = (record.partition, record.committed_offset, record.committed_leader_epoch, *producer)
+        if key in asked:
+            written.setdefault(key, []).append(record)
+    return written
+
+
+def _fits(commit: Commit, record: OffsetCommitRecord, tolerance_ms: int) -> bool:
+    request, ms = commit.request, record.timestamp_ms
+    in_time = request.requested_ms - tolerance_ms <= ms <= request.responded_ms + tolerance_ms
+    return in_time and _same_topic(commit, record)
 
 
 def _fitting(

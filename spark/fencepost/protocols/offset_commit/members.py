@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.records import CLASSIC_METADATA, GROUP_TYPES, GroupRecord, Owned
+from fencepost.protocols.offset_commit.records import (
+    CLASSIC_METADATA,
+    GROUP_TYPES,
+    ClassicMember,
+    GroupRecord,
+    Owned,
+)
 from fencepost.replay.histories import History, Point
 
 # org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState
@@ -34,8 +40,9 @@ class Step(NamedTuple):
     """What one record of the group says of one member.
 
     ``no`` is the record's number within the group, ``at`` its batch's last offset and its timestamp.
-    ``owned`` is None where the record's assignment could not be read. ``start_known``: nothing of the member
-    from before this record is missing.
+    ``protocol``: what the member speaks (classic, consumer, streams, share); ``state``: Kafka's MemberState
+    of it. ``owned`` is None where the record's assignment could not be read. ``known``: nothing is missing of
+    the group after this record.
     """
 
     no: int
@@ -43,13 +50,54 @@ class Step(NamedTuple):
     record_type: int
     client_id: str | None
     instance_id: str | None
-    speaks_classic: bool
+    protocol: str
+    state: str
     member_epoch: int
     previous_member_epoch: int | None
-    state: int | None
     owned: Sequence[Owned] | None
     known: bool
     based: bool
+
+
+def step_of(record: GroupRecord, no: int, metadata: MemberMetadata | None, *, known: bool) -> Step:
+    """What a current assignment (types 8, 14, 22) says, with the member's newest metadata."""
+    classic = metadata is not None and metadata.speaks_classic
+    protocol = "classic" if classic else GROUP_TYPES[record.type]
+    names = _STREAMS_STATES if protocol == "streams" else _STATES
+    return Step(
+        no,
+        Point(record.last_offset, record.timestamp_ms),
+        record.type,
+        None if metadata is None else metadata.client_id,
+        None if metadata is None else metadata.instance_id,
+        protocol,
+        "UNKNOWN" if record.state is None else names.get(record.state, "UNKNOWN"),
+        0 if record.member_epoch is None else record.member_epoch,
+        record.previous_member_epoch,
+        record.owned,
+        known,
+        record.based,
+    )
+
+
+def classic_step_of(
+    record: GroupRecord, no: int, member: ClassicMember, owned: Sequence[Owned] | None, *, known: bool
+) -> Step:
+    """What the record of a classic group says of one of its members: the epoch is the generation."""
+    return Step(
+        no,
+        Point(record.last_offset, record.timestamp_ms),
+        record.type,
+        member.client_id,
+        member.instance_id,
+        "classic",
+        "STABLE",
+        record.epoch or 0,
+        None,
+        owned,
+        known,
+        record.based,
+    )
 
 
 class Tenure(NamedTuple):
@@ -82,7 +130,6 @@ class Changes(NamedTuple):
     """
 
 
-@dataclass(slots=True)
 class Member:
     """One member of a group from its first record to its tombstone.
 
@@ -92,40 +139,29 @@ class Member:
     its epoch, because the coordinator knows nothing from before: that is ``first_epoch``, else 0.
     """
 
-    lives_before: int = 0
-    newest: Step | None = None
-    owned: dict[str, Owned] = field(default_factory=dict)
-    tenures: dict[str, Tenure] = field(default_factory=dict)
-    revocations: dict[str, Revocation] = field(default_factory=dict)
-    revocation_epochs: History[int | None] = field(default_factory=History)
-    first_epoch: int | None = None
-    revocation_epoch: int | None = None
-    ever_unread: bool = False
-    _based: bool = False
-    _start_known: bool = False
-    _rows: int = 0
-    _begun: int | None = None
-    _left_behind: int | None = None
-    _left_since_rise: bool = False
+    __slots__ = (
+        "_based", "_begun", "_left_behind", "_left_since_rise", "_rows", "_start_known", "ever_unread",
+        "first_epoch", "is_away", "lives_before", "newest", "owned", "revocation_epoch",
+        "revocation_epochs", "revocations", "tenures",
+    )  # fmt: skip
 
-    @property
-    def is_away(self) -> bool:
+    def __init__(self, step: Step, lives_before: int) -> None:
+        """A member begins with ``step``, after so many lives under its id; see ``replay``."""
+        self.newest = step
+        self.is_away = False
         """A static member that has left for a while (member epoch -2) believes nothing until it is back."""
-        return self.newest is not None and self.newest.member_epoch < 0
-
-    @property
-    def protocol(self) -> str:
-        """What the member speaks: classic, consumer, streams or share."""
-        if self.newest is None or self.newest.speaks_classic:
-            return "classic"
-        return GROUP_TYPES[self.newest.record_type]
-
-    @property
-    def state(self) -> str:
-        """Kafka's MemberState of the member's protocol."""
-        state = -1 if self.newest is None or self.newest.state is None else self.newest.state
-        names = _STREAMS_STATES if self.protocol == "streams" else _STATES
-        return names.get(state, "UNKNOWN")
+        self.owned: dict[str, Owned] = {}
+        self.tenures: dict[str, Tenure] = {}
+        self.revocations: dict[str, Revocation] = {}
+        self.revocation_epochs: History[int | None] = History()
+        self.first_epoch: int | None = None
+        self.revocation_epoch: int | None = None
+        self.ever_unread = False
+        self.lives_before = lives_before
+        self._rows = 0
+        self._based = self._start_known = self._left_since_rise = False
+        self._begun: int | None = None
+        self._left_behind: int | None = None
 
     def entered_epoch(self, key: str) -> int | None:
         """The member epoch at which a partition it has entered its assignment; None where it may have been
@@ -136,24 +172,22 @@ class Member:
 
     def note_revocation_epoch(self) -> None:
         """The newest record was its batch's last: its revocation epoch was observable."""
-        if self.newest is not None:
-            epochs = self.revocation_epochs
-            if not epochs.states or epochs.newest != self.revocation_epoch:
-                epochs.add(self.newest.at, self.revocation_epoch)
-
-    def revoke(self, key: str, epoch: int, step: Step) -> None:
-        """The partition left the member, that had this epoch, with its record ``step``."""
-        self.revocations[key] = Revocation(epoch, step.at)
+        epochs = self.revocation_epochs
+        if not epochs.states or epochs.states[-1] != self.revocation_epoch:
+            epochs.add(self.newest.at, self.revocation_epoch)
 
     def replay(self, step: Step) -> Changes:
-        """Take the member's next record."""
-        previous, self.newest = self.newest, step
+        """Take the member's next record, or the one it begins with."""
+        previous = self.newest if self._rows else None
+        self.newest = step
+        self.is_away = step.member_epoch < 0
         self._rows += 1
         self._based = self._based or step.based
         after_unread = previous is not None and previous.owned is None
-        changes = (
-            self._lose_sight() if step.owned is None else self._change_owned(step, step.owned, after_unread)
-        )
+        if step.owned is None:
+            changes = self._lose_sight()
+        else:
+            changes = self._change_owned(step, step.owned, after_unread=after_unread)
         whole_past = (step.known and not self._based) or self.lives_before > 0
         self._start_known = whole_past and not self.ever_unread
         self._raise_epochs(previous, step, changes)
@@ -167,7 +201,7 @@ class Member:
         self._begun = self._left_behind = None
         return Changes([], lost, [])
 
-    def _change_owned(self, step: Step, listed: Sequence[Owned], after_unread: bool) -> Changes:
+    def _change_owned(self, step: Step, listed: Sequence[Owned], *, after_unread: bool) -> Changes:
         was, now = self.owned, {owned.partition_key: owned for owned in listed}
         lost = [key for key in was if key not in now]
         again = [

@@ -61,8 +61,8 @@ class OffsetMetadataManager:
         if isinstance(record, Marker):
             self._end_transaction(record)
             return
-        partition = self._partition(_key(record))
-        stored = partition.stored
+        partition = self._partitions.get(_key(record))
+        stored = None if partition is None else partition.stored
         if stored is not None and stored.stretch == record.stretch:
             record.offset_before = stored.committed_offset
         if not record.is_transactional:
@@ -126,7 +126,9 @@ class OffsetMetadataManager:
         (OffsetMetadataManager.replayEndTransactionMarker).
         """
         key = _key(record)
-        partition = self._partition(key)
+        partition = self._partitions.get(key)
+        if partition is None:
+            partition = self._partitions[key] = _Partition()
         newest, forgotten_at = partition.newest, partition.forgotten_at
         newer = newest is not None and newest[0] > record.offset
         if newest is not None and forgotten_at is not None and newest[1] <= forgotten_at:
@@ -142,9 +144,6 @@ class OffsetMetadataManager:
         partition.stored = _Stored(offset, record.stretch, record.leader_epoch, at, ms)
         if key in self.remembered:
             self._past.setdefault(key, []).append(partition.stored)
-
-    def _partition(self, key: Key) -> _Partition:
-        return self._partitions.setdefault(key, _Partition())
 
 
 def _key(record: OffsetCommitRecord) -> Key:

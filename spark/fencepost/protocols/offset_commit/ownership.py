@@ -15,7 +15,7 @@ class Ownership:
     def __init__(self) -> None:
         # partition key -> member id -> number of the record since which it is the member's
         self._held: dict[str, dict[str, int]] = {}
-        # (partition key, member id) -> when it was the member's before: first numbers, and numbers past the end
+        # (partition key, member id) -> when it was the member's before: its first numbers, its ends
         self._past: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         # partition key -> the newest end, and the newest end of another member than that
         self._ended: dict[str, list[tuple[int, str]]] = {}
@@ -58,12 +58,16 @@ class Ownership:
             at = bisect_left(numbers, ends[tenure]) - 1
         return None
 
-    def last_of_another(self, key: str, member_id: str, now: int) -> int | None:
-        """The last number at which any other member had the partition; None when none ever had."""
-        if any(holder != member_id for holder in self._held.get(key, ())):
-            return now
-        return next((until for until, other in self._ended.get(key, ()) if other != member_id), None)
-
     def others_now(self, key: str, member_id: str) -> list[str]:
         """The other members that have the partition, in order of their ids."""
-        return sorted(holder for holder in self._held.get(key, ()) if holder != member_id)
+        held = self._held.get(key)
+        if not held or (len(held) == 1 and member_id in held):
+            return []
+        return sorted(holder for holder in held if holder != member_id)
+
+    def last_of_others_before(self, key: str, member_id: str) -> int | None:
+        """The last number at which any other member had the partition that does not have it now."""
+        for until, other in self._ended.get(key, ()):
+            if other != member_id:
+                return until
+        return None

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.matching import Matches
-from fencepost.protocols.offset_commit.records import GroupRecord
+from fencepost.protocols.offset_commit.records import GroupRecord, OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import ELSEWHERE, CommitRequest
 from fencepost.replay.logs import Stretch, Term
 
@@ -142,11 +142,10 @@ def candidates_of(
     to answer. None for a request that was decided where the coordinator's log has a hole, or is not there,
     for one without an answer, and for one that a broker answered which was not the group's coordinator.
     """
-    if any(commit.accepted for commit in request.commits):
-        return _candidates_of_accepted(request, matches, states)
-    # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
-    if any(commit.broker_error is None or commit.broker_error in ELSEWHERE for commit in request.commits):
-        return _candidates_of_accepted(request, matches, states)
+    for commit in request.commits:
+        # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
+        if commit.accepted is not False or commit.broker_error in ELSEWHERE:
+            return _candidates_of_accepted(request, matches, states)
     start_ms, end_ms = request.requested_ms - tolerance_ms, request.responded_ms + tolerance_ms
     found = {
         Candidate(no, term.stretch, term.leader_epoch)
@@ -157,14 +156,24 @@ def candidates_of(
 
 
 def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
-    sure = [matches.sure[commit] for commit in request.commits if commit in matches.sure]
-    records = sorted(sure, key=lambda record: record.offset)[:1]
-    if not records:
-        doubtful = [commit for commit in request.commits if commit in matches.doubtful]
-        if doubtful:
-            records = matches.doubtful[min(doubtful, key=lambda commit: commit.commit_id)]
-            records = sorted(records, key=lambda record: record.offset)
+    first = None
+    for commit in request.commits:
+        record = matches.sure.get(commit)
+        if record is not None and (first is None or record.offset < first.offset):
+            first = record
+    records = [first] if first is not None else _doubtful_records(request, matches)
     return [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
+
+
+def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCommitRecord]:
+    """The records that one of the request's commits may have written; any of its commits will do."""
+    if not matches.doubtful:
+        return []
+    doubtful = [commit for commit in request.commits if commit in matches.doubtful]
+    if not doubtful:
+        return []
+    records = matches.doubtful[min(doubtful, key=lambda commit: commit.commit_id)]
+    return sorted(records, key=lambda record: record.offset)
 
 
 def answered_leaders(matches: Iterable[Matches]) -> Mapping[int, int]:

@@ -33,6 +33,7 @@ from fencepost.protocols.offset_commit.records import (
 from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Answers, in_memory
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
@@ -57,12 +58,14 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
     ``metadata`` is shared by all logs of the cluster; ``tolerance_ms``: how late a line of the request log
     may be written after its request ended.
     """
-    return replay(decode_shard(rows, metadata.topics, tolerance_ms), metadata, tolerance_ms)
+    with collection_paused():
+        return replay(decode_shard(rows, metadata.topics, tolerance_ms), metadata, tolerance_ms)
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
     """Replay one coordinator's log: {table of silver: its rows}, the seven tables of groups."""
-    return GroupCoordinatorShard(evidence, metadata, tolerance_ms).replay()
+    with collection_paused():
+        return GroupCoordinatorShard(evidence, metadata, tolerance_ms).replay()
 
 
 class GroupCoordinatorShard:

@@ -65,7 +65,11 @@ class CommitRequest:
 
 @dataclass(slots=True, eq=False)
 class Commit:
-    """One partition of a CommitRequest. ``broker_error`` is Kafka's name, None when the line has no answer."""
+    """One partition of a CommitRequest.
+
+    ``broker_error`` is Kafka's name; None when the line has no answer, as ``accepted`` (it was stored) and
+    ``fenced`` (a fencing rule refused it).
+    """
 
     request: CommitRequest
     commit_id: str
@@ -76,19 +80,11 @@ class Commit:
     committed_offset: int
     committed_leader_epoch: int
     broker_error: str | None
-
-    @property
-    def accepted(self) -> bool | None:
-        """Whether the broker stored it; None when the line has no answer."""
-        return None if self.broker_error is None else self.broker_error == NONE
-
-    @property
-    def fenced(self) -> bool | None:
-        """Whether a fencing rule refused it; None when the line has no answer."""
-        return None if self.broker_error is None else self.broker_error in FENCING
+    accepted: bool | None
+    fenced: bool | None
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class MemberLine:
     """What a broker told one classic member.
 
@@ -146,23 +142,34 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
         for topic in asked
         for partition in topic.get("partitions") or ()
     }
-    for (reference, number), (topic, partition) in newest.items():
-        code = answers.get((reference, number))
-        request.commits.append(_commit(request, reference, topic, partition, code, topics))
+    for place, (topic, partition) in newest.items():
+        request.commits.append(
+            _commit(request, place, topic, partition, topics=topics, code=answers.get(place))
+        )
     return request if request.commits else None
+
+
+_Place = tuple[str | None, int]
+"""How a request names a topic, and the partition."""
 
 
 def _commit(
     request: CommitRequest,
-    reference: str | None,
+    place: _Place,
     topic: Mapping[str, Any],
     partition: Mapping[str, Any],
-    error_code: int | None,
+    *,
     topics: Topics,
+    code: int | None,
 ) -> Commit:
-    number, asked_name, asked_id = partition["partitionIndex"], topic.get("name"), _given_id(topic)
-    name = asked_name if asked_name is not None else topics.name_of(asked_id)
-    topic_id = asked_id if asked_id is not None else topics.id_at(asked_name, request.responded_ms)
+    reference, number = place
+    name, topic_id = topic.get("name"), _given_id(topic)
+    if name is None:
+        name = topics.name_of(topic_id)
+    elif topic_id is None:
+        topic_id = topics.id_at(name, request.responded_ms)
+    leader_epoch = partition.get("committedLeaderEpoch")
+    error = error_name(code)
     return Commit(
         request,
         digest_of(request.request_id, reference, number),
@@ -171,12 +178,14 @@ def _commit(
         number,
         topic_key(topic_id, name, number),
         partition["committedOffset"],
-        _first(partition.get("committedLeaderEpoch"), -1),
-        error_name(error_code),
+        -1 if leader_epoch is None else leader_epoch,
+        error,
+        None if error is None else error == NONE,
+        None if error is None else error in FENCING,
     )
 
 
-def _answers(answer: Mapping[str, Any] | None) -> dict[tuple[str | None, int], int | None]:
+def _answers(answer: Mapping[str, Any] | None) -> dict[_Place, int | None]:
     if not answer:
         return {}
     return {

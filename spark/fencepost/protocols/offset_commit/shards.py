@@ -80,7 +80,7 @@ def _group_of(key: bytes) -> str:
 
 
 def shards_of_log(rows: pa.Table) -> pa.Array:
-    """The shard of rows of ``bronze.batches``, ``bronze.records`` or ``bronze.cleaned``; null of other logs."""
+    """The shard of rows of ``bronze.batches``, ``bronze.records``, ``bronze.cleaned``; null of other logs."""
     names = pc.binary_join_element_wise(rows["cluster"], pc.cast(rows["partition"], pa.string()), "/")
     return pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), names, pa.scalar(None, pa.string()))
 
@@ -121,3 +121,9 @@ def shard_name(cluster: str, partition: int | None) -> str:
 
 def _unescaped(text: str) -> str:
     return str(json.loads(f'"{text}"')) if "\\" in text else text
+
+
+def shard_of_name(name: str) -> tuple[str, int | None]:
+    """The cluster and the partition of a shard_name."""
+    cluster, _, partition = name.rpartition("/")
+    return cluster, None if partition == "?" else int(partition)

@@ -57,14 +57,19 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         group.group_type,
         known,
         group.alive,
-        _is_empty(group, stretch, known=known),
+        # only commits without an epoch are let through for that
+        _is_empty(group, stretch, known=known) if commit.request.client_epoch < 0 else None,
         group.position,
         _owned_key(group, commit, stretch, known=known),
         group.written if group.stretch == stretch else None,
     )
     span = group.span_in(stretch)
-    member = span.members.get(commit.request.member_id) if span is not None else None
-    _meet_member(state, member)
+    member_id = commit.request.member_id
+    member = None if span is None else span.members.get(member_id)
+    if member is not None:
+        _meet_member(state, member)
+    elif known or (span is not None and member_id in span.gone):
+        _miss_member(state)
     _meet_partition(state, group, span, member, commit)
     return state
 
@@ -105,32 +110,35 @@ def _task(span: Span, commit: Commit) -> str | None:
     return _NO_TASK
 
 
-def _meet_member(state: State, member: Member | None) -> None:
-    """The member's own state: ``member_known`` and its epochs, as its newest record there says."""
-    gone = (member is not None and member.newest is None) or (not state.alive and state.known)
-    if gone or (member is None and state.known):
-        state.member_known = False
-        state.member_epoch = state.revocation_epoch = ABSENT
-        state.partition_revocation_epoch = state.assignment_epoch = ABSENT
-        state.owned_by_self = False
-    elif member is not None and member.newest is not None:
-        state.member_known = True
-        state.member_instance_id = member.newest.instance_id
-        state.member_epoch = member.newest.member_epoch
-        state.revocation_epoch = member.revocation_epoch
-        if state.owned_key is not None and member.newest.owned is not None:
-            _meet_owned(state, member, state.owned_key)
+def _meet_member(state: State, member: Member) -> None:
+    """The member's own state, as its newest record there says."""
+    newest = member.newest
+    state.member_known = True
+    state.member_instance_id = newest.instance_id
+    state.member_epoch = newest.member_epoch
+    state.revocation_epoch = member.revocation_epoch
+    if state.owned_key is not None and newest.owned is not None:
+        _meet_owned(state, member, state.owned_key)
+
+
+def _miss_member(state: State) -> None:
+    state.member_known = state.owned_by_self = False
+    state.member_epoch = state.revocation_epoch = ABSENT
+    state.partition_revocation_epoch = state.assignment_epoch = ABSENT
 
 
 def _meet_owned(state: State, member: Member, key: str) -> None:
-    revocation = member.revocations.get(key)
-    epochs = (member.first_epoch, revocation.epoch if revocation is not None else None)
-    state.partition_revocation_epoch = max((epoch for epoch in epochs if epoch is not None), default=None)
+    revoked, first = member.revocations.get(key), member.first_epoch
+    if revoked is None or (first is not None and first > revoked.epoch):
+        state.partition_revocation_epoch = first
+    else:
+        state.partition_revocation_epoch = revoked.epoch
     # a static member that is away keeps its place, and owns nothing until it is back
     owned = None if member.is_away else member.owned.get(key)
-    state.assignment_epoch = ABSENT if owned is None else owned.assignment_epoch
-    state.owned_by_self = owned is not None
-    if owned is not None:
+    if owned is None:
+        state.assignment_epoch, state.owned_by_self = ABSENT, False
+    else:
+        state.assignment_epoch, state.owned_by_self = owned.assignment_epoch, True
         state.recorded = owned.recorded
         state.entered_epoch = member.entered_epoch(key)
 
@@ -141,22 +149,24 @@ def _meet_partition(
     """Who had the partition at the client's epoch, since then, and has it now."""
     key, request = state.owned_key, commit.request
     known = state.known and key is not None
-    # who owned what at an epoch from before a compaction is not told by what it left
-    told = group.base_epoch is None or request.client_epoch > group.base_epoch
-    own_last = other_last = None
+    own_last, taken = None, False
     if span is not None and key is not None:
         ownership = span.ownership
         own_last = ownership.last_at_epoch(key, request.member_id, request.client_epoch)
-        if own_last is not None:
-            other_last = ownership.last_of_another(key, request.member_id, group.no)
         others = ownership.others_now(key, request.member_id)
-        state.owner_member_id = next((other for other in others if not span.members[other].is_away), None)
+        for other in others:
+            if not span.members[other].is_away:
+                state.owner_member_id = other
+                break
+        if own_last is not None:
+            last = group.no if others else ownership.last_of_others_before(key, request.member_id)
+            taken = last is not None and last > own_last
     if own_last is not None:
         state.owned_at_client_epoch = True
         state.uninterrupted = _uninterrupted(state, member, own_last)
-        taken = other_last is not None and other_last > own_last
         state.reassigned_since = True if taken else False if known else None
-    elif known and told:
+    # who owned what at an epoch from before a compaction is not told by what it left
+    elif known and (group.base_epoch is None or request.client_epoch > group.base_epoch):
         state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
     if state.owner_member_id is not None:
         state.owned_by_another = True
