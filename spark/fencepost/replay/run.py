@@ -18,9 +18,7 @@ from fencepost.tables import BATCHES, RECORDS, REQUESTS
 log = logging.getLogger(__name__)
 
 
-def rebuild(
-    settings: Settings, catalog: Catalog, engine_for: Callable[[int, str], Engine]
-) -> dict[str, int]:
+def rebuild(settings: Settings, catalog: Catalog, engine_for: Callable[[int, str], Engine]) -> dict[str, int]:
     """Rebuild every history of silver from bronze; each table is replaced whole, in one commit.
 
     Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same

@@ -1,4 +1,4 @@
-"""Logs of producers written by hand: a case becomes tables of bronze, and is replayed as a cluster of its own.
+"""Logs of producers written by hand: a case becomes rows of bronze, and a cluster of its own.
 
 Their format: ``cases/README.md``.
 """
@@ -6,6 +6,7 @@ Their format: ``cases/README.md``.
 from __future__ import annotations
 
 import json
+import random
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +18,6 @@ import pytest
 from fencepost.formats.errors import error_names
 from fencepost.protocols.producer_epoch.replay import replay
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
-from fencepost.replay.columns import arrow_schema
 from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
@@ -33,12 +33,11 @@ from fencepost.tables import (
 )
 
 CASES = Path(__file__).with_name("cases")
-CLUSTER = "case"
 COORDINATOR = "__transaction_state-0"
 TOLERANCE_MS = 5
 _BRONZE = (
-    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS,
-    REQUESTS,
+    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE,
+    RECORDS, REQUESTS,
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
@@ -59,34 +58,46 @@ def cases() -> dict[str, Case]:
 
 
 @pytest.fixture(scope="session")
-def replayed() -> Callable[[Case], Rows]:
-    """Call it with a case for the rows of every table of silver about producers."""
-    return replay_case
+def replayed() -> Callable[..., dict[str, Rows]]:
+    """Call it with cases by name for their rows of silver: {name: {table: rows}}.
+
+    With ``order``, rows of bronze come in a random order that the number tells.
+    """
+    return replay_cases
 
 
-def replay_case(case: Case) -> Rows:
-    """The rows of every table of silver about producers, by the table's name without ``silver``."""
-    return replay_bronze(bronze_of(case))
-
-
-def replay_bronze(bronze: Bronze) -> Rows:
-    """The same, of rows of bronze."""
+def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[str, Rows]:
+    """One replay of all cases, each a cluster of its own."""
+    bronze: Bronze = {table.name: [] for table in _BRONZE}
+    for cluster, case in cases.items():
+        for table, rows in bronze_of(case).items():
+            bronze[table] += [{**row, "cluster": cluster} for row in rows]
+    if order is not None:
+        chance = random.Random(order)
+        bronze = {table: chance.sample(rows, k=len(rows)) for table, rows in bronze.items()}
     tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
-    found = replay(tables, {CLUSTER: _metadata()}, TOLERANCE_MS)
-    return {name.removeprefix("silver."): rows.to_pylist() for name, rows in found.items()}
+    found: dict[str, Rows] = {cluster: {} for cluster in cases}
+    for name, rows in replay(tables, dict.fromkeys(cases, _metadata()), TOLERANCE_MS).items():
+        for cluster in cases:
+            found[cluster][name.removeprefix("silver.")] = []
+        for row in rows.to_pylist():
+            found[row["cluster"]][name.removeprefix("silver.")].append(row)
+    return found
 
 
 def _arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
-    schema = arrow_schema(table)
+    schema = table.arrow_schema
     columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _metadata() -> ClusterMetadata:
-    """One coordinator, elected as broker 1 in leader epoch 0, which every case may overrule by its answers."""
+    """One coordinator, which broker 1 leads in epoch 0; answers tell who leads in others."""
     topic = {"name": "__transaction_state", "topic_id": "S" * 22}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
-    return ClusterMetadata.of([MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)])
+    return ClusterMetadata.of(
+        [MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)]
+    )
 
 
 def bronze_of(case: Case) -> Bronze:
@@ -105,7 +116,7 @@ def bronze_of(case: Case) -> Bronze:
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
-    file = {"cluster": CLUSTER, "broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
+    file = {"broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
     bronze[FILES.name].append(file)
     return bronze
 
@@ -113,7 +124,7 @@ def bronze_of(case: Case) -> Bronze:
 def _place(name: str) -> dict[str, Any]:
     topic, _, partition = name.rpartition("-")
     topic_id = ("S" if topic.startswith("__") else topic[0].upper()) * 22
-    return {"cluster": CLUSTER, "topic": topic, "topic_id": topic_id, "partition": int(partition)}
+    return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
 
 
 def _file(name: str) -> str:
@@ -215,7 +226,6 @@ def _request(number: int, request: Mapping[str, Any]) -> dict[str, Any]:
     api = _APIS[request["api"]]
     sent, answer = _BODIES[request["api"]](request, _CODES[request.get("error", "NONE")])
     return {
-        "cluster": CLUSTER,
         "broker_id": request.get("broker", 1),
         "logged_at_ms": end,
         "total_time_ms": float(end - start),

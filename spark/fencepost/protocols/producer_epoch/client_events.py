@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import longs, timestamps
-from fencepost.replay.columns import arrow_schema
 from fencepost.tables import CLIENT_EVENTS
 
 
@@ -13,5 +12,5 @@ def client_events(lines: pa.Table) -> pa.Table:
     """Rows of ``bronze.client_lines``, one for one."""
     given = {**dict(zip(lines.schema.names, lines.columns, strict=True))}
     given["logged_at"] = timestamps(longs(lines["logged_at_ms"]))
-    schema = arrow_schema(CLIENT_EVENTS)
+    schema = CLIENT_EVENTS.arrow_schema
     return pa.Table.from_arrays([given[each.name].cast(each.type) for each in schema], schema=schema)

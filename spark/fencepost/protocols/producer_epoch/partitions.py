@@ -34,7 +34,7 @@ from fencepost.protocols.producer_epoch.partition_log import (
 )
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.snapshots import producer_snapshots
-from fencepost.replay.columns import Columns, arrow_schema
+from fencepost.replay.columns import Columns
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
 from fencepost.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
@@ -68,7 +68,7 @@ def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Replay
     of which the fencings need to know what they wrote (fencings.asking_connections). The account has rows of
     kinds HELD, MARKER, EPOCH, WROTE and LOG.
     """
-    states = Gathered(arrow_schema(PRODUCER_STATES))
+    states = Gathered(PRODUCER_STATES.arrow_schema)
     coverage, snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
     told = _Told(given.answers, asking)
     for evidence in _evidence(given):

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
-from fencepost.replay.collector import without_collector
-from fencepost.replay.columns import arrow_schema
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
@@ -48,7 +47,7 @@ _LINE = (
 _NO_ANSWER: Json = {}
 
 
-@without_collector
+@collection_paused()
 def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> pa.Table:
     """``silver.producer_requests`` of rows of ``bronze.requests``, of any clusters and brokers.
 
@@ -91,7 +90,7 @@ def _table(
         topic if topic is not None or topic_id is None else _name(metadata, cluster, topic_id)
         for cluster, topic, topic_id in zip(clusters, told.pop("topic"), told.pop("topic_id"), strict=True)
     ]
-    schema = arrow_schema(PRODUCER_REQUESTS)
+    schema = PRODUCER_REQUESTS.arrow_schema
     given = {**columns, **told}
     arrays = [
         given[field.name]
