@@ -97,6 +97,17 @@ def made(new_lake: Callable[[], Made]) -> Made:
     return spark, settings
 
 
+ENDPOINTS = [
+    "GET /v1/{prefix}/namespaces",
+    "GET /v1/{prefix}/namespaces/{namespace}",
+    *(
+        f"{verb} /v1/{{prefix}}/namespaces/{{namespace}}/{each}"
+        for each in ("tables", "tables/{table}", "views", "views/{view}")
+        for verb in ("GET", "HEAD")
+    ),
+]
+
+
 class Rest(BaseHTTPRequestHandler):
     """As much of Iceberg's REST catalog as reading asks for, over the tables of a catalog in SQLite."""
 
@@ -106,7 +117,7 @@ class Rest(BaseHTTPRequestHandler):
         parts = self.path.partition("?")[0].strip("/").split("/")[1:]
         match parts:
             case ["config"]:
-                self.answer({"defaults": {}, "overrides": {}})
+                self.answer({"defaults": {}, "overrides": {}, "endpoints": ENDPOINTS})
             case ["namespaces"]:
                 self.answer({"namespaces": [["odd"]]})
             case ["namespaces", "odd"]:
@@ -212,7 +223,7 @@ def test_a_driver_that_is_not_there_leaves_the_lake_to_spark(
 ) -> None:
     properties = {"type": "jdbc", "uri": "jdbc:postgresql://127.0.0.1:9/lake"}
     settings = Settings(made[1].path, Lake("/w", "jdbc", properties), made[1].clusters, spark=made[1].spark)
-    with pytest.raises(MissingPackageError, match="psycopg"), open_lake(settings, "duckdb"):
+    with pytest.raises(MissingPackageError, match="sql-postgres"), open_lake(settings, "duckdb"):
         pass
     monkeypatch.setattr("fencepost.reading.spark.spark_session", lambda _: made[0])
     with open_lake(settings) as lake:

@@ -125,7 +125,7 @@ def _rebuild(run: Run) -> Summary:
 def _judge(run: Run) -> Summary:
     from fencepost.judge import judge
 
-    return dataclasses.asdict(judge(run.spark(), run.settings, run.run_id))
+    return dataclasses.asdict(judge(run.settings, run.catalog, run.spark))
 
 
 def _marts(run: Run) -> Summary:

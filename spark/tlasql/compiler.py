@@ -78,6 +78,20 @@ class CompiledModule:
         every = {each.mark.id: (each.mark.kind, each.frames) for each in self.definitions}
         return passes(every, self.mapping, self.schemas, self.dialect)
 
+    def in_dialect(self, name: str) -> CompiledModule:
+        """The same definitions as SQL of another engine."""
+        dialect = DIALECTS[name]
+
+        def printed(each: Compiled) -> str:
+            if each.mark.kind == "decision":
+                (frame,) = each.frames
+                assert isinstance(frame, RecordFrame)
+                return decision_sql(frame, self.mapping, self.schemas, dialect)
+            return verdict_sql(each.frames, self.mapping, self.schemas, dialect)
+
+        definitions = tuple(replace(each, sql=printed(each)) for each in self.definitions)
+        return replace(self, definitions=definitions, dialect=dialect)
+
     @property
     def digests(self) -> dict[str, str]:
         """sha256 of the files the SQL was made from."""

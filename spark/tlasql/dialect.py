@@ -139,6 +139,12 @@ class Dialect:
         series = tree.call("SEQUENCE", low, high)
         return tree.case([(some, series), (tree.negation(exp.Paren(this=some.copy())), none)])
 
+    def moment(self, column: exp.Expr) -> exp.Expr:
+        """A timestamp as it stands in a JSON object, alike in both engines; sessions are in UTC."""
+        if self.spark:
+            return column
+        return tree.call("STRFTIME", column, tree.string("%Y-%m-%dT%H:%M:%S.%gZ"))
+
     def lambda_(self, names: Sequence[str], body: exp.Expr) -> exp.Expr:
         """``x -> body``"""
         return exp.Lambda(this=body, expressions=[exp.to_identifier(name) for name in names])

@@ -90,6 +90,17 @@ def verdict_row(
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
 
 
+def unless_held(row: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """``row`` without its witness and evidence where it holds."""
+    verdict = next(_bare(each) for each in row if each.alias_or_name == "verdict")
+
+    def shown(column: exp.Expr) -> exp.Expr:
+        failed = tree.negation(tree.surely(verdict.copy()))
+        return tree.alias(tree.case([(failed, _bare(column))]), column.alias_or_name)
+
+    return [shown(each) if each.alias_or_name in ("witness", "evidence") else each for each in row]
+
+
 def fanned(
     rows: Dict[str, Sequence[exp.Expr]],
     source: exp.Select,

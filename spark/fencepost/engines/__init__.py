@@ -41,6 +41,8 @@ class Engine(Protocol):
     """What the steps of a run ask for."""
 
     name: str
+    parallelism: int
+    """Into how many parts work is worth being cut."""
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks give, by the table's name; every task is done once."""
@@ -49,7 +51,7 @@ class Engine(Protocol):
         """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
-        """What ``change`` makes of the rows, in this Arrow schema; it is called for some of them at a time."""
+        """What ``change`` makes of the rows, in this Arrow schema; it is given some of them at a time."""
 
     def replay(
         self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]
@@ -58,6 +60,12 @@ class Engine(Protocol):
 
         ``evidence``: rows by name, each with the column ``entity`` (string) that tells whose they are.
         """
+
+    def keep(self, rows: Rows) -> Rows:
+        """The same rows, made once however often they are used."""
+
+    def union(self, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts."""
 
     def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each; gives back how many.

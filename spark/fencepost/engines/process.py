@@ -21,6 +21,7 @@ class ProcessEngine:
     """See :class:`fencepost.engines.Engine`; rows are Arrow tables."""
 
     name = "process"
+    parallelism = 1
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -50,6 +51,14 @@ class ProcessEngine:
             ),
             tables,
         )
+
+    def keep(self, rows: pa.Table) -> pa.Table:
+        """The rows."""
+        return rows
+
+    def union(self, parts: Sequence[pa.Table]) -> pa.Table:
+        """The rows of all parts."""
+        return pa.concat_tables(parts)
 
     def append_new(self, table: Table, rows: pa.Table, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each."""

@@ -42,6 +42,7 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
         self._spark, self._catalog = spark, catalog
+        self.parallelism = 2 * spark.sparkContext.defaultParallelism
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
         """The rows that all tasks give, by the table's name."""
@@ -83,6 +84,14 @@ class SparkEngine:
         together = reduce(DataFrame.union, parts).repartition("entity").sortWithinPartitions("entity")
         done = together.mapInArrow(_replay_each(replay, empty), _ddl(_PACKED)).localCheckpoint()
         return _unpacked(done, tables)
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """The rows, stored beside the executors."""
+        return rows.localCheckpoint()
+
+    def union(self, parts: Sequence[DataFrame]) -> DataFrame:
+        """The rows of all parts."""
+        return reduce(DataFrame.unionByName, parts)
 
     def append_new(self, table: Table, rows: DataFrame, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each."""

@@ -1,18 +1,24 @@
-"""What ``tlasql compile`` made of the specifications: one folder per module, committed beside this file."""
+"""What ``tlasql compile`` made of the specifications: one folder per module, committed beside this file.
+
+The queries are there twice, under the same names: for Spark, and in ``duckdb`` for DuckDB.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 FOLDER = Path(__file__).with_name("compiled")
+Dialect = Literal["spark", "duckdb"]
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One marked definition: its mark, where it stands in the specification, and the SQL it became.
+    """One marked definition: its mark, where it stands in the specification, and the Spark SQL it became.
 
     ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision.
     """
@@ -37,6 +43,21 @@ class Query:
     definitions: tuple[Definition, ...]
     sql: str
 
+    @property
+    def tables(self) -> set[str]:
+        """The tables of silver that it reads."""
+        return tables_in(self.sql)
+
+    @property
+    def decides(self) -> bool:
+        """Whether its rows are decisions (cluster, subject, outcome), not verdicts."""
+        return self.definitions[0].kind == "decision"
+
+
+def tables_in(sql: str) -> set[str]:
+    """The tables of silver that ``sql`` names."""
+    return set(re.findall(r"\bsilver\.\w+", sql))
+
 
 @cache
 def definitions() -> list[Definition]:
@@ -53,18 +74,22 @@ def definitions() -> list[Definition]:
 
 
 @cache
-def queries() -> list[Query]:
+def queries(dialect: Dialect = "spark") -> list[Query]:
     """Queries that together judge every definition once: several over one table in one pass."""
-    found, alone = [], {(each.module, each.id): each for each in definitions()}
+    found, known = [], {(each.module, each.id): each for each in definitions()}
     for path in sorted(FOLDER.glob("*/manifest.json")):
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        folder = path.parent if dialect == "spark" else path.parent / dialect
+        alone = {entry["id"]: entry["sql"] for entry in manifest["definitions"]}
         for entry in manifest["passes"]:
-            judged = tuple(alone.pop((manifest["module"], each)) for each in entry["definitions"])
-            found.append(Query(judged, (path.parent / entry["sql"]).read_text(encoding="utf-8")))
-    found += [
-        Query((each,), f"SELECT '{each.id}' AS definition, * FROM (\n{each.sql}\n)")
-        for each in alone.values()
-    ]
+            for each in entry["definitions"]:
+                del alone[each]
+            judged = tuple(known[manifest["module"], each] for each in entry["definitions"])
+            found.append(Query(judged, (folder / entry["sql"]).read_text(encoding="utf-8")))
+        for each, file in alone.items():
+            sql = (folder / file).read_text(encoding="utf-8")
+            judged = (known[manifest["module"], each],)
+            found.append(Query(judged, f"SELECT '{each}' AS definition, * FROM (\n{sql}\n)"))
     return found
 
 

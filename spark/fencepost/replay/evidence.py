@@ -16,8 +16,9 @@ from fencepost.replay.metadata import ClusterMetadata, MetadataRecord, metadata_
 from fencepost.settings import Settings
 from fencepost.tables import RECORDS
 
-METADATA_COLUMNS = (
-    "cluster", "topic", "record_type", "decode_status", "is_control", "record_offset", "timestamp_ms", "value",
+_READ = (
+    "cluster", "topic", "record_type", "decode_status", "is_control", "record_offset", "timestamp_ms",
+    "value",
 )  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class Evidence:
 
 def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names."""
-    rows = lake.scan(catalog, RECORDS, METADATA_COLUMNS, [{"topic": METADATA_TOPIC}])
+    rows = lake.scan(catalog, RECORDS, _READ, [{"topic": METADATA_TOPIC}])
     clusters = {cluster.name for cluster in settings.clusters} | set(pc.unique(rows["cluster"]).to_pylist())
     releases = {
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}

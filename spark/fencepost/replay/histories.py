@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -17,22 +16,17 @@ class Point(NamedTuple):
     ms: int | None
 
 
-class Interval(NamedTuple):
-    """``[from_position, to_position)``; ``to_position`` and ``to_ms`` are None while it goes on."""
-
-    from_position: int
-    to_position: int | None
-    from_ms: int | None
-    to_ms: int | None
+Interval = tuple[int, int | None, int | None, int | None]
+"""``[from_position, to_position)``, then ``from_ms`` and ``to_ms``; the ends are None while it goes on."""
 
 
 def interval(begin: Point, end: Point | None) -> Interval | None:
     """From ``begin`` to ``end``, or on; None when nothing lies between."""
     if end is None:
-        return Interval(begin.position, None, begin.ms, None)
+        return (begin.position, None, begin.ms, None)
     if begin.position >= end.position:
         return None
-    return Interval(begin.position, end.position, begin.ms, end.ms)
+    return (begin.position, end.position, begin.ms, end.ms)
 
 
 @dataclass(slots=True)
@@ -52,19 +46,21 @@ class History(Generic[State]):
         self.begins.append(at)
         self.states.append(state)
 
-    def between(self, begin: Point, end: Point | None) -> Iterator[tuple[State, Interval]]:
+    def between(self, begin: Point, end: Point | None) -> list[tuple[State, Interval]]:
         """The states of a range, with the part of the range that each was true in."""
-        at = max(bisect_right(self.begins, begin.position, key=_position) - 1, 0)
-        for number in range(at, len(self.states)):
-            later = self.begins[number]
-            if end is not None and later.position >= end.position:
-                return
-            until = self.begins[number + 1] if number + 1 < len(self.begins) else None
+        begins, found = self.begins, []
+        at = bisect_right(begins, begin.position, key=_position) - 1
+        for number in range(max(at, 0), len(begins)):
+            since = begin if number == at else begins[number]
+            if end is not None and since.position >= end.position:
+                break
+            until = begins[number + 1] if number + 1 < len(begins) else None
             if until is None or (end is not None and end.position <= until.position):
                 until = end
-            cut = interval(later if later.position > begin.position else begin, until)
+            cut = interval(since, until)
             if cut is not None:
-                yield self.states[number], cut
+                found.append((self.states[number], cut))
+        return found
 
 
 def _position(point: Point) -> int:

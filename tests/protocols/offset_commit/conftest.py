@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -89,7 +89,7 @@ def replayed(
 ) -> Tables:
     """What the replay makes of every case and of what is left of it: {cluster: {table: rows}}."""
     given = cases | {cluster: case for cluster, (_, case) in (thinned | unanswered).items()}
-    return {cluster: tables_of(cluster, case) for cluster, case in given.items()}
+    return {cluster: _tables(cluster, case) for cluster, case in given.items()}
 
 
 def _case(name: str) -> Case:
@@ -124,27 +124,44 @@ def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> Case
     return thinned
 
 
-def evidence_of(cluster: str, case: Mapping[str, Any]) -> ShardEvidence:
-    """A case, decoded, as the evidence of partition 0 of ``__consumer_offsets``."""
-    topics = metadata_of(case).topics
+Decode = Callable[..., tuple[ShardEvidence, ClusterMetadata]]
+
+
+@pytest.fixture(scope="session")
+def decode() -> Decode:
+    """A case as the evidence of partition 0 of ``__consumer_offsets``, and what its metadata log says.
+
+    With ``chance`` (random.Random) the evidence is in any order.
+    """
+    return _decoded
+
+
+def _decoded(
+    cluster: str, case: Case, chance: random.Random | None = None
+) -> tuple[ShardEvidence, ClusterMetadata]:
+    metadata = _metadata(case)
     lines = [_line(cluster, number, request) for number, request in enumerate(case["requests"])]
-    commits = [commit_request(line, topics) for line in lines if line.api_key in COMMIT_APIS]
+    records = list(_records(case))
+    batches = _rows_of_batches(case)
+    if chance is not None:
+        for each in (lines, records, batches):
+            chance.shuffle(each)
+    commits = [commit_request(line, metadata.topics) for line in lines if line.api_key in COMMIT_APIS]
     members = [member_lines(line, TOLERANCE_MS) for line in lines if line.api_key not in COMMIT_APIS]
-    found = ShardEvidence(
-        cluster, 0, _log(case), [], [], [], [request for request in commits if request is not None],
+    evidence = ShardEvidence(
+        cluster,
+        0,
+        _log(case, batches),
+        [record for record in records if isinstance(record, GroupRecord)],
+        [record for record in records if isinstance(record, OffsetCommitRecord)],
+        [record for record in records if isinstance(record, Marker)],
+        [request for request in commits if request is not None],
         [line for each in members for line in each],
-    )  # fmt: skip
-    for record in _records(case):
-        if isinstance(record, GroupRecord):
-            found.group_records = [*found.group_records, record]
-        elif isinstance(record, Marker):
-            found.markers = [*found.markers, record]
-        else:
-            found.commit_records = [*found.commit_records, record]
-    return found
+    )
+    return evidence, metadata
 
 
-def metadata_of(case: Mapping[str, Any]) -> ClusterMetadata:
+def _metadata(case: Case) -> ClusterMetadata:
     """What a case's metadata log says: its brokers' starts and its topics."""
     records: list[MetadataRecord] = []
     version = case.get("metadata_version", 30)
@@ -159,9 +176,9 @@ def metadata_of(case: Mapping[str, Any]) -> ClusterMetadata:
     return ClusterMetadata.of(records)
 
 
-def tables_of(cluster: str, case: Mapping[str, Any]) -> dict[str, list[SimpleNamespace]]:
+def _tables(cluster: str, case: Case) -> dict[str, list[SimpleNamespace]]:
     """The rows that the replay of a case gives, by table."""
-    tables = replay(evidence_of(cluster, case), metadata_of(case), TOLERANCE_MS)
+    tables = replay(*_decoded(cluster, case), TOLERANCE_MS)
     return {name: [SimpleNamespace(**row) for row in table.to_pylist()] for name, table in tables.items()}
 
 
@@ -180,16 +197,23 @@ def _batches(case: Mapping[str, Any]) -> Iterator[tuple[dict[str, int], Mapping[
         offset += len(batch["records"])
 
 
-def _log(case: Mapping[str, Any]) -> Log:
-    rows, damaged = [], set()
+def _rows_of_batches(case: Case) -> list[dict[str, Any]]:
+    rows = []
     for place, batch in _batches(case):
         kept = [record for record in batch["records"] if not record.get("lost")]
         rows.append(
             {**place, "record_count": len(kept), "max_timestamp_ms": batch["ms"], "file": "log",
              "position": place["base_offset"]}
         )  # fmt: skip
-        if any(record.get("unreadable") for record in kept):
-            damaged.add((place["base_offset"], place["leader_epoch"]))
+    return rows
+
+
+def _log(case: Case, rows: list[dict[str, Any]]) -> Log:
+    damaged = {
+        (place["base_offset"], place["leader_epoch"])
+        for place, batch in _batches(case)
+        if any(record.get("unreadable") and not record.get("lost") for record in batch["records"])
+    }
     columns = {name: pa.array([row[name] for row in rows]) for name in BATCH_COLUMNS}
     cleaned_to = [case["cleaned_to"]] if "cleaned_to" in case else []
     return Log(Batches.of(pa.table(columns)), damaged=damaged, cleaned_to=cleaned_to)

@@ -8,23 +8,42 @@ from __future__ import annotations
 import json
 import random
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from fencepost.formats.errors import error_names
-from fencepost.protocols.producer_epoch.replay import replay
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.asked import concerns_coordinators
+from fencepost.protocols.producer_epoch.client_events import client_events
+from fencepost.protocols.producer_epoch.coordinators import (
+    PARTITION as COORDINATOR_PARTITION,
+)
+from fencepost.protocols.producer_epoch.coordinators import (
+    Coordinators,
+    coordinator_partitions,
+    homes,
+    replay_coordinators,
+)
+from fencepost.protocols.producer_epoch.facts import facts
+from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
+from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
+from fencepost.protocols.producer_epoch.producer_requests import producer_requests
+from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
     CLEANED,
+    CLIENT_EVENTS,
     CLIENT_LINES,
     FILES,
+    PRODUCER_REQUESTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
@@ -77,12 +96,48 @@ def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[st
         bronze = {table: chance.sample(rows, k=len(rows)) for table, rows in bronze.items()}
     tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
     found: dict[str, Rows] = {cluster: {} for cluster in cases}
-    for name, rows in replay(tables, dict.fromkeys(cases, _metadata()), TOLERANCE_MS).items():
+    for name, rows in _replay(tables, dict.fromkeys(cases, _metadata())):
         for cluster in cases:
-            found[cluster][name.removeprefix("silver.")] = []
+            found[cluster].setdefault(name.removeprefix("silver."), [])
         for row in rows.to_pylist():
             found[row["cluster"]][name.removeprefix("silver.")].append(row)
     return found
+
+
+def _replay(
+    bronze: Mapping[str, pa.Table], metadata: Mapping[str, ClusterMetadata]
+) -> Iterator[tuple[str, pa.Table]]:
+    """The steps of the rebuild, all in this process and of all evidence at once."""
+    batches, records, quarantine = (bronze[each.name] for each in (BATCHES, RECORDS, QUARANTINE))
+    requests = producer_requests(bronze[REQUESTS.name], metadata)
+    yield PRODUCER_REQUESTS.name, requests
+    yield CLIENT_EVENTS.name, client_events(bronze[CLIENT_LINES.name])
+    partitions = Partitions(
+        batches,
+        records,
+        bronze[PRODUCER_SNAPSHOT_ENTRIES.name],
+        bronze[ABORTED_TRANSACTIONS.name],
+        quarantine,
+        requests.filter(pc.greater_equal(requests["base_offset"], 0)),
+    )
+    of_partitions = replay_partitions(partitions, asking_connections(requests))
+    asked = requests.filter(concerns_coordinators(requests))
+    places = coordinator_partitions(asked, metadata, homes(records))
+    wrote = account.rows_of(of_partitions.account, account.WROTE)
+    coordinators = Coordinators(
+        batches,
+        records,
+        quarantine,
+        bronze[CLEANED.name],
+        asked.append_column(COORDINATOR_PARTITION, places),
+        wrote,
+    )
+    of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
+    told = account.together([of_partitions.account, of_coordinators.account])
+    known = facts(told, bronze[FILES.name], metadata)
+    met = meet(told, known, newest_markers(told, known), TOLERANCE_MS)
+    for step in (of_partitions, of_coordinators, met):
+        yield from step.tables.items()
 
 
 def _arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:

@@ -33,7 +33,7 @@ from fencepost.protocols.offset_commit.requests import (
     member_lines,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, damaged_batches, unread_pieces
+from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
 from fencepost.replay.metadata import Sighting, Topics
 from fencepost.replay.requests import each_line
 
@@ -73,12 +73,16 @@ def sightings(rows: ShardRows) -> list[Sighting]:
 
     They name the topics' incarnations where the metadata log was not captured.
     """
-    log, first = log_of(rows), dict[tuple[str, str], int]()
-    for record in commit_records(rows.records):
-        if record.topic_id is not None and log.find(record.base_offset, record.leader_epoch) is not None:
-            key = (record.topic, record.topic_id)
-            first[key] = min(first.get(key, record.timestamp_ms), record.timestamp_ms)
-    return [Sighting(topic, topic_id, ms) for (topic, topic_id), ms in sorted(first.items())]
+    log, found = log_of(rows), []
+    for records, fields in _decoded(rows.records, COMMIT_TYPES):
+        if "topic_id" in fields:
+            places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
+            named = pa.table(
+                {"topic": fields["topic"], "topic_id": fields["topic_id"], "ms": records["timestamp_ms"]}
+            ).filter(pa.array(places >= 0))
+            first = named.group_by(["topic", "topic_id"]).aggregate([("ms", "min")]).to_pylist()
+            found += [Sighting(row["topic"], row["topic_id"], row["ms_min"]) for row in first]
+    return [sighting for sighting in found if sighting.topic_id not in (None, ZERO_ID)]
 
 
 def group_records(records: pa.Table) -> list[GroupRecord]:

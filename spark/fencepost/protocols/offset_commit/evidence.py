@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.records import GroupRecord, Marker, OffsetCommitRecord
+from fencepost.protocols.offset_commit.records import GroupRecord, Marker, OffsetCommitRecord, Record
 from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
 from fencepost.replay.logs import Log
+
+_Record = TypeVar("_Record", bound=Record)
 
 
 @dataclass(slots=True)
@@ -42,3 +46,39 @@ class ShardEvidence:
     markers: Sequence[Marker]
     requests: Sequence[CommitRequest]
     member_lines: Sequence[MemberLine]
+
+
+def placed(records: Iterable[_Record], log: Log) -> list[_Record]:
+    """The records whose batch survived elections, in offset order, each once and in its stretch."""
+    ordered = sorted(records, key=lambda record: (record.offset, record.leader_epoch))
+    base_offsets = np.fromiter((record.base_offset for record in ordered), dtype=np.int64)
+    leader_epochs = np.fromiter((record.leader_epoch for record in ordered), dtype=np.int64)
+    places = log.find_all(base_offsets, leader_epochs).tolist()
+    stretches = log.stretch.tolist()
+    found: list[_Record] = []
+    for record, at in zip(ordered, places, strict=True):
+        if at >= 0 and not (found and found[-1].offset == record.offset):
+            record.stretch, record.based = stretches[at], at < log.based
+            found.append(record)
+    return found
+
+
+def without_compacted(records: Sequence[GroupRecord], log: Log) -> list[GroupRecord]:
+    """The records, and of those that compaction left, as one batch, the last of each key that has a value."""
+    if log.base is None:
+        return list(records)
+    newest = {_key(record): record.offset for record in records if record.based}
+    found = []
+    for record in records:
+        if record.based:
+            if record.tombstone or newest[_key(record)] != record.offset:
+                continue
+            record.last_offset = log.base.to
+            if log.base.ms is not None:
+                record.timestamp_ms = log.base.ms
+        found.append(record)
+    return found
+
+
+def _key(record: GroupRecord) -> tuple[str, int, str | None]:
+    return (record.group_id, record.type, record.member_id)

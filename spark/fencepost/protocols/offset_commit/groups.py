@@ -153,7 +153,7 @@ class Group:
         span = self._enter(record, at, out)
         if not self._over:
             self._replay_group(record, span)
-            self._replay_members(record, span, taken_over, out)
+            self._replay_members(record, span, at, taken_over, out)
         self._judge_known(record.stretch, ends=ends)
         if ends and not self._over:
             self._end_life(at, out)
@@ -222,10 +222,10 @@ class Group:
             self._unread = self._unread or any(member.topics is None for member in record.classic_members)
 
     def _replay_members(
-        self, record: GroupRecord, span: Span, taken_over: frozenset[str], out: Histories
+        self, record: GroupRecord, span: Span, at: Point, taken_over: frozenset[str], out: Histories
     ) -> None:
         if record.type == CLASSIC_METADATA:
-            self._replay_generation(record, span, out)
+            self._replay_generation(record, span, at, out)
             return
         member_id = record.member_id
         if member_id is None:
@@ -239,17 +239,18 @@ class Group:
             return
         if not record.tombstone:
             span.present.add(member_id)
-            step = step_of(record, self.no, span.metadata.get(member_id), known=self._is_known_alive(record))
+            known = self._is_known_alive(record)
+            step = step_of(record, self.no, at, span.metadata.get(member_id), known=known)
             self._step(member_id, step, span, out)
         else:
             span.present.discard(member_id)
             if member_id not in taken_over:
-                self._remove(member_id, span, Point(record.last_offset, record.timestamp_ms), out)
+                self._remove(member_id, span, at, out)
 
     def _is_known_alive(self, record: GroupRecord) -> bool:
         return self._begun_known and self._begun_in == record.stretch and not self._unread
 
-    def _replay_generation(self, record: GroupRecord, span: Span, out: Histories) -> None:
+    def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
         """A classic group is written whole, once per generation: steps are what differs between records."""
         if span.generation is not None:
             span.generation.follow(record)
@@ -262,10 +263,11 @@ class Group:
         known = self._is_known_alive(record)
         for member_id, member in members.items():
             owned = self._assigned(member, generation, record.timestamp_ms)
-            self._step(member_id, classic_step_of(record, self.no, member, owned, known=known), span, out)
+            step = classic_step_of(record, self.no, at, member, owned, known=known)
+            self._step(member_id, step, span, out)
         for member_id in before:
             if member_id not in members:
-                self._remove(member_id, span, Point(record.last_offset, record.timestamp_ms), out)
+                self._remove(member_id, span, at, out)
 
     def _assigned(self, member: ClassicMember, generation: int, ms: int) -> list[Owned] | None:
         """What a classic member was assigned: topics by name, with the ids that the names meant then."""

@@ -59,14 +59,14 @@ class Step(NamedTuple):
     based: bool
 
 
-def step_of(record: GroupRecord, no: int, metadata: MemberMetadata | None, *, known: bool) -> Step:
+def step_of(record: GroupRecord, no: int, at: Point, metadata: MemberMetadata | None, *, known: bool) -> Step:
     """What a current assignment (types 8, 14, 22) says, with the member's newest metadata."""
     classic = metadata is not None and metadata.speaks_classic
     protocol = "classic" if classic else GROUP_TYPES[record.type]
     names = _STREAMS_STATES if protocol == "streams" else _STATES
     return Step(
         no,
-        Point(record.last_offset, record.timestamp_ms),
+        at,
         record.type,
         None if metadata is None else metadata.client_id,
         None if metadata is None else metadata.instance_id,
@@ -81,12 +81,18 @@ def step_of(record: GroupRecord, no: int, metadata: MemberMetadata | None, *, kn
 
 
 def classic_step_of(
-    record: GroupRecord, no: int, member: ClassicMember, owned: Sequence[Owned] | None, *, known: bool
+    record: GroupRecord,
+    no: int,
+    at: Point,
+    member: ClassicMember,
+    owned: Sequence[Owned] | None,
+    *,
+    known: bool,
 ) -> Step:
     """What the record of a classic group says of one of its members: the epoch is the generation."""
     return Step(
         no,
-        Point(record.last_offset, record.timestamp_ms),
+        at,
         record.type,
         member.client_id,
         member.instance_id,

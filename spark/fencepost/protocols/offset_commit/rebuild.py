@@ -1,9 +1,10 @@
-"""The rebuild of consumer groups: every coordinator's log is replayed by itself, wherever the engine does it."""
+"""The rebuild of consumer groups: every coordinator's log is replayed by itself, on any engine."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -138,5 +139,5 @@ def _entity_schema(table: Table) -> pa.Schema:
     return table.arrow_schema.append(pa.field("entity", pa.string()))
 
 
-def _tuples(rows: pa.Table) -> Iterable[tuple[object, ...]]:
+def _tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in rows.columns), strict=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.conversions import Endings, batches_of
 from fencepost.protocols.offset_commit.decoding import decode_shard
-from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
+from fencepost.protocols.offset_commit.evidence import (
+    ShardEvidence,
+    ShardRows,
+    placed,
+    without_compacted,
+)
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.matching import Matches, match_commits
@@ -28,7 +31,6 @@ from fencepost.protocols.offset_commit.records import (
     GroupRecord,
     Marker,
     OffsetCommitRecord,
-    Record,
 )
 from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
 from fencepost.protocols.offset_commit.states import state_met
@@ -36,10 +38,7 @@ from fencepost.protocols.offset_commit.unwritten import Answers, in_memory
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
-
-_Record = TypeVar("_Record", bound=Record)
 
 
 @dataclass(slots=True)
@@ -76,10 +75,10 @@ class GroupCoordinatorShard:
         self._metadata = metadata
         self._log = evidence.log
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-        self._markers = _placed(evidence.markers, evidence.log)
-        self._commit_records = _placed(evidence.commit_records, evidence.log)
+        self._markers = placed(evidence.markers, evidence.log)
+        self._commit_records = placed(evidence.commit_records, evidence.log)
         self._groups = _by_group(
-            _without_compacted(_placed(evidence.group_records, evidence.log), evidence.log),
+            without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
             self._commit_records,
             evidence.requests,
             evidence.member_lines,
@@ -206,42 +205,6 @@ class _Questions:
 
     def _write(self, asked: Request) -> None:
         self._shard.commits.write(asked, self._matches.sure, managed=self._managed)
-
-
-def _placed(records: Iterable[_Record], log: Log) -> list[_Record]:
-    """The records whose batch survived elections, in offset order, each once and in its stretch."""
-    ordered = sorted(records, key=lambda record: (record.offset, record.leader_epoch))
-    base_offsets = np.fromiter((record.base_offset for record in ordered), dtype=np.int64)
-    leader_epochs = np.fromiter((record.leader_epoch for record in ordered), dtype=np.int64)
-    places = log.find_all(base_offsets, leader_epochs).tolist()
-    stretches = log.stretch.tolist()
-    found: list[_Record] = []
-    for record, at in zip(ordered, places, strict=True):
-        if at >= 0 and not (found and found[-1].offset == record.offset):
-            record.stretch, record.based = stretches[at], at < log.based
-            found.append(record)
-    return found
-
-
-def _without_compacted(records: Sequence[GroupRecord], log: Log) -> list[GroupRecord]:
-    """The records, and of those that compaction left, as one batch, the last of each key that has a value."""
-    if log.base is None:
-        return list(records)
-    newest = {_key(record): record.offset for record in records if record.based}
-    found = []
-    for record in records:
-        if record.based:
-            if record.tombstone or newest[_key(record)] != record.offset:
-                continue
-            record.last_offset = log.base.to
-            if log.base.ms is not None:
-                record.timestamp_ms = log.base.ms
-        found.append(record)
-    return found
-
-
-def _key(record: GroupRecord) -> tuple[str, int, str | None]:
-    return (record.group_id, record.type, record.member_id)
 
 
 def _by_group(

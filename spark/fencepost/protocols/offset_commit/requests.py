@@ -114,7 +114,9 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
     if group_id is None or not asked:
         return None
     transactional = line.api_key == TXN_OFFSET_COMMIT
-    epoch = _first(sent.get("generationIdOrMemberEpoch"), sent.get("generationId"), -1)
+    epoch = sent.get("generationIdOrMemberEpoch")
+    if epoch is None:
+        epoch = sent.get("generationId")
     request = CommitRequest(
         line.request_id,
         line.broker_id,
@@ -125,7 +127,7 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
         line.correlation_id,
         line.api_key,
         line.api_version,
-        epoch,
+        -1 if epoch is None else epoch,
         transactional,
         sent.get("transactionalId") if transactional else None,
         sent.get("producerId") if transactional else None,
@@ -138,8 +140,8 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
     )
     answers = _answers(line.answer)
     newest = {
-        (_reference(topic), partition["partitionIndex"]): (topic, partition)
-        for topic in asked
+        (reference, partition["partitionIndex"]): (topic, partition)
+        for reference, topic in [(_reference(topic), topic) for topic in asked]
         for partition in topic.get("partitions") or ()
     }
     for place, (topic, partition) in newest.items():
@@ -189,8 +191,8 @@ def _answers(answer: Mapping[str, Any] | None) -> dict[_Place, int | None]:
     if not answer:
         return {}
     return {
-        (_reference(topic), partition["partitionIndex"]): partition.get("errorCode")
-        for topic in answer.get("topics") or ()
+        (reference, partition["partitionIndex"]): partition.get("errorCode")
+        for reference, topic in [(_reference(topic), topic) for topic in answer.get("topics") or ()]
         for partition in topic.get("partitions") or ()
     }
 
@@ -206,10 +208,6 @@ def _reference(topic: Mapping[str, Any]) -> str | None:
 def _given_id(topic: Mapping[str, Any]) -> str | None:
     topic_id = topic.get("topicId")
     return None if topic_id == ZERO_ID else topic_id
-
-
-def _first(*values: int | None) -> int:
-    return next(value for value in values if value is not None)
 
 
 def member_lines(line: RequestLine, tolerance_ms: int) -> list[MemberLine]:

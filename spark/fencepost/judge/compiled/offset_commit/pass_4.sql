@@ -308,32 +308,34 @@ WITH quantified_1_rows AS (
     to_position,
     from_time,
     to_time,
+    `c.ownedAtClientEpoch`,
+    `c.reassignedSince`,
+    `c.accepted`,
+    `c.uninterrupted`,
+    `c.fenced`,
+    `c.rule`,
+    `c.unfenced`,
+    `c.memberKnown`,
+    `c.clientEpoch`,
+    `c.memberEpoch`,
+    `c.transactional`,
+    `c.rebalancing`,
+    `c.revocationEpoch`,
+    `c.partitionRevocationEpoch`,
+    `c.assignmentEpoch`,
+    `c.ownedByAnother`,
+    `c.ownedBySelf`,
+    `c.protocol`,
+    `AssignmentEpoch(c)`,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:286)' END AS failed_conjunct_1,
-    TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.reassignedSince`, `c.accepted`), MAP('ignoreNullFields', 'false')) AS values_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:304)' END AS failed_conjunct_2,
-    TO_JSON(STRUCT(`c.ownedAtClientEpoch`, `c.uninterrupted`, `c.fenced`), MAP('ignoreNullFields', 'false')) AS values_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:321)' END AS failed_conjunct_3,
-    TO_JSON(
-      STRUCT(
-        `c.accepted`,
-        `c.fenced`,
-        `c.rule`,
-        `c.unfenced`,
-        `c.memberKnown`,
-        `c.clientEpoch`,
-        `c.memberEpoch`,
-        `c.transactional`,
-        `c.rebalancing`,
-        `AssignmentEpoch(c)`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_3,
     NOT antecedent_4 OR (
       c1_4 AND c2_4 AND c3_4
     ) AS verdict_4,
@@ -346,20 +348,6 @@ WITH quantified_1_rows AS (
       WHEN antecedent_4 AND NOT c3_4
       THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:341)'
     END AS failed_conjunct_4,
-    TO_JSON(
-      STRUCT(
-        `c.ownedAtClientEpoch`,
-        `c.uninterrupted`,
-        `c.unfenced`,
-        `c.memberKnown`,
-        `c.clientEpoch`,
-        `c.memberEpoch`,
-        `c.revocationEpoch`,
-        `c.partitionRevocationEpoch`,
-        `c.assignmentEpoch`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5 AND c3_5 AND c4_5
     ) AS verdict_5,
@@ -374,56 +362,94 @@ WITH quantified_1_rows AS (
       WHEN antecedent_5 AND NOT c4_5
       THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:360)'
     END AS failed_conjunct_5,
-    TO_JSON(
-      STRUCT(
-        `c.ownedAtClientEpoch`,
-        `c.reassignedSince`,
-        `c.unfenced`,
-        `c.memberKnown`,
-        `c.clientEpoch`,
-        `c.memberEpoch`,
-        `c.revocationEpoch`,
-        `c.partitionRevocationEpoch`,
-        `c.assignmentEpoch`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_5,
     NOT antecedent_6 OR c1_6 AS verdict_6,
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE WHEN antecedent_6 AND NOT c1_6 THEN '~c.ownedByAnother (OffsetCommitProps:377)' END AS failed_conjunct_6,
-    TO_JSON(STRUCT(`c.accepted`, `c.unfenced`, `c.ownedByAnother`), MAP('ignoreNullFields', 'false')) AS values_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
     CASE
       WHEN antecedent_7 AND NOT c1_7
       THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:394)'
     END AS failed_conjunct_7,
-    TO_JSON(
-      STRUCT(`c.accepted`, `c.unfenced`, `c.ownedBySelf`, `c.ownedByAnother`),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
       THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:414)'
-    END AS failed_conjunct_8,
-    TO_JSON(
-      STRUCT(`c.protocol`, `c.memberKnown`, `c.clientEpoch`, `c.revocationEpoch`),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_8
+    END AS failed_conjunct_8
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
     commit_id,
-    MIN_BY(group_id, candidate) AS group_id,
-    MIN_BY(life, candidate) AS life,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'failed_conjunct_5',
+        failed_conjunct_5,
+        'failed_conjunct_6',
+        failed_conjunct_6,
+        'failed_conjunct_7',
+        failed_conjunct_7,
+        'failed_conjunct_8',
+        failed_conjunct_8,
+        'c.ownedAtClientEpoch',
+        `c.ownedAtClientEpoch`,
+        'c.reassignedSince',
+        `c.reassignedSince`,
+        'c.accepted',
+        `c.accepted`,
+        'c.uninterrupted',
+        `c.uninterrupted`,
+        'c.fenced',
+        `c.fenced`,
+        'c.rule',
+        `c.rule`,
+        'c.unfenced',
+        `c.unfenced`,
+        'c.memberKnown',
+        `c.memberKnown`,
+        'c.clientEpoch',
+        `c.clientEpoch`,
+        'c.memberEpoch',
+        `c.memberEpoch`,
+        'c.transactional',
+        `c.transactional`,
+        'c.rebalancing',
+        `c.rebalancing`,
+        'c.revocationEpoch',
+        `c.revocationEpoch`,
+        'c.partitionRevocationEpoch',
+        `c.partitionRevocationEpoch`,
+        'c.assignmentEpoch',
+        `c.assignmentEpoch`,
+        'c.ownedByAnother',
+        `c.ownedByAnother`,
+        'c.ownedBySelf',
+        `c.ownedBySelf`,
+        'c.protocol',
+        `c.protocol`,
+        'AssignmentEpoch(c)',
+        `AssignmentEpoch(c)`
+      ),
+      candidate
+    ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
       THEN TRUE
@@ -431,8 +457,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
-    MIN_BY(failed_conjunct_1, candidate) AS failed_conjunct_1,
-    MIN_BY(values_1, candidate) AS values_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -440,8 +464,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
-    MIN_BY(failed_conjunct_2, candidate) AS failed_conjunct_2,
-    MIN_BY(values_2, candidate) AS values_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -449,8 +471,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
-    MIN_BY(failed_conjunct_3, candidate) AS failed_conjunct_3,
-    MIN_BY(values_3, candidate) AS values_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
@@ -458,8 +478,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
-    MIN_BY(failed_conjunct_4, candidate) AS failed_conjunct_4,
-    MIN_BY(values_4, candidate) AS values_4,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
@@ -467,8 +485,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_5,
     BOOL_AND(exercised_5) AS exercised_5,
-    MIN_BY(failed_conjunct_5, candidate) AS failed_conjunct_5,
-    MIN_BY(values_5, candidate) AS values_5,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
       THEN TRUE
@@ -476,8 +492,6 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_6,
     BOOL_AND(exercised_6) AS exercised_6,
-    MIN_BY(failed_conjunct_6, candidate) AS failed_conjunct_6,
-    MIN_BY(values_6, candidate) AS values_6,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_7, FALSE))
       THEN TRUE
@@ -485,17 +499,13 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_7,
     BOOL_AND(exercised_7) AS exercised_7,
-    MIN_BY(failed_conjunct_7, candidate) AS failed_conjunct_7,
-    MIN_BY(values_7, candidate) AS values_7,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_8, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_8, FALSE))
       THEN FALSE
     END AS verdict_8,
-    BOOL_AND(exercised_8) AS exercised_8,
-    MIN_BY(failed_conjunct_8, candidate) AS failed_conjunct_8,
-    MIN_BY(values_8, candidate) AS values_8
+    BOOL_AND(exercised_8) AS exercised_8
   FROM weighed
   GROUP BY
     cluster,
@@ -505,7 +515,7 @@ SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  witness,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -514,39 +524,66 @@ SELECT
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  evidence
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
     TO_JSON(
-      STRUCT(COALESCE(agreed.group_id, offset_commits.group_id) AS group_id, agreed.life),
+      STRUCT(
+        COALESCE(agreed.first_state.`group_id`, offset_commits.group_id) AS group_id,
+        agreed.first_state.`life` AS life
+      ),
       MAP('ignoreNullFields', 'false')
     ) AS scope,
-    TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false')) AS witness,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+      )
+      THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
+    END AS witness,
     agreed.from_position,
     agreed.to_position,
     COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
     COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
-    TO_JSON(
-      STRUCT(
-        commit_id,
-        offset_commits.request_id,
-        offset_commits.broker_id,
-        offset_commits.member_id,
-        offset_commits.client_id,
-        offset_commits.topic,
-        offset_commits.`partition`,
-        offset_commits.client_epoch,
-        offset_commits.committed_offset,
-        offset_commits.broker_error,
-        offset_commits.record_offset,
-        offset_commits.candidates,
-        offset_commits.unknown_reason,
-        offset_commits.file,
-        offset_commits.`position`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS evidence,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          commit_id,
+          offset_commits.request_id,
+          offset_commits.broker_id,
+          offset_commits.member_id,
+          offset_commits.client_id,
+          offset_commits.topic,
+          offset_commits.`partition`,
+          offset_commits.client_epoch,
+          offset_commits.committed_offset,
+          offset_commits.broker_error,
+          offset_commits.record_offset,
+          offset_commits.candidates,
+          offset_commits.unknown_reason,
+          offset_commits.file,
+          offset_commits.`position`
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
     EXPLODE(
       ARRAY(
         NAMED_STRUCT(
@@ -559,10 +596,21 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.failed_conjunct_1 END
+            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
           END,
           'values',
-          agreed.values_1
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
+                agreed.first_state.`c.reassignedSince` AS `c.reassignedSince`,
+                agreed.first_state.`c.accepted` AS `c.accepted`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -574,10 +622,21 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.failed_conjunct_2 END
+            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
           END,
           'values',
-          agreed.values_2
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
+                agreed.first_state.`c.uninterrupted` AS `c.uninterrupted`,
+                agreed.first_state.`c.fenced` AS `c.fenced`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -589,10 +648,28 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.failed_conjunct_3 END
+            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
           END,
           'values',
-          agreed.values_3
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.accepted` AS `c.accepted`,
+                agreed.first_state.`c.fenced` AS `c.fenced`,
+                agreed.first_state.`c.rule` AS `c.rule`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.memberKnown` AS `c.memberKnown`,
+                agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
+                agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
+                agreed.first_state.`c.transactional` AS `c.transactional`,
+                agreed.first_state.`c.rebalancing` AS `c.rebalancing`,
+                agreed.first_state.`AssignmentEpoch(c)` AS `AssignmentEpoch(c)`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -604,10 +681,27 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.failed_conjunct_4 END
+            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
           END,
           'values',
-          agreed.values_4
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
+                agreed.first_state.`c.uninterrupted` AS `c.uninterrupted`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.memberKnown` AS `c.memberKnown`,
+                agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
+                agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
+                agreed.first_state.`c.revocationEpoch` AS `c.revocationEpoch`,
+                agreed.first_state.`c.partitionRevocationEpoch` AS `c.partitionRevocationEpoch`,
+                agreed.first_state.`c.assignmentEpoch` AS `c.assignmentEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -619,10 +713,27 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.failed_conjunct_5 END
+            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
           END,
           'values',
-          agreed.values_5
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
+                agreed.first_state.`c.reassignedSince` AS `c.reassignedSince`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.memberKnown` AS `c.memberKnown`,
+                agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
+                agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
+                agreed.first_state.`c.revocationEpoch` AS `c.revocationEpoch`,
+                agreed.first_state.`c.partitionRevocationEpoch` AS `c.partitionRevocationEpoch`,
+                agreed.first_state.`c.assignmentEpoch` AS `c.assignmentEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -634,10 +745,21 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.failed_conjunct_6 END
+            THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
           END,
           'values',
-          agreed.values_6
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.accepted` AS `c.accepted`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.ownedByAnother` AS `c.ownedByAnother`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -649,10 +771,22 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_7 THEN agreed.failed_conjunct_7 END
+            THEN CASE WHEN NOT agreed.verdict_7 THEN agreed.first_state.`failed_conjunct_7` END
           END,
           'values',
-          agreed.values_7
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.accepted` AS `c.accepted`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.ownedBySelf` AS `c.ownedBySelf`,
+                agreed.first_state.`c.ownedByAnother` AS `c.ownedByAnother`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -664,10 +798,22 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = offset_commits.candidates
-            THEN CASE WHEN NOT agreed.verdict_8 THEN agreed.failed_conjunct_8 END
+            THEN CASE WHEN NOT agreed.verdict_8 THEN agreed.first_state.`failed_conjunct_8` END
           END,
           'values',
-          agreed.values_8
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.protocol` AS `c.protocol`,
+                agreed.first_state.`c.memberKnown` AS `c.memberKnown`,
+                agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
+                agreed.first_state.`c.revocationEpoch` AS `c.revocationEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         )
       )
     ) AS each

@@ -33,32 +33,47 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `x.open`,
+    `x.aborted`,
+    `x.indexed`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (ProducerEpochProps:552)' END AS failed_conjunct,
-    TO_JSON(STRUCT(`x.open`, `x.aborted`, `x.indexed`), MAP('ignoreNullFields', 'false')) AS `values`
+    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (ProducerEpochProps:552)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
     partition_transaction_id,
-    MAX(topic) AS topic,
-    MAX(`partition`) AS `partition`,
-    MAX(partition_key) AS partition_key,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct',
+        failed_conjunct,
+        'x.open',
+        `x.open`,
+        'x.aborted',
+        `x.aborted`,
+        'x.indexed',
+        `x.indexed`
+      )
+    ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised,
-    MAX(failed_conjunct) AS failed_conjunct,
-    MAX(`values`) AS `values`
+    BOOL_AND(exercised) AS exercised
   FROM weighed
   GROUP BY
     cluster,
@@ -68,34 +83,54 @@ SELECT
   cluster,
   TO_JSON(
     STRUCT(
-      COALESCE(agreed.topic, partition_transactions.topic) AS topic,
-      COALESCE(agreed.`partition`, partition_transactions.`partition`) AS `partition`,
-      COALESCE(agreed.partition_key, partition_transactions.partition_key) AS partition_key
+      COALESCE(agreed.first_state.`topic`, partition_transactions.topic) AS topic,
+      COALESCE(agreed.first_state.`partition`, partition_transactions.`partition`) AS `partition`,
+      COALESCE(agreed.first_state.`partition_key`, partition_transactions.partition_key) AS partition_key
     ),
     MAP('ignoreNullFields', 'false')
   ) AS scope,
-  TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false'))
+  END AS witness,
   agreed.from_position,
   agreed.to_position,
   COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
   COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN NOT agreed.verdict THEN agreed.failed_conjunct END AS failed_conjunct,
-  agreed.`values`,
-  TO_JSON(
-    STRUCT(
-      partition_transactions.transactional_id,
-      partition_transactions.producer_id,
-      partition_transactions.producer_epoch,
-      partition_transactions.first_offset,
-      partition_transactions.last_offset,
-      partition_transactions.batches,
-      partition_transactions.records,
-      partition_transactions.marker_epoch
-    ),
-    MAP('ignoreNullFields', 'false')
-  ) AS evidence
+  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`x.open` AS `x.open`,
+        agreed.first_state.`x.aborted` AS `x.aborted`,
+        agreed.first_state.`x.indexed` AS `x.indexed`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        partition_transactions.transactional_id,
+        partition_transactions.producer_id,
+        partition_transactions.producer_epoch,
+        partition_transactions.first_offset,
+        partition_transactions.last_offset,
+        partition_transactions.batches,
+        partition_transactions.records,
+        partition_transactions.marker_epoch
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
 FROM silver.partition_transactions AS partition_transactions
 FULL OUTER JOIN agreed
   USING (cluster, partition_transaction_id)

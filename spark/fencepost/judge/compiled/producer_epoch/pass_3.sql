@@ -177,6 +177,21 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `r.granted`,
+    `r.fenced`,
+    `r.busy`,
+    `r.providedId`,
+    `r.producerEpoch`,
+    `r.producerId`,
+    `r.previousIdHeld`,
+    `r.providedEpoch`,
+    `r.status`,
+    `r.lastEpochHeld`,
+    `r.known`,
+    `r.previousId`,
+    `r.lastEpoch`,
+    `r.returnedId`,
+    `r.returnedEpoch`,
     NOT antecedent_1 OR (
       c1_1 AND c2_1
     ) AS verdict_1,
@@ -187,37 +202,9 @@ WITH frame AS (
       WHEN antecedent_1 AND NOT c2_1
       THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:290)'
     END AS failed_conjunct_1,
-    TO_JSON(
-      STRUCT(
-        `r.granted`,
-        `r.fenced`,
-        `r.busy`,
-        `r.providedId`,
-        `r.producerEpoch`,
-        `r.producerId`,
-        `r.previousIdHeld`,
-        `r.providedEpoch`,
-        `r.status`,
-        `r.lastEpochHeld`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE WHEN antecedent_2 AND NOT c1_2 THEN '~r.granted (ProducerEpochProps:304)' END AS failed_conjunct_2,
-    TO_JSON(
-      STRUCT(
-        `r.known`,
-        `r.providedId`,
-        `r.producerId`,
-        `r.previousId`,
-        `r.providedEpoch`,
-        `r.producerEpoch`,
-        `r.lastEpoch`,
-        `r.granted`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_2,
     NOT antecedent_3 OR (
       c1_3 AND c2_3
     ) AS verdict_3,
@@ -228,67 +215,73 @@ WITH frame AS (
       WHEN antecedent_3 AND NOT c2_3
       THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:318)'
     END AS failed_conjunct_3,
-    TO_JSON(
-      STRUCT(
-        `r.known`,
-        `r.providedId`,
-        `r.producerId`,
-        `r.previousId`,
-        `r.providedEpoch`,
-        `r.producerEpoch`,
-        `r.lastEpoch`,
-        `r.granted`,
-        `r.returnedId`,
-        `r.returnedEpoch`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct_4,
-    TO_JSON(
-      STRUCT(
-        `r.known`,
-        `r.providedId`,
-        `r.producerId`,
-        `r.previousId`,
-        `r.providedEpoch`,
-        `r.producerEpoch`,
-        `r.lastEpoch`,
-        `r.fenced`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_4,
     NOT antecedent_5 OR c1_5 AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
-    CASE WHEN antecedent_5 AND NOT c1_5 THEN '~r.busy (ProducerEpochProps:346)' END AS failed_conjunct_5,
-    TO_JSON(
-      STRUCT(
-        `r.known`,
-        `r.providedId`,
-        `r.producerId`,
-        `r.previousId`,
-        `r.providedEpoch`,
-        `r.producerEpoch`,
-        `r.lastEpoch`,
-        `r.status`,
-        `r.busy`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS values_5
+    CASE WHEN antecedent_5 AND NOT c1_5 THEN '~r.busy (ProducerEpochProps:346)' END AS failed_conjunct_5
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
     request_id,
-    MIN_BY(topic, candidate) AS topic,
-    MIN_BY(`partition`, candidate) AS `partition`,
-    MIN_BY(partition_key, candidate) AS partition_key,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'failed_conjunct_5',
+        failed_conjunct_5,
+        'r.granted',
+        `r.granted`,
+        'r.fenced',
+        `r.fenced`,
+        'r.busy',
+        `r.busy`,
+        'r.providedId',
+        `r.providedId`,
+        'r.producerEpoch',
+        `r.producerEpoch`,
+        'r.producerId',
+        `r.producerId`,
+        'r.previousIdHeld',
+        `r.previousIdHeld`,
+        'r.providedEpoch',
+        `r.providedEpoch`,
+        'r.status',
+        `r.status`,
+        'r.lastEpochHeld',
+        `r.lastEpochHeld`,
+        'r.known',
+        `r.known`,
+        'r.previousId',
+        `r.previousId`,
+        'r.lastEpoch',
+        `r.lastEpoch`,
+        'r.returnedId',
+        `r.returnedId`,
+        'r.returnedEpoch',
+        `r.returnedEpoch`
+      ),
+      candidate
+    ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
       THEN TRUE
@@ -296,8 +289,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
-    MIN_BY(failed_conjunct_1, candidate) AS failed_conjunct_1,
-    MIN_BY(values_1, candidate) AS values_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -305,8 +296,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
-    MIN_BY(failed_conjunct_2, candidate) AS failed_conjunct_2,
-    MIN_BY(values_2, candidate) AS values_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -314,8 +303,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
-    MIN_BY(failed_conjunct_3, candidate) AS failed_conjunct_3,
-    MIN_BY(values_3, candidate) AS values_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
@@ -323,17 +310,13 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
-    MIN_BY(failed_conjunct_4, candidate) AS failed_conjunct_4,
-    MIN_BY(values_4, candidate) AS values_4,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
       THEN FALSE
     END AS verdict_5,
-    BOOL_AND(exercised_5) AS exercised_5,
-    MIN_BY(failed_conjunct_5, candidate) AS failed_conjunct_5,
-    MIN_BY(values_5, candidate) AS values_5
+    BOOL_AND(exercised_5) AS exercised_5
   FROM weighed
   GROUP BY
     cluster,
@@ -343,7 +326,7 @@ SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  witness,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -352,36 +335,61 @@ SELECT
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  evidence
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
-    TO_JSON(STRUCT(agreed.topic, agreed.`partition`, agreed.partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false')) AS witness,
+    TO_JSON(
+      STRUCT(
+        agreed.first_state.`topic` AS topic,
+        agreed.first_state.`partition` AS `partition`,
+        agreed.first_state.`partition_key` AS partition_key
+      ),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+      )
+      THEN TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false'))
+    END AS witness,
     agreed.from_position,
     agreed.to_position,
     COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
     COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
-    TO_JSON(
-      STRUCT(
-        request_id,
-        init_producer_ids.broker_id,
-        init_producer_ids.client_id,
-        init_producer_ids.connection,
-        init_producer_ids.transactional_id,
-        init_producer_ids.provided_id,
-        init_producer_ids.provided_epoch,
-        init_producer_ids.error,
-        init_producer_ids.returned_id,
-        init_producer_ids.returned_epoch,
-        init_producer_ids.record_offset,
-        init_producer_ids.candidates,
-        init_producer_ids.unknown_reason,
-        init_producer_ids.file,
-        init_producer_ids.`position`
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS evidence,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          request_id,
+          init_producer_ids.broker_id,
+          init_producer_ids.client_id,
+          init_producer_ids.connection,
+          init_producer_ids.transactional_id,
+          init_producer_ids.provided_id,
+          init_producer_ids.provided_epoch,
+          init_producer_ids.error,
+          init_producer_ids.returned_id,
+          init_producer_ids.returned_epoch,
+          init_producer_ids.record_offset,
+          init_producer_ids.candidates,
+          init_producer_ids.unknown_reason,
+          init_producer_ids.file,
+          init_producer_ids.`position`
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
     EXPLODE(
       ARRAY(
         NAMED_STRUCT(
@@ -394,10 +402,28 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.failed_conjunct_1 END
+            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
           END,
           'values',
-          agreed.values_1
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.fenced` AS `r.fenced`,
+                agreed.first_state.`r.busy` AS `r.busy`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousIdHeld` AS `r.previousIdHeld`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.lastEpochHeld` AS `r.lastEpochHeld`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -409,10 +435,26 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.failed_conjunct_2 END
+            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
           END,
           'values',
-          agreed.values_2
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -424,10 +466,28 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.failed_conjunct_3 END
+            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
           END,
           'values',
-          agreed.values_3
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.returnedId` AS `r.returnedId`,
+                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -439,10 +499,26 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.failed_conjunct_4 END
+            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
           END,
           'values',
-          agreed.values_4
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.fenced` AS `r.fenced`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -454,10 +530,27 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.failed_conjunct_5 END
+            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
           END,
           'values',
-          agreed.values_5
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.busy` AS `r.busy`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         )
       )
     ) AS each

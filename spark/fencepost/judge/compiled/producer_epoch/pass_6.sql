@@ -37,31 +37,53 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `x.open`,
+    `x.listed`,
+    `x.aborted`,
+    `x.indexed`,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE WHEN antecedent_1 AND NOT c1_1 THEN 'x.listed (ProducerEpochProps:526)' END AS failed_conjunct_1,
-    TO_JSON(STRUCT(`x.open`, `x.listed`), MAP('ignoreNullFields', 'false')) AS values_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed (ProducerEpochProps:539)' END AS failed_conjunct_2,
-    TO_JSON(STRUCT(`x.open`, `x.listed`), MAP('ignoreNullFields', 'false')) AS values_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:552)' END AS failed_conjunct_3,
-    TO_JSON(STRUCT(`x.open`, `x.aborted`, `x.indexed`), MAP('ignoreNullFields', 'false')) AS values_3
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:552)' END AS failed_conjunct_3
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
     partition_transaction_id,
-    MAX(topic) AS topic,
-    MAX(`partition`) AS `partition`,
-    MAX(partition_key) AS partition_key,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'x.open',
+        `x.open`,
+        'x.listed',
+        `x.listed`,
+        'x.aborted',
+        `x.aborted`,
+        'x.indexed',
+        `x.indexed`
+      )
+    ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
       THEN TRUE
@@ -69,8 +91,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
-    MAX(failed_conjunct_1) AS failed_conjunct_1,
-    MAX(values_1) AS values_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -78,17 +98,13 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
-    MAX(failed_conjunct_2) AS failed_conjunct_2,
-    MAX(values_2) AS values_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
       THEN FALSE
     END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3,
-    MAX(failed_conjunct_3) AS failed_conjunct_3,
-    MAX(values_3) AS values_3
+    BOOL_AND(exercised_3) AS exercised_3
   FROM weighed
   GROUP BY
     cluster,
@@ -98,7 +114,7 @@ SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  witness,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -107,36 +123,50 @@ SELECT
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  evidence
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
     TO_JSON(
       STRUCT(
-        COALESCE(agreed.topic, partition_transactions.topic) AS topic,
-        COALESCE(agreed.`partition`, partition_transactions.`partition`) AS `partition`,
-        COALESCE(agreed.partition_key, partition_transactions.partition_key) AS partition_key
+        COALESCE(agreed.first_state.`topic`, partition_transactions.topic) AS topic,
+        COALESCE(agreed.first_state.`partition`, partition_transactions.`partition`) AS `partition`,
+        COALESCE(agreed.first_state.`partition_key`, partition_transactions.partition_key) AS partition_key
       ),
       MAP('ignoreNullFields', 'false')
     ) AS scope,
-    TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false')) AS witness,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+      )
+      THEN TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false'))
+    END AS witness,
     agreed.from_position,
     agreed.to_position,
     COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
     COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
-    TO_JSON(
-      STRUCT(
-        partition_transactions.transactional_id,
-        partition_transactions.producer_id,
-        partition_transactions.producer_epoch,
-        partition_transactions.first_offset,
-        partition_transactions.last_offset,
-        partition_transactions.batches,
-        partition_transactions.records,
-        partition_transactions.marker_epoch
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS evidence,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          partition_transactions.transactional_id,
+          partition_transactions.producer_id,
+          partition_transactions.producer_epoch,
+          partition_transactions.first_offset,
+          partition_transactions.last_offset,
+          partition_transactions.batches,
+          partition_transactions.records,
+          partition_transactions.marker_epoch
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
     EXPLODE(
       ARRAY(
         NAMED_STRUCT(
@@ -147,9 +177,15 @@ FROM (
           'exercised',
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_1 THEN agreed.failed_conjunct_1 END,
+          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
           'values',
-          agreed.values_1
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -159,9 +195,15 @@ FROM (
           'exercised',
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_2 THEN agreed.failed_conjunct_2 END,
+          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
           'values',
-          agreed.values_2
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
@@ -171,9 +213,19 @@ FROM (
           'exercised',
           COALESCE(agreed.exercised_3, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_3 THEN agreed.failed_conjunct_3 END,
+          CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
           'values',
-          agreed.values_3
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`x.open` AS `x.open`,
+                agreed.first_state.`x.aborted` AS `x.aborted`,
+                agreed.first_state.`x.indexed` AS `x.indexed`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
         )
       )
     ) AS each

@@ -1,0 +1,65 @@
+"""The same evidence gives the same rows, in whatever order it was found and wherever a replay stopped."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.protocols.offset_commit.conversions import Endings, batches_of
+from fencepost.protocols.offset_commit.evidence import placed, without_compacted
+from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.histories import Histories
+from fencepost.protocols.offset_commit.replay import replay
+from fencepost.replay.histories import Point
+
+TOLERANCE_MS = 5
+_ORDERS = 10
+
+
+def test_the_order_of_evidence_changes_nothing(
+    cases: dict[str, dict[str, Any]], decode: Callable[..., Any]
+) -> None:
+    """Records, batches and lines are found replica by replica, late segments last."""
+    for name, case in cases.items():
+        expected = replay(*decode(name, case), TOLERANCE_MS)
+        for seed in range(_ORDERS):
+            found = replay(*decode(name, case, random.Random(seed)), TOLERANCE_MS)
+            assert found == expected, f"{name}, order {seed}"
+
+
+def test_a_group_can_be_stored_and_taken_up_again(
+    cases: dict[str, dict[str, Any]], decode: Callable[..., Any]
+) -> None:
+    """After every batch the state is all that is needed to go on."""
+    stored = 0
+    for name, case in cases.items():
+        groups = {
+            record["group"] for batch in case["batches"] for record in batch["records"] if "type" in record
+        }
+        for group_id in sorted(groups):
+            expected = _histories(name, case, decode, group_id, interrupted=False)
+            assert _histories(name, case, decode, group_id, interrupted=True) == expected, (name, group_id)
+            stored += sum(table.num_rows for table in expected)
+    assert stored > 100
+
+
+def _histories(
+    name: str, case: dict[str, Any], decode: Callable[..., Any], group_id: str, *, interrupted: bool
+) -> list[pa.Table]:
+    evidence, metadata = decode(name, case)
+    stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
+    state = (Group(group_id, metadata.topics, stretches), Endings(), Histories(name, 0, metadata.topics))
+    records = without_compacted(placed(evidence.group_records, evidence.log), evidence.log)
+    for batch in batches_of([record for record in records if record.group_id == group_id]):
+        group, endings, out = pickle.loads(pickle.dumps(state)) if interrupted else state
+        for record, ends in zip(batch, endings.of(batch), strict=True):
+            group.replay(record, ends=ends, taken_over=frozenset(), out=out)
+        group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), out)
+        state = (group, endings, out)
+    group, _, out = state
+    group.finish(out)
+    return [columns.to_arrow() for columns in (out.groups, out.members, out.owned, out.revoked, out.covered)]
