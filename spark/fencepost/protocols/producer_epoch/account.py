@@ -80,6 +80,11 @@ KINDS: dict[str, pa.StructType] = {
             ("prepared_epoch", pa.int32()),
             ("prepared_by_epoch", pa.int32()),
             ("due_type", pa.string()),
+            # the log shows every transaction that was prepared with the epoch: no hole is before its end, or
+            # the end of a transaction moves the epoch
+            ("counted", pa.bool_()),
+            # a hole follows that may hide its end
+            ("cut", pa.bool_()),
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
             ("prepared_ms", pa.int64()),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
@@ -13,7 +12,7 @@ from fencepost.protocols.producer_epoch.init_producer_ids import InitProducerIds
 from fencepost.protocols.producer_epoch.states_met import Coordinator
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
-from fencepost.protocols.producer_epoch.transactions import Transaction
+from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
 from fencepost.replay.columns import Columns
 from fencepost.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
 
@@ -58,9 +57,11 @@ def add_history(
         if end is None or record.offset < end:
             _add_state(rows.ids, coordinator.key, transition, end, end_ms)
     known_ms = int(coordinator.log.max_timestamp_ms.max())
+    shown = whole_epochs(transitions, {each.number for each in stretches.values() if each.to_offset is None})
     for transaction in found:
         is_last = stretches[transaction.stretch].to_offset is None
         _add_transaction(rows, coordinator.key, transaction, known_ms, is_last)
+        _add_listed(rows.told[account.LISTED], coordinator.key, transaction, shown, is_last)
 
 
 def _add_hidden(rows: Columns, key: LogKey, record: TransactionRecord, start: int) -> None:
@@ -126,16 +127,28 @@ def _add_transaction(
         late,
         known_ms,
     )
-    listed: list[Any] = [
-        start.producer_epoch,
-        prepare and prepare.producer_epoch,
-        prepare and prepare.leader_epoch,
-        of.due_type,
-        prepare and prepare.offset,
-        complete and complete.offset,
-        prepare and prepare.timestamp_ms,
-    ]
+
+
+def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int], is_last: bool) -> None:
+    """Add the partitions that a transaction lists. ``shown``: whole_epochs."""
+    start, prepare, complete = of.start, of.prepare, of.complete
+    counted = prepare is not None and (prepare.transaction_version >= 2 or prepare.offset in shown)
     cluster, *place = key
     for name in of.newest.partitions:
-        head = (cluster, start.producer_id, *place, of.stretch, start.transactional_id, name)
-        rows.told[account.LISTED].add(*head, *listed)
+        rows.add(
+            cluster,
+            start.producer_id,
+            *place,
+            of.stretch,
+            start.transactional_id,
+            name,
+            start.producer_epoch,
+            prepare and prepare.producer_epoch,
+            prepare and prepare.leader_epoch,
+            of.due_type,
+            counted,
+            complete is None and not is_last,
+            prepare and prepare.offset,
+            complete and complete.offset,
+            prepare and prepare.timestamp_ms,
+        )

@@ -20,7 +20,7 @@ from fencepost.protocols.producer_epoch.transaction_state_manager import (
     CoordinatorEvidence,
     TransactionStateManager,
 )
-from fencepost.replay.collector import without_collector
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, coordinator_partition, topic_key
 from fencepost.replay.metadata import ClusterMetadata
 
@@ -94,7 +94,7 @@ def coordinator_partitions(
 _HOMES = ("cluster", "transactional_id", PARTITION, "timestamp_ms")
 
 
-@without_collector
+@collection_paused()
 def replay_coordinators(
     given: Coordinators, metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
 ) -> Replayed:

@@ -54,8 +54,10 @@ class Due:
         self._types = _places(self.markers["type"])
         self.type = _places(self.rows["due_type"])
         self.alone = self.of_epoch == 1
-        self.whole = _whole(self.rows, known)
+        self.whole = partitions_whole(self.rows, known)
         self.met = self.alone | (self.whole & (self.of_epoch == self.size))
+        # a transaction that a hole hides would have markers of this epoch too
+        self.met &= longs(self.rows["counted"]) == 1
         # how many markers of the due type are before each, to count those of one epoch
         self._before = [np.concatenate([[0], np.cumsum(self._types == each)]) for each in range(len(_TYPES))]
         in_order = self.first + np.minimum(self.number, np.maximum(self.size - 1, 0))
@@ -133,7 +135,8 @@ def _marker_ids(rows: pa.Table) -> pa.Array:
     return pa.array([digest_of(*values) for values in zip(*columns, strict=True)], pa.string())
 
 
-def _whole(rows: pa.Table, known: Facts) -> Flags:
+def partitions_whole(rows: pa.Table, known: Facts) -> Flags:
+    """Whether the log of each row's partition (``cluster``, ``name``) is known from its beginning on."""
     keys = zip(rows["cluster"].to_pylist(), rows["name"].to_pylist(), strict=True)
     return np.fromiter((known.whole.get(key, False) for key in keys), np.bool_, rows.num_rows)
 

@@ -18,7 +18,12 @@ from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_o
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, nullable, table_of
 from fencepost.protocols.producer_epoch.facts import NOTHING, Facts, Known, known_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
-from fencepost.protocols.producer_epoch.markers_due import Due, newest_of, transaction_markers
+from fencepost.protocols.producer_epoch.markers_due import (
+    Due,
+    newest_of,
+    partitions_whole,
+    transaction_markers,
+)
 from fencepost.tables import PARTITION_TRANSACTIONS, PRODUCER_FENCINGS, TRANSACTION_MARKERS
 
 
@@ -107,15 +112,19 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at) if len(each)), default=0)
     closed = np.bincount(at[(open_ == 0) & by_coordinator & counts], minlength=codes)[at]
     listings = np.bincount(meeting.listed_at, minlength=codes)[at]
-    completed = longs(meeting.listed["completed_position"])
-    unfinished = np.bincount(meeting.listed_at[completed == UNKNOWN], minlength=codes)[at]
+    completed, cut = longs(meeting.listed["completed_position"]), longs(meeting.listed["cut"])
+    # what a hole follows may have been completed in it
+    is_open = (completed == UNKNOWN) & (cut == 0)
+    unfinished = np.bincount(meeting.listed_at[is_open], minlength=codes)[at]
     began = np.where(answered_ms == UNKNOWN, first_ms, answered_ms)
     since = (whole_ms == UNKNOWN) | (began - tolerance_ms > whole_ms)
     past = whole & since & (known_ms != UNKNOWN) & (known_ms > began + tolerance_ms)
     free = listings - closed
     while_open = np.where(unfinished > 0, 1, np.where((free <= 0) & past, 0, UNKNOWN))
     ended = np.where((free >= 0) & since, 1, np.where(past & (listings == 0), 0, UNKNOWN))
-    by_operator = np.where((free > 0) & since, 1, np.where((free <= 0) & past, 0, UNKNOWN))
+    # one that a hole hides may be what the coordinator lists
+    none_hidden = partitions_whole(rows, known)
+    by_operator = np.where((free > 0) & since & none_hidden, 1, np.where((free <= 0) & past, 0, UNKNOWN))
     once = np.where(by_coordinator, ended, by_operator)
     listed = np.where(open_ == 1, while_open, np.where(open_ == 0, once, UNKNOWN))
     time = pa.timestamp("us", tz="UTC")

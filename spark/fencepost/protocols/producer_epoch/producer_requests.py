@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
-from fencepost.replay.collector import without_collector
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
@@ -47,7 +47,7 @@ _LINE = (
 _NO_ANSWER: Json = {}
 
 
-@without_collector
+@collection_paused()
 def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> pa.Table:
     """``silver.producer_requests`` of rows of ``bronze.requests``, of any clusters and brokers.
 

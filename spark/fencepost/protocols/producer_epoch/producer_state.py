@@ -142,8 +142,9 @@ def _forget(entry: Entries, producer: int, stretch: int, complete: int) -> None:
     past = NONE if complete else UNKNOWN
     entry.stretch[producer] = stretch
     entry.newest[producer] = NONE
-    entry.first_sequence[producer] = NONE
-    entry.last_sequence[producer] = NONE
+    # the epoch that the next row has may have batches in the hole
+    entry.first_sequence[producer] = past
+    entry.last_sequence[producer] = past
     entry.coordinator_epoch[producer] = past
     # a transaction may be open from before the hole
     entry.current_txn_first_offset[producer] = past
@@ -154,14 +155,12 @@ def _forget(entry: Entries, producer: int, stretch: int, complete: int) -> None:
 @inlined
 def _update_epoch(appends: Appends, entry: Entries, row: int, producer: int) -> int:
     """ProducerStateEntry.maybeUpdateProducerEpoch: a new epoch has no batches; gives back who moved it."""
-    known = entry.newest[producer] != NONE
-    if known and entry.epoch[producer] == appends.epoch[row]:
+    if entry.newest[producer] == NONE or entry.epoch[producer] == appends.epoch[row]:
+        entry.epoch[producer] = appends.epoch[row]
         return NO_CAUSE
     entry.epoch[producer] = appends.epoch[row]
     entry.first_sequence[producer] = NONE
     entry.last_sequence[producer] = NONE
-    if not known or appends.kind[row] == SNAPSHOT:
-        return NO_CAUSE
     if appends.kind[row] == MARKER:
         return BY_MARKER
     return BY_COORDINATOR if appends.transactional[row] else BY_ITSELF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from fencepost.protocols.producer_epoch.transaction_log import (
@@ -12,6 +12,7 @@ from fencepost.protocols.producer_epoch.transaction_log import (
     TransactionRecord,
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.replay.logs import COMPACTED
 
 
 @dataclass(slots=True)
@@ -80,4 +81,25 @@ def transactions(transitions: Iterable[Transition]) -> list[Transaction]:
         in_one = record.stretch == stretch
         if in_one and (record.status == ONGOING or record.prepares or record.completes):
             found[-1].replay(transition)
+    return found
+
+
+def whole_epochs(transitions: Iterable[Transition], open_stretches: Collection[int]) -> set[int]:
+    """The offsets of the records whose epoch the log shows from its first to its last record.
+
+    ``open_stretches``: those that no hole follows.
+    """
+    found: set[int] = set()
+    offsets: list[int] = []
+    begun, stretch = False, COMPACTED
+    for transition in transitions:
+        record = transition.record
+        if transition.moved or record.stretch != stretch:
+            # the epoch before ended here, unless a hole lies between
+            if begun and record.stretch == stretch:
+                found.update(offsets)
+            offsets, begun, stretch = [], not transition.hidden, record.stretch
+        offsets.append(record.offset)
+    if begun and stretch in open_stretches:
+        found.update(offsets)
     return found
