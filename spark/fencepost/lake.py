@@ -34,8 +34,9 @@ from pyiceberg.types import (
 )
 
 from fencepost.catalog import open_catalog
+from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import SCHEMAS, TABLES, Table
+from fencepost.tables import SCHEMAS, Table
 
 __all__ = ["AtLeast", "Where", "append", "count", "ensure", "replace", "scan", "size"]
 
@@ -88,7 +89,7 @@ def ensure(lake: Lake) -> Catalog:
     for schema in SCHEMAS:
         catalog.create_namespace_if_not_exists(schema)
     present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
-    for table in TABLES:
+    for table in tables():
         if table.name not in present:
             _create(catalog, table)
         else:

@@ -20,7 +20,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from fencepost.judge.compiled import definitions
+from fencepost.definitions import definitions
 from fencepost.places import project_folder, work_folder
 from fencepost.report import first_paragraph
 from fencepost.settings import Settings, SettingsError, load

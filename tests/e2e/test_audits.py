@@ -10,7 +10,7 @@ import pytest
 from altered import ALTERED
 
 from fencepost import pipeline
-from fencepost.judge.compiled import definitions
+from fencepost.definitions import definitions
 
 KEY = (
     "group_id",

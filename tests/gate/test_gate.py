@@ -13,8 +13,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from fencepost.gate import GateError, GateFailed, notify, run_gate
-from fencepost.judge.compiled import definitions
-from fencepost.report import printable
+from fencepost.definitions import definitions
+from fencepost.words import printable
 from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 

@@ -15,10 +15,11 @@ from pyspark.sql import SparkSession
 
 from fencepost.judge import JudgeSummary, iceberg, judge
 from fencepost.judge import engine as engines
-from fencepost.judge.compiled import Query, definitions
+from fencepost.definitions import Query, definitions
 from fencepost.judge.engine import choose
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, TABLES, VERDICT_COVERAGE
+from fencepost.protocols import tables
+from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
 from tlasql import compile_module
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
@@ -68,7 +69,7 @@ def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts) -> None:
 
 def compiled(module: Path) -> list[Query]:
     """The queries of a module, each of one definition."""
-    schemas = {table.name: table.columns for table in TABLES}
+    schemas = {table.name: table.columns for table in tables()}
     found = compile_module(module, module.with_name("mapping.toml"), schemas, dialect="duckdb")
     known = {each.id: each for each in definitions()}
     return [

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from fencepost.definitions import Dialect, Query, queries, tables_in
 from fencepost.judge import iceberg
-from fencepost.judge.compiled import Dialect, Query, queries, tables_in
+from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import TABLES, Table
+from fencepost.tables import Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -40,7 +41,7 @@ class DuckEngine:
 
     def __init__(self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query]) -> None:
         self._read, self._write = read, write
-        self._tables = {table.name: table for table in TABLES}
+        self._tables = {table.name: table for table in tables()}
         # What no query names need not be read. A word that names something else costs a column; no column
         # that a query names is ever missing.
         self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
