@@ -204,6 +204,8 @@ QUERIES = [
     "SELECT concat_ws('-', cluster, id), substring(word, 2, 1), length(word) FROM odd.deleted WHERE id = 12",
     "SELECT max_by(word, id), min_by(word, id), first(cluster) FROM odd.deleted WHERE id IN (12, 15)",
     "SELECT DISTINCT cluster FROM odd.deleted ORDER BY cluster",
+    "SELECT count(*) FROM odd.deleted a NATURAL JOIN odd.deleted b",
+    "SELECT id, `how many` FROM odd.deleted a JOIN odd.counted b ON b.cluster = a.cluster WHERE id = 12",
     "SELECT cluster, id DIV 50, count(*) FROM odd.deleted GROUP BY 1, 2 ORDER BY 1, 2",
     "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS t (n, word)",
     "SELECT sum(price) AS total, percentile(n, 0.4) AS p, median(n) AS m FROM odd.kinds",
@@ -228,6 +230,13 @@ def test_queries_mean_what_they_mean_to_spark(made: Made, reader: Reader, query:
         (lambda each: list(map(repr, each))) if ordered else (lambda each: sorted(map(repr, each)))
     )
     assert key(by_duckdb) == key(by_spark)
+
+
+def test_one_query_after_another_has_its_columns(reader: Reader) -> None:
+    """The table has deletes, so that only the columns in question are loaded: of all queries so far."""
+    for column in ("id", "word"):
+        assert reader.query("SELECT * FROM odd.counted").num_rows == 3
+        assert reader.query(f"SELECT {column} FROM odd.deleted").column_names == [column]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -257,6 +257,12 @@ class _Clock(_Table):
     ] = 25
 
 
+class _Engine(_Table):
+    in_process_mb: Annotated[
+        int, Field(strict=True), _Told("a number of megabytes"), AfterValidator(_not_negative)
+    ] = 256
+
+
 class _Gate(_Table):
     severities: Annotated[
         dict[str, Literal["critical", "warning", "info"]], _Told(f"one of {', '.join(SEVERITIES)}")
@@ -266,6 +272,7 @@ class _Gate(_Table):
 class _File(_Table):
     lake: _LakeTable = _LakeTable()
     clock: _Clock = _Clock()
+    engine: _Engine = _Engine()
     gate: _Gate = _Gate()
     spark: Annotated[dict[str, str], _flattened("spark.")] = {}
     clusters: Annotated[
@@ -296,6 +303,7 @@ def load(path: Path | None = None) -> Settings:
         clusters=file.clusters,
         clock_tolerance_ms=file.clock.tolerance_ms,
         severities=dict(file.gate.severities),
+        in_process_mb=file.engine.in_process_mb,
         spark={**DEFAULT_SPARK, **file.spark},
     )
 

@@ -97,9 +97,10 @@ class DuckEngine:
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
         self._write(table, found.to_arrow_reader())
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of ``sql``."""
-        return self._connection.execute(sql).fetchall()
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of ``sql``, which are few, by column name."""
+        found: list[dict[str, Any]] = self._connection.sql(sql).to_arrow_table().to_pylist()
+        return found
 
     def _load(self, sql: str) -> None:
         for name in sorted(tables_in(sql) - self._present):

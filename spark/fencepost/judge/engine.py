@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGEST = 20_000_000
-"""Rows of silver that one process judges. At every size measured DuckDB took less CPU and less time than Spark
+"""Rows of silver that one process judges. At every size measured DuckDB took less CPU and time than Spark
 on the same machine; beyond this one a run is long enough for other machines to be worth their start.
 """
 
@@ -48,8 +48,8 @@ class Engine(Protocol):
     def replace(self, table: Table, sql: str) -> None:
         """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
 
-    def rows(self, sql: str) -> Iterable[Sequence[Any]]:
-        """The rows of ``sql``, which are few."""
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of ``sql``, which are few, by column name."""
 
 
 @dataclass(frozen=True)

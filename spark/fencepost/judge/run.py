@@ -70,8 +70,8 @@ def run(engine: Engine, settings: Settings, compiled: Sequence[Query]) -> JudgeS
     engine.replace(EPISODES, "SELECT * FROM episodes")
     engine.keep("coverage", rule("coverage"))
     engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
-    counted = engine.rows("SELECT status, COUNT(*) FROM coverage GROUP BY status")
-    statuses = dict(counted)
+    counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
+    statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 

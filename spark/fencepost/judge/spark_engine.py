@@ -49,6 +49,7 @@ class SparkEngine:
         rows = self._spark.sql(sql).select([F.col(name).cast(kind) for name, kind in table.columns.items()])
         rows.writeTo(table.name).overwrite(F.lit(True))
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of ``sql``."""
-        return [tuple(row) for row in self._spark.sql(sql).collect()]
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of ``sql``, which are few, by column name."""
+        found: list[dict[str, Any]] = self._spark.sql(sql).toArrow().to_pylist()
+        return found

@@ -123,7 +123,7 @@ class IcebergReader:
     def _attach_named(self, query: exp.Expr) -> None:
         from fencepost.reading import translate
 
-        words = None if any(True for _ in query.find_all(_star())) else translate.words(query)
+        words = translate.words(query)
         for table in translate.tables(query):
             self._attach(table, words)
 
@@ -145,12 +145,14 @@ class IcebergReader:
             self._run(f"CREATE OR REPLACE VIEW {_name(table)}({columns}) AS {translate.to_duckdb(query)}")
             self._attached[table] = None
             return
+        # views that were made of the table before need what they needed
+        needed = None if words is None else words | known
         names = [field.name for field in found.schema().fields]
-        chosen = () if words is None else [each for each in names if each.lower() in words]
+        chosen = () if needed is None else [each for each in names if each.lower() in needed]
         source = self._rows(table, found, chosen, None)
         with self._file_errors():
             self._run(f"CREATE OR REPLACE VIEW {_name(table)} AS {source}")
-        self._attached[table] = words
+        self._attached[table] = needed
 
     def _relation(self, source: str) -> duckdb.DuckDBPyRelation:
         with self._file_errors():
@@ -202,13 +204,9 @@ class IcebergReader:
         by_name = {each.rpartition(".")[2]: each for each in there}
         close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
         near = [by_name[each] for each in close]
-        known = (
-            f" Near: {', '.join(near)}."
-            if near
-            else f" {schema} has: {', '.join(sorted(there))}."
-            if there
-            else ""
-        )
+        known = f" Near: {', '.join(near)}." if near else ""
+        if there and not near:
+            known = f" {schema} has: {', '.join(sorted(there))}."
         return (
             f"The lake has no table {table}.{known} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
@@ -265,20 +263,18 @@ _TYPES = {
 
 
 def _is_flat(table: Table) -> bool:
-    """Whether no column has fields of its own: DuckDB finds these by their names in the file, not by ids."""
-    return not any("struct<" in str(each.field_type) for each in table.schema().fields)
+    """Whether DuckDB finds every value by its column's id.
+
+    It finds fields of a column by their names in the file, and knows of no default but null.
+    """
+    fields = table.schema().fields
+    return not any("struct<" in str(each.field_type) or each.initial_default is not None for each in fields)
 
 
 def _is_plain(task: FileScanTask) -> bool:
     """Whether a file is Parquet on this disk that has lost no rows since it was written."""
     local = task.file.file_path.startswith(("/", "file:"))
     return local and not task.delete_files and str(task.file.file_format).endswith("PARQUET")
-
-
-def _star() -> type[exp.Expr]:
-    from sqlglot import exp
-
-    return exp.Star
 
 
 def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:

@@ -73,8 +73,12 @@ def parameters(query: exp.Expr) -> set[str]:
     return {each.name for each in query.find_all(exp.Placeholder)}
 
 
-def words(query: exp.Expr) -> frozenset[str]:
-    """Every name in a query, in lower case: the columns that it needs, and more."""
+def words(query: exp.Expr) -> frozenset[str] | None:
+    """Every name in a query, in lower case: the columns that it needs, and more. None where it needs all."""
+    if any(not isinstance(each.parent, exp.Count) for each in query.find_all(exp.Star)):
+        return None
+    if any(each.method == "NATURAL" for each in query.find_all(exp.Join)):
+        return None
     return frozenset(each.name.lower() for each in query.find_all(exp.Identifier))
 
 

@@ -2,12 +2,12 @@
 -- between two stretches in which it is violated or unknown. One pass over beginnings and ends in their order: a scope
 -- with many of both costs no more than its rows.
 WITH parted AS (
-  SELECT DISTINCT definition, cluster, scope FROM stretches
+  -- numbered, because to sort by numbers costs a third of sorting by names
+  SELECT definition, cluster, scope, ROW_NUMBER() OVER (ORDER BY definition, cluster, scope) AS place
+  FROM (SELECT DISTINCT definition, cluster, scope FROM stretches) AS named
 ), held AS (
   SELECT
-    judged.definition,
-    judged.cluster,
-    judged.scope,
+    place,
     from_position AS begins,
     GREATEST(COALESCE(to_position, 9223372036854775807), from_position + 1) AS ends,
     from_time,
@@ -18,19 +18,26 @@ WITH parted AS (
     AND judged.cluster = parted.cluster
     AND judged.scope = parted.scope
   WHERE verdict AND exercised AND from_position IS NOT NULL
+), unheld AS (
+  SELECT place, begins, ends, from_time, to_time
+  FROM stretches
+  JOIN parted
+    ON stretches.definition = parted.definition
+    AND stretches.cluster = parted.cluster
+    AND stretches.scope = parted.scope
 ), events AS (
-  SELECT definition, cluster, scope, begins AS position, 1 AS turn, 1 AS held, 0 AS opened, 0 AS closed, from_time AS moment
+  SELECT place, begins AS position, 1 AS turn, 1 AS held, 0 AS opened, 0 AS closed, from_time AS moment
   FROM held
   UNION ALL
-  SELECT definition, cluster, scope, ends, 1, -1, 0, 0, to_time
+  SELECT place, ends, 1, -1, 0, 0, to_time
   FROM held
   UNION ALL
   -- What begins where a stretch begins is inside it, what ends there has reached it: the stretch takes its turn first.
-  SELECT definition, cluster, scope, begins, 0, 0, 1, 0, from_time
-  FROM stretches
+  SELECT place, begins, 0, 0, 1, 0, from_time
+  FROM unheld
   UNION ALL
-  SELECT definition, cluster, scope, ends, 2, 0, 0, 1, to_time
-  FROM stretches
+  SELECT place, ends, 2, 0, 0, 1, to_time
+  FROM unheld
 ), swept AS (
   SELECT
     events.*,
@@ -38,12 +45,10 @@ WITH parted AS (
     SUM(opened - closed) OVER so_far AS inside,
     SUM(closed) OVER so_far AS room
   FROM events
-  WINDOW so_far AS (PARTITION BY definition, cluster, scope ORDER BY position, turn ROWS UNBOUNDED PRECEDING)
+  WINDOW so_far AS (PARTITION BY place ORDER BY position, turn ROWS UNBOUNDED PRECEDING)
 ), rooms AS (
   SELECT
-    definition,
-    cluster,
-    scope,
+    place,
     MAX(CASE WHEN closed = 1 AND holding > 0 THEN position END) AS entered,
     MAX(CASE WHEN closed = 1 AND holding > 0 THEN moment END) AS entered_at,
     MIN(CASE WHEN held = 1 AND inside = 0 THEN position END) AS begun,
@@ -53,7 +58,7 @@ WITH parted AS (
     MAX(CASE WHEN held = -1 AND inside = 0 THEN position END) AS ended,
     MAX(CASE WHEN held = -1 AND inside = 0 THEN moment END) AS ended_at
   FROM swept
-  GROUP BY definition, cluster, scope, room
+  GROUP BY place, room
 )
 SELECT
   definition,
@@ -64,6 +69,8 @@ SELECT
   CASE WHEN entered IS NULL THEN begun_at ELSE entered_at END AS from_time,
   CASE WHEN met IS NULL THEN ended_at ELSE met_at END AS to_time
 FROM rooms
+JOIN parted
+  ON rooms.place = parted.place
 WHERE COALESCE(entered, begun) IS NOT NULL
 UNION ALL
 SELECT
@@ -79,4 +86,4 @@ LEFT JOIN parted
   ON scopes.definition = parted.definition
   AND scopes.cluster = parted.cluster
   AND scopes.scope = parted.scope
-WHERE parted.scope IS NULL AND from_position IS NOT NULL
+WHERE place IS NULL AND from_position IS NOT NULL

@@ -26,6 +26,7 @@ from fencepost.protocols.offset_commit.places import (
     answered_leaders,
     candidates_of,
 )
+from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.records import (
     CLASSIC_METADATA,
     GroupRecord,
@@ -33,8 +34,7 @@ from fencepost.protocols.offset_commit.records import (
     OffsetCommitRecord,
 )
 from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
-from fencepost.protocols.offset_commit.states import state_met
-from fencepost.protocols.offset_commit.unwritten import Answers, in_memory
+from fencepost.protocols.offset_commit.unwritten import Answers, Memory
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -71,9 +71,8 @@ class GroupCoordinatorShard:
     """One partition of ``__consumer_offsets``: facts of its log, then group by group."""
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
-        self.tolerance_ms = tolerance_ms
+        self._tolerance_ms = tolerance_ms
         self._metadata = metadata
-        self._log = evidence.log
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
@@ -87,8 +86,8 @@ class GroupCoordinatorShard:
             group_id: match_commits(group.requests, group.commit_records, tolerance_ms)
             for group_id, group in self._groups.items()
         }
-        self.leaders = self._led(evidence.partition)
-        self._terms = Terms(evidence.log.terms(self.leaders), evidence.log.stretches)
+        self._leaders = self._led(evidence.partition)
+        self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
         self.commits = Commits(evidence.cluster, evidence.partition, metadata, self._offsets, tolerance_ms)
@@ -125,10 +124,10 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        answers = Answers(evidence.member_lines)
-        questions = _Questions(self, matches, answers, managed=bool(evidence.records))
+        memory = Memory(Answers(evidence.member_lines), self._leaders, self._tolerance_ms)
+        questions = Questions(self.commits, matches.sure, memory, managed=bool(evidence.records))
         for request in evidence.requests:
-            candidates = candidates_of(request, matches, states, self._terms, self.tolerance_ms)
+            candidates = candidates_of(request, matches, states, self._terms, self._tolerance_ms)
             questions.ask(Request(request, candidates, [[] for _ in request.commits]))
         group = Group(group_id, self._metadata.topics, self._stretches)
         questions.answer(group)
@@ -150,61 +149,6 @@ class GroupCoordinatorShard:
             during = interval(Point(first.last_offset, first.timestamp_ms), None)
             if during is not None:
                 self.histories.simple_group(group_id, during, known=first.stretch <= 0)
-
-
-class _Questions:
-    """The requests of one group, each answered when the group is in the states it may have met."""
-
-    def __init__(
-        self, shard: GroupCoordinatorShard, matches: Matches, answers: Answers, *, managed: bool
-    ) -> None:
-        self._shard = shard
-        self._matches = matches
-        self._answers = answers
-        self._managed = managed
-        self._at: dict[int, list[tuple[Request, int]]] = {}
-        self._waiting: list[Request] = []
-
-    def ask(self, asked: Request) -> None:
-        """Take a request with its candidates, or write at once that nothing is known of what it met."""
-        for number, candidate in enumerate(asked.candidates):
-            self._at.setdefault(candidate.state_no, []).append((asked, number))
-        if not asked.candidates:
-            self._write(asked)
-
-    def answer(self, group: Group) -> None:
-        """Every request that may have met the group's state as it is now."""
-        for asked, number in self._at.pop(group.no, ()):
-            stretch = asked.candidates[number].stretch
-            for commit, met in zip(asked.request.commits, asked.met, strict=True):
-                met.append((number, state_met(group, commit, stretch)))
-            if len(asked.met[0]) == len(asked.candidates):
-                self._settle(asked)
-
-    def finish(self) -> None:
-        """Everything was replayed: what a classic group had in memory is told by what came later."""
-        for asked in self._waiting:
-            asked.met = [
-                [
-                    (number, variant)
-                    for number, state in met
-                    for variant in in_memory(
-                        commit, state, self._answers, self._shard.leaders, self._shard.tolerance_ms
-                    )
-                ]
-                for commit, met in zip(asked.request.commits, asked.met, strict=True)
-            ]
-            self._write(asked)
-        self._waiting.clear()
-
-    def _settle(self, asked: Request) -> None:
-        if any(state.generation is not None for _, state in asked.met[0]):
-            self._waiting.append(asked)
-        else:
-            self._write(asked)
-
-    def _write(self, asked: Request) -> None:
-        self._shard.commits.write(asked, self._matches.sure, managed=self._managed)
 
 
 def _by_group(

@@ -77,7 +77,7 @@ class Commit:
     topic_id: str | None
     partition: int
     partition_key: str | None
-    committed_offset: int
+    committed_offset: int | None
     committed_leader_epoch: int
     broker_error: str | None
     accepted: bool | None
@@ -143,6 +143,7 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
         (reference, partition["partitionIndex"]): (topic, partition)
         for reference, topic in [(_reference(topic), topic) for topic in asked]
         for partition in topic.get("partitions") or ()
+        if "partitionIndex" in partition
     }
     for place, (topic, partition) in newest.items():
         request.commits.append(
@@ -179,7 +180,7 @@ def _commit(
         topic_id,
         number,
         topic_key(topic_id, name, number),
-        partition["committedOffset"],
+        partition.get("committedOffset"),
         -1 if leader_epoch is None else leader_epoch,
         error,
         None if error is None else error == NONE,
@@ -191,7 +192,7 @@ def _answers(answer: Mapping[str, Any] | None) -> dict[_Place, int | None]:
     if not answer:
         return {}
     return {
-        (reference, partition["partitionIndex"]): partition.get("errorCode")
+        (reference, partition.get("partitionIndex")): partition.get("errorCode")
         for reference, topic in [(_reference(topic), topic) for topic in answer.get("topics") or ()]
         for partition in topic.get("partitions") or ()
     }

@@ -147,39 +147,50 @@ class _Moment:
     next_by: int | None
 
 
-def in_memory(
-    commit: Commit, state: State, answers: Answers, leaders: Mapping[int, int | None], tolerance_ms: int
-) -> list[State]:
-    """The states that a commit may have met where the log says ``state``: one to four, in order of variants.
+@dataclass(slots=True, frozen=True)
+class Memory:
+    """What the coordinator of one classic group had in memory, beyond its log.
 
-    Where it may have met either both are given, also when it was accepted: what the broker answered is no
-    evidence of what it met. ``leaders``: broker ids by leader epoch.
+    ``leaders``: broker ids by leader epoch.
     """
-    generation, request = state.generation, commit.request
-    if (
-        state.group_type != "classic"
-        or not state.alive
-        or request.client_epoch < 0
-        # a record that is not there (before the group's first) leaves nothing to be ahead of
-        or generation is None
-    ):
-        return [state]
-    led_by = None if generation.next_leader_epoch is None else leaders.get(generation.next_leader_epoch)
-    # times of two brokers are of two clocks
-    one_clock = led_by is None or led_by == request.broker_id
-    next_ms = generation.next_ms if one_clock else None
-    moment = _Moment(
-        commit,
-        state,
-        generation,
-        answers.told(generation, request.broker_id),
-        answers.signs(request.broker_id, request.member_id),
-        request.requested_ms - tolerance_ms,
-        request.responded_ms,
-        None if next_ms is None else next_ms - tolerance_ms,
-        None if next_ms is None else next_ms + tolerance_ms,
-    )
-    return _variants(moment) or [state]
+
+    answers: Answers
+    leaders: Mapping[int, int | None]
+    tolerance_ms: int
+
+    def states(self, commit: Commit, state: State) -> list[State]:
+        """The states that a commit may have met where the log says ``state``: one to four, by variant.
+
+        Where it may have met either both are given, also when it was accepted: what the broker answered is no
+        evidence of what it met.
+        """
+        generation = state.generation
+        if (
+            state.group_type != "classic"
+            or not state.alive
+            or commit.request.client_epoch < 0
+            # a record that is not there (before the group's first) leaves nothing to be ahead of
+            or generation is None
+        ):
+            return [state]
+        return _variants(self._moment(commit, state, generation)) or [state]
+
+    def _moment(self, commit: Commit, state: State, generation: Generation) -> _Moment:
+        request, epoch = commit.request, generation.next_leader_epoch
+        led_by = None if epoch is None else self.leaders.get(epoch)
+        # times of two brokers are of two clocks
+        next_ms = generation.next_ms if led_by is None or led_by == request.broker_id else None
+        return _Moment(
+            commit,
+            state,
+            generation,
+            self.answers.told(generation, request.broker_id),
+            self.answers.signs(request.broker_id, request.member_id),
+            request.requested_ms - self.tolerance_ms,
+            request.responded_ms,
+            None if next_ms is None else next_ms - self.tolerance_ms,
+            None if next_ms is None else next_ms + self.tolerance_ms,
+        )
 
 
 def _variants(at: _Moment) -> list[State]:

@@ -1,0 +1,62 @@
+"""The requests of a group, each answered when the group is in the states that it may have met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fencepost.protocols.offset_commit.commits import Commits, Request
+from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.records import OffsetCommitRecord
+from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.protocols.offset_commit.states import state_met
+from fencepost.protocols.offset_commit.unwritten import Memory
+
+
+class Questions:
+    """What is still to be asked of one group, by the number of its record after which it is to be asked."""
+
+    def __init__(
+        self, out: Commits, own: Mapping[Commit, OffsetCommitRecord], memory: Memory, *, managed: bool
+    ) -> None:
+        """Rows go to ``out``, whose ``write`` tells of ``own`` and ``managed``."""
+        self._out = out
+        self._own = own
+        self._memory = memory
+        self._managed = managed
+        self._at: dict[int, list[tuple[Request, int]]] = {}
+        self._waiting: list[Request] = []
+
+    def ask(self, asked: Request) -> None:
+        """Take a request with its candidates, or write at once that nothing is known of what it met."""
+        for number, candidate in enumerate(asked.candidates):
+            self._at.setdefault(candidate.state_no, []).append((asked, number))
+        if not asked.candidates:
+            self._write(asked)
+
+    def answer(self, group: Group) -> None:
+        """Answer all that is to be asked of the group as it is now."""
+        for asked, number in self._at.pop(group.no, ()):
+            stretch = asked.candidates[number].stretch
+            for commit, met in zip(asked.request.commits, asked.met, strict=True):
+                met.append((number, state_met(group, commit, stretch)))
+            if len(asked.met[0]) == len(asked.candidates):
+                self._settle(asked)
+
+    def finish(self) -> None:
+        """The log is at its end: what a classic group had in memory is told by what came later."""
+        for asked in self._waiting:
+            asked.met = [
+                [(number, variant) for number, state in met for variant in self._memory.states(commit, state)]
+                for commit, met in zip(asked.request.commits, asked.met, strict=True)
+            ]
+            self._write(asked)
+        self._waiting.clear()
+
+    def _settle(self, asked: Request) -> None:
+        if any(state.generation is not None for _, state in asked.met[0]):
+            self._waiting.append(asked)
+        else:
+            self._write(asked)
+
+    def _write(self, asked: Request) -> None:
+        self._out.write(asked, self._own, managed=self._managed)

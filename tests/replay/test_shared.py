@@ -1,0 +1,118 @@
+"""Keys, request lines, the metadata log and columns: what every replay needs beside its log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+
+import pyarrow as pa
+
+from fencepost import tables
+from fencepost.replay.columns import Columns
+from fencepost.replay.histories import History, Point, interval
+from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of, topic_key
+from fencepost.replay.metadata import (
+    PARTITION,
+    PARTITION_CHANGE,
+    REGISTER_BROKER,
+    TOPIC,
+    ClusterMetadata,
+    MetadataRecord,
+    Sighting,
+    Topics,
+)
+from fencepost.replay.requests import error_name, read_lines
+
+
+def test_keys_are_java_s_and_kafka_s() -> None:
+    assert coordinator_partition("polygenelubricants", 50) == 0  # its hash code has no positive twin
+    assert coordinator_partition("group", 50) == 98629247 % 50
+    assert coordinator_partition("", 50) == 0
+    assert topic_key("id", "name", 3) == "id:3"
+    assert topic_key(None, "name", 3) == "name/name:3"
+    assert digest_of("a", None, 1) == digest_of("a", 1)
+
+
+def test_a_name_means_one_incarnation_at_a_time() -> None:
+    topics = Topics([Sighting("t", "new", 500), Sighting("t", "old", 100)], [Sighting("u", "seen", 300)])
+    assert [topics.id_at("t", ms) for ms in (0, 100, 499, 500, 9999)] == ["old", "old", "old", "new", "new"]
+    assert (topics.id_at("u", 0), topics.id_at("v", 0), topics.name_of("seen")) == ("seen", None, "u")
+    created_elsewhere = Topics([Sighting("t", "old", 100)], [Sighting("t", "old", 50)])
+    assert created_elsewhere.incarnations() == Topics([Sighting("t", "old", 100)]).incarnations()
+
+
+def test_the_metadata_log_tells_leaders_and_registrations() -> None:
+    partition = {"topic_id": "O", "partition_id": 0}
+    features = [{"name": "metadata.version", "min_supported_version": 7, "max_supported_version": 30}]
+    records = [
+        MetadataRecord(0, 10, REGISTER_BROKER, {"broker_id": 1, "features": []}),
+        MetadataRecord(1, 20, TOPIC, {"name": OFFSETS_TOPIC, "topic_id": "O"}),
+        MetadataRecord(2, 20, PARTITION, {**partition, "leader": 1, "leader_epoch": 0}),
+        MetadataRecord(3, 30, PARTITION_CHANGE, {**partition, "leader": -2}),
+        MetadataRecord(4, 40, PARTITION_CHANGE, {**partition, "leader": -1}),
+        MetadataRecord(5, 50, PARTITION_CHANGE, {**partition, "leader": 2}),
+        MetadataRecord(6, 60, REGISTER_BROKER, {"broker_id": 1, "features": features}),
+    ]
+    metadata = pickle.loads(pickle.dumps(ClusterMetadata.of(reversed(records))))
+    assert metadata.partition_counts == {OFFSETS_TOPIC: 1}
+    # nobody led epoch 1
+    assert metadata.leaders(OFFSETS_TOPIC, 0) == {0: 1, 2: 2}
+    versions = [metadata.registration(1, ms) for ms in (9, 10, 59, 60)]
+    assert [each and each.metadata_version for each in versions] == [None, None, None, 30]
+    assert metadata.registration(2, 99) is None
+
+
+def test_request_lines_come_in_the_order_of_their_answers() -> None:
+    rows = [
+        ("second", 2000, 10.7, 8, '{"groupId": "g"}', '{"errorCode": 0}'),
+        ("first", 1000, 0.2, 8, '{"groupId": "h"}', None),
+        ("other", 1000, 0.2, 3, "{}", "{}"),
+        ("cut", 1000, 0.2, 8, '{"groupId', None),
+    ]
+    columns = {
+        "line_digest": [row[0] for row in rows],
+        "logged_at_ms": [row[1] for row in rows],
+        "total_time_ms": [row[2] for row in rows],
+        "api_key": pa.array([row[3] for row in rows], pa.int32()),
+        "request": [row[4] for row in rows],
+        "response": [row[5] for row in rows],
+    }
+    for name, value in {
+        "cluster": "c", "broker_id": 1, "api_version": 9, "correlation_id": 1, "client_id": "x",
+        "connection": "y", "file": "f", "position": 0,
+    }.items():  # fmt: skip
+        columns[name] = [value] * len(rows)
+    first, second = read_lines(pa.table(columns), {8})
+    assert (first.requested_ms, first.responded_ms, first.answer) == (999, 1000, None)
+    assert (second.requested_ms, second.sent, second.answer) == (1989, {"groupId": "g"}, {"errorCode": 0})
+    assert second.request_id == digest_of("c", 1, "second")
+    assert [error_name(code) for code in (0, 25, 9999, None)] == [
+        "NONE",
+        "UNKNOWN_MEMBER_ID",
+        "ERROR_9999",
+        None,
+    ]
+
+
+def test_rows_become_arrow_by_the_table_s_schema() -> None:
+    columns = Columns(tables.COVERAGE)
+    for number in range(10_000):
+        columns.add("c", "g", number, 0, None if number else True, 1, None, 1500, None)
+    found = columns.to_arrow()
+    assert found.num_rows == 10_000
+    assert found.schema.names == list(tables.COVERAGE.columns)
+    at = dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
+    first = found.slice(0, 1).to_pylist()[0]
+    assert (first["covered"], first["from_time"], first["to_time"]) == (True, at, None)
+    assert found.schema.field("from_time").type == pa.timestamp("us", tz="UTC")
+
+
+def test_a_history_is_cut_by_a_range() -> None:
+    history: History[str] = History()
+    for at, state in ((10, "a"), (20, "b"), (30, "c")):
+        history.add(Point(at, at * 100), state)
+    assert history.between(Point(15, 1), Point(30, 2)) == [("a", (15, 20, 1, 2000)), ("b", (20, 30, 2000, 2))]
+    assert history.between(Point(5, 1), Point(10, 2)) == []
+    assert history.between(Point(30, 3), None) == [("c", (30, None, 3, None))]
+    assert History[str]().between(Point(0, 0), None) == []
+    assert interval(Point(3, 0), Point(3, 1)) is None
