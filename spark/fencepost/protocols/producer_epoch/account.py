@@ -67,8 +67,8 @@ KINDS: dict[str, pa.StructType] = {
         [("broker_id", pa.int32()), ("connection", pa.string()), ("transactional_id", pa.string()),
          ("producer_epoch", pa.int32()), ("at_ms", pa.int64())]
     ),
-    # how much of a partition's log is known: from its beginning on without a hole
-    LOG: pa.struct([*_LOG, ("whole", pa.bool_())]),
+    # how much of a partition's log is known: without a hole, and so from its beginning on
+    LOG: pa.struct([*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_())]),
     # a transaction of a coordinator's log and one partition (``name``, 'topic:partition') that it lists
     LISTED: pa.struct(
         [

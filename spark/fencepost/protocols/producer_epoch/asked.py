@@ -63,9 +63,9 @@ class Asked(NamedTuple):
     responded_ms: int
 
     @property
-    def order(self) -> tuple[int, str]:
-        """By which requests of one transactional id are sorted: by their answers."""
-        return (self.responded_ms, self.request_id)
+    def order(self) -> tuple[int, str, int, str]:
+        """By which requests are sorted: by their answers, and within a millisecond as they were logged."""
+        return (self.responded_ms, self.file, self.position, self.request_id)
 
 
 def is_refusal(rows: pa.Table) -> pa.Array:

@@ -38,11 +38,13 @@ class Facts:
     """What every task of the last step needs of all logs; small, and picklable.
 
     ``whole``: by cluster and name of a partition ('topic:partition'): it is known from its beginning on,
-    without a hole, and was never made again. ``others``: by cluster, what holds for a producer id that no
-    coordinator's log names: any of them might know it.
+    without a hole, and was never made again. ``unbroken``: the same, but its beginning may be gone.
+    ``others``: by cluster, what holds for a producer id that no coordinator's log names: any of them might
+    know it.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    unbroken: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     others: Mapping[str, Known] = field(default_factory=dict)
 
 
@@ -52,13 +54,15 @@ def facts(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata
     ``files``: rows of ``bronze.files``.
     """
     whole: dict[tuple[str, str], bool] = {}
+    unbroken: dict[tuple[str, str], bool] = {}
     logs = rows_of(told, account.LOG)
-    columns = (logs[name].to_pylist() for name in ("cluster", "topic", "partition", "whole"))
-    for cluster, topic, partition, is_whole in zip(*columns, strict=True):
+    names = ("cluster", "topic", "partition", "whole", "unbroken")
+    for cluster, topic, partition, *known in zip(*(logs[name].to_pylist() for name in names), strict=True):
         key = (cluster, f"{topic}:{partition}")
         # one of two incarnations of a topic does not tell all
-        whole[key] = is_whole and key not in whole
-    return Facts(whole, _others(told, files, metadata))
+        alone = key not in whole
+        whole[key], unbroken[key] = (each and alone for each in known)
+    return Facts(whole, unbroken, _others(told, files, metadata))
 
 
 def _others(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> dict[str, Known]:

@@ -43,16 +43,15 @@ class OpenTransactions:
 
 def add_fencing(rows: Rows, cluster: str, fencing: Fencing, flying: OpenTransactions) -> None:
     """Add a fencing of a transactional producer to rows of account.FENCED."""
-    fence, now = fencing.fence, fencing.now
-    # behind a hole it is not known to be the first
-    seen = fence is not None and not fence.hidden
+    asked, now = fencing.refusal.asked, fencing.now
+    # behind a hole a record is not known to be the first past the epoch: nothing tells who wrote that
+    fence = None if fencing.fence is None or fencing.fence.hidden else fencing.fence
+    by = None if fence is None else fence.by
     in_flight: list[dict[str, str | None]] | None = None
-    if fence is not None and seen:
+    if fence is not None:
         # a producer that ended its transaction itself had none open
-        own = fence.cause == END_TXN
-        at = fence.record.offset
+        own, at = fence.cause == END_TXN, fence.record.offset
         in_flight = [] if own else flying.at(fencing.producer_id, fencing.victim_epoch, at)
-    asked, by = fencing.refusal.asked, fence.by if fence is not None else None
     rows.add(
         cluster,
         fencing.producer_id,
@@ -69,8 +68,8 @@ def add_fencing(rows: Rows, cluster: str, fencing: Fencing, flying: OpenTransact
         None if fence is None else fence.cause,
         None if by is None else by.client_id,
         None if by is None else by.connection,
-        fence.record.offset if fence is not None and seen else None,
-        fence.record.timestamp_ms if fence is not None and seen else None,
+        None if fence is None else fence.record.offset,
+        None if fence is None else fence.record.timestamp_ms,
         in_flight,
         asked.topic,
         asked.partition,

@@ -25,7 +25,7 @@ def producer_fencings(told: Account, held: pa.Table, known: Facts) -> pa.Table:
     epochs = _epochs(told)
     for each in fenced:
         if each["transactional_id"] is None:
-            each.update(_moved_locally(each, epochs))
+            each.update(_moved_locally(each, epochs, known))
         each["in_flight"] = _in_flight(each, newest, known)
         each["occurred_at"], each["fenced_at"] = each["occurred_ms"], each["fenced_ms"]
         rows.add(*(each[name] for name in PRODUCER_FENCINGS.columns))
@@ -85,17 +85,20 @@ def _epochs(told: Account) -> dict[tuple[object, ...], list[tuple[int, int]]]:
 
 
 def _moved_locally(
-    fencing: Mapping[str, object], epochs: Mapping[tuple[object, ...], list[tuple[int, int]]]
+    fencing: Mapping[str, object], epochs: Mapping[tuple[object, ...], list[tuple[int, int]]], known: Facts
 ) -> dict[str, object]:
-    """The current epoch is the newest in the partition by then."""
-    key = tuple(fencing[name] for name in ("cluster", "producer_id", "topic", "partition"))
+    """The current epoch is the newest in the partition by then, unless a hole may hide a newer one."""
+    cluster, producer_id, topic, partition = (
+        fencing[name] for name in ("cluster", "producer_id", "topic", "partition")
+    )
     until = fencing["occurred_ms"]
     assert isinstance(until, int)
-    there = [epoch for ms, epoch in epochs.get(key, ()) if ms <= until]
-    current = max(there, default=None)
+    there = epochs.get((cluster, producer_id, topic, partition), ())
+    newest = max((epoch for ms, epoch in there if ms <= until), default=None)
+    current = newest if known.unbroken.get((str(cluster), f"{topic}:{partition}")) else None
     return {
         "current_epoch": current,
         # the only epoch below 1
         "victim_epoch": 0 if current == 1 else None,
-        "cause": "local" if current is not None and current > 0 else None,
+        "cause": "local" if newest is not None and newest > 0 else None,
     }

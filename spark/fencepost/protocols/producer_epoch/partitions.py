@@ -107,9 +107,10 @@ class _Told:
         self._kinds[account.MARKER].add(len(markers["producer_id"]), {**key, **markers, **types})
         self._kinds[account.EPOCH].add(len(firsts["producer_id"]), {**key, **firsts})
         if len(replayed.log):
-            (only, *others) = replayed.log.stretches
-            whole = not others and only.number == 0 and only.to_offset is None
-            self._kinds[account.LOG].add(1, {**key, "whole": whole})
+            (first, *others) = replayed.log.stretches
+            unbroken = not others and first.to_offset is None
+            whole = unbroken and first.number == 0
+            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
         asked = self._questions.get(replayed.key[:3])
         if asked:
             ids, epochs = replayed.wrote(asked["base_offset"])

@@ -126,12 +126,11 @@ class TransactionMetadata:
             self._prepared_by = (act, None)
             return act, init
         if record.prepares:
-            ended, fence = (
-                (None, None)
-                if record.based
-                else self._enders.of(record, was.producer_epoch if was is not None else None)
-            )
-            self._prepared_by = _prepared_by(record, was, ended, fence), ended or fence
+            ended, fence = None, None
+            if not record.based:
+                ended, fence = self._enders.of(record, was.producer_epoch if was is not None else None)
+            prepared = _prepared_by(record, was, ended, fence)
+            self._prepared_by = prepared, ended if prepared == END_TXN else fence
         return self._prepared_by
 
     def _set_last(
@@ -179,13 +178,12 @@ def _asked_by(init: Asked) -> str:
 def _prepared_by(
     record: TransactionRecord, was: TransactionRecord | None, ended: Asked | None, fence: Asked | None
 ) -> str | None:
-    if record.status == PREPARE_COMMIT or ended is not None:
+    # before transaction version 2 only a fence moves the epoch here
+    own = _same(was, record) and record.transaction_version < 2
+    if record.status == PREPARE_COMMIT or ended is not None or own:
         return END_TXN
     if fence is not None:
         return _asked_by(fence)
-    # before transaction version 2 only a fence moves the epoch here
-    if _same(was, record) and record.transaction_version < 2:
-        return END_TXN
     if record.started_ms is not None and record.timeout_ms is not None:
         return TIMEOUT if record.timestamp_ms - record.started_ms >= record.timeout_ms else None
     return None
