@@ -9,7 +9,6 @@ specification lies in ``spec/<name>``, what was compiled from it in its folder `
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -39,7 +38,3 @@ def tables() -> tuple[Table, ...]:
 def schemas_json(of: Sequence[Table] | None = None) -> str:
     """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
     return json.dumps({table.name: table.columns for table in of or tables()}, indent=2)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(schemas_json() + "\n")
