@@ -13,12 +13,13 @@ import pytest
 from judge_silver import Row, Tables, ordered, random_silver, settings
 from pyspark.sql import SparkSession
 
-from fencepost.judge import JudgeSummary, iceberg, judge
-from fencepost.judge import engine as engines
+from fencepost.catalog import open_catalog
 from fencepost.definitions import Query, definitions
+from fencepost.judge import JudgeSummary, judge
+from fencepost.judge import engine as engines
 from fencepost.judge.engine import choose
-from fencepost.settings import Settings
 from fencepost.protocols import tables
+from fencepost.settings import Settings
 from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
 from tlasql import compile_module
 
@@ -104,7 +105,7 @@ def test_both_engines_write_the_same_rows(
     chosen = replace(chosen, clusters=settings().clusters)
     for name, rows in silver.items():
         spark.createDataFrame(rows).writeTo(name).append()
-    catalog = iceberg.open_catalog(chosen)
+    catalog = open_catalog(chosen.lake)
 
     def judged(session: Callable[[], SparkSession]) -> tuple[JudgeSummary, dict[str, list[Row]]]:
         summary = judge(chosen, catalog, session)

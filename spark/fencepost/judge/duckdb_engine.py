@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from fencepost import lake
 from fencepost.definitions import Dialect, Query, queries, tables_in
-from fencepost.judge import iceberg
 from fencepost.protocols import tables
 from fencepost.settings import Lake
 from fencepost.tables import Table
@@ -56,10 +56,10 @@ class DuckEngine:
 
     @classmethod
     @contextmanager
-    def over(cls, lake: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
+    def over(cls, place: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
         """On the lake; what is spilled lies beside it and is gone afterwards."""
-        with tempfile.TemporaryDirectory(prefix="judge-", dir=lake.folder) as scratch:
-            read, write = partial(iceberg.batches, catalog), partial(iceberg.replace, catalog)
+        with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
+            read, write = partial(lake.batches, catalog), partial(lake.replace_by_batches, catalog)
             engine = cls(read, write, Path(scratch), queries(cls.dialect))
             with engine._connection:
                 yield engine

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.protocols import tables
+from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
 
 ARROW = {

@@ -34,10 +34,21 @@ from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
-from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
-from fencepost.tables import ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.tables import (
+    ABORTED_TRANSACTIONS,
+    BATCHES,
+    CLEANED,
+    CLIENT_LINES,
+    FILES,
+    PRODUCER_SNAPSHOT_ENTRIES,
+    QUARANTINE,
+    RECORDS,
+    REQUESTS,
+    Table,
+)
 
 CASES = Path(__file__).with_name("cases")
 COORDINATOR = "__transaction_state-0"
