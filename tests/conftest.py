@@ -62,13 +62,26 @@ def spark(lake_dir: Path) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def new_lake(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Settings]:
+def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Settings]:
     """Call it for the settings of an empty lake of its own, which has every table."""
 
     def make() -> Settings:
         settings = lake_settings(tmp_path_factory.mktemp("lake"))
         lake.ensure(settings.lake)
         return settings
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def new_lake(
+    spark: SparkSession, empty_lake: Callable[[], Settings]
+) -> Callable[[], tuple[SparkSession, Settings]]:
+    """Call it for a session (in the same JVM) on an empty lake of its own, and that lake's settings."""
+
+    def make() -> tuple[SparkSession, Settings]:
+        settings = empty_lake()
+        return spark_session(settings), settings
 
     return make
 

@@ -28,6 +28,7 @@ from fencepost.settings import SQLITE, Settings, load
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
 
 OK, VIOLATED, BAD_USAGE, FAILED = 0, 1, 2, 70
@@ -117,10 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
-    plot = command("plot", _plot, "draw the epochs of one group or transactional id over time")
+    plot = command("plot", _plot, "draw the epochs of one group or transactional id (see below) over time")
     whose = plot.add_mutually_exclusive_group(required=True)
-    whose.add_argument("group", metavar="GROUP", nargs="?", help="a consumer group, with its commits")
-    whose.add_argument("--transactional-id", metavar="ID", help="a transactional id, with its transactions")
+    for drawn in _plots():
+        if drawn.option is None:
+            whose.add_argument("name", metavar=drawn.metavar, nargs="?", help=drawn.words)
+        else:
+            whose.add_argument(drawn.option, metavar=drawn.metavar, help=drawn.words)
     plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have it")
     for option, name in (("--from", "start"), ("--to", "end")):
         words = "ISO 8601; UTC unless it says otherwise"
@@ -174,7 +178,7 @@ def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
-    name = arguments.group if arguments.transactional_id is None else arguments.transactional_id
+    drawn, name = next((each, name) for each in _plots() if (name := _named(arguments, each)) is not None)
     out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
     kind = out.suffix.removeprefix(".").lower()
     if kind not in ("svg", "png"):
@@ -183,7 +187,7 @@ def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out.parent}: no such folder")
     if arguments.start and arguments.end and arguments.start >= arguments.end:
         raise UsageError("--from must be before --to")
-    content, found = _picture(settings, arguments, kind)
+    content, found = _picture(settings, arguments, drawn, name, kind)
     try:
         out.write_bytes(content)
     except OSError as error:
@@ -192,24 +196,26 @@ def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _picture(settings: Settings, arguments: argparse.Namespace, kind: str) -> tuple[bytes, str]:
-    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
-    limits = (arguments.cluster, arguments.start, arguments.end)
-    if arguments.transactional_id is None:
-        from fencepost.plots import reading
+def _plots() -> list[Plot]:
+    """What can be drawn."""
+    from fencepost.protocols import protocols
 
-        with _reading(settings) as lake:
-            group = reading.read(lake, arguments.group, *limits)
-        from fencepost.plots import drawing
+    return [plot for protocol in protocols() for plot in protocol.plots]
 
-        return drawing.picture(group, kind)
-    from fencepost.plots import producer_reading
 
+def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
+    """The name that was given to be drawn so; None when another kind of picture was asked for."""
+    name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
+    return name
+
+
+def _picture(
+    settings: Settings, arguments: argparse.Namespace, drawn: Plot, name: str, kind: str
+) -> tuple[bytes, str]:
     with _reading(settings) as lake:
-        producer = producer_reading.read(lake, arguments.transactional_id, *limits)
-    from fencepost.plots import producer_drawing
-
-    return producer_drawing.picture(producer, kind)
+        found = drawn.read(lake, name, arguments.cluster, arguments.start, arguments.end)
+    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
+    return drawn.draw(found, kind)
 
 
 def _moment(text: str) -> dt.datetime:

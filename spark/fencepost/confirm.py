@@ -7,8 +7,8 @@ from typing import Any
 
 from fencepost.definitions import definition
 from fencepost.places import project_folder
+from fencepost.protocols import tables
 from fencepost.reading import Reader, rows
-from fencepost.tables import TABLES
 from tlasql import compile_module
 from tlasql.dialect import DUCKDB
 from tlasql.replay import confirm
@@ -27,7 +27,7 @@ def confirmation(reader: Reader, verdict: Mapping[str, Any]) -> str:
     found = definition(verdict["invariant"])
     assert found is not None, verdict["invariant"]
     module = project_folder("spec").parent / found.file
-    schemas = {table.name: table.columns for table in TABLES}
+    schemas = {table.name: table.columns for table in tables()}
     compiled = compile_module(module, module.with_name("mapping.toml"), schemas)
     marked = next(each for each in compiled.definitions if each.mark.id == found.id)
 

@@ -34,10 +34,22 @@ from pyiceberg.types import (
 )
 
 from fencepost.catalog import open_catalog
+from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import SCHEMAS, TABLES, Table
+from fencepost.tables import SCHEMAS, Table
 
-__all__ = ["AtLeast", "Where", "append", "count", "ensure", "replace", "scan", "size"]
+__all__ = [
+    "AtLeast",
+    "Where",
+    "append",
+    "batches",
+    "count",
+    "ensure",
+    "replace",
+    "replace_by_batches",
+    "scan",
+    "size",
+]
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ def ensure(lake: Lake) -> Catalog:
     for schema in SCHEMAS:
         catalog.create_namespace_if_not_exists(schema)
     present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
-    for table in TABLES:
+    for table in tables():
         if table.name not in present:
             _create(catalog, table)
         else:
@@ -102,6 +114,11 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
     schema = pa.schema([table.arrow_schema.field(name) for name in chosen])
     return found.to_arrow().select(list(chosen)).cast(schema)
+
+
+def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:
+    """``columns`` of all rows, a batch at a time, as Iceberg's types come."""
+    return catalog.load_table(table.name).scan(selected_fields=tuple(columns)).to_arrow_batch_reader()
 
 
 def count(catalog: Catalog, table: Table) -> int:
@@ -136,6 +153,15 @@ def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None 
         warnings.simplefilter("ignore", UserWarning)
         catalog.load_table(table.name).overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
     return int(rows.num_rows)
+
+
+def replace_by_batches(catalog: Catalog, table: Table, rows: pa.RecordBatchReader) -> None:
+    """Make ``rows`` the whole content of the table, in one commit, a batch at a time in memory."""
+    target = catalog.load_table(table.name)
+    if count(catalog, table) == 0:
+        target.append(rows)
+    else:
+        target.overwrite(rows)
 
 
 def _condition(where: Where | None) -> Any:

@@ -6,34 +6,29 @@ Reads only the marts and the compiled specification.
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.definitions import Definition, definition
-from fencepost.producer_report import Producers, record_words, without_digests
-from fencepost.reading import Reader, over, rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from fencepost.protocols import protocols
+from fencepost.protocols.base import Told
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH, printable, time_of
 
 Row = Mapping[str, Any]
 
 VERDICTS = "marts.fct_invariant_verdicts"
 COVERAGE = "marts.fct_invariant_coverage"
-COMMITS = "marts.fct_offset_commits"
-OWNERSHIP = "marts.fct_ownership_intervals"
-FALSE_FENCING = "marts.fct_false_fencing_cost"
-POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 SEVERITIES = ("critical", "warning", "info")
 STATUS_WORDS = {
     "holds": "hold",
     "unknown": "hold where the evidence suffices, unknown elsewhere",
     "not_exercised": "not exercised (nothing in these logs put them to the test)",
 }
-WIDTH = 100
 
 _OLDEST = f"""
 SELECT * FROM (
@@ -41,19 +36,7 @@ SELECT * FROM (
   FROM {VERDICTS} WHERE verdict = 'violated'
 ) WHERE place <= :most
 """
-_COUNTS = {
-    "refused": "{} = 'reject'",
-    "owners refused": "{} = 'reject' AND truth = 'owner'",
-    "zombies admitted": "{} = 'accept' AND truth = 'zombie'",
-    "unknown": "{} = 'unknown'",
-}
-"""What is counted of each policy's decisions, and when."""
-_COST = f"""
-SELECT cluster, sum(refused_requests) AS refused_requests, sum(transactions_aborted) AS transactions_aborted,
-  sum(records_to_reprocess) AS records_to_reprocess, sum(recovered_requests) AS recovered_requests,
-  max(longest_recovery_ms) AS longest_recovery_ms
-FROM {FALSE_FENCING} GROUP BY cluster
-"""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class UnknownVerdictError(Exception):
@@ -62,11 +45,11 @@ class UnknownVerdictError(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """One episode, the commit it is about (if it is about one), and the names of the lake's topics by id."""
+    """One episode, what its protocol has to say of it (if it has), and what ids are called in the lake."""
 
     verdict: Row
-    commit: Row | None
-    topics: dict[str, str]
+    told: Told | None
+    names: Mapping[str, str]
 
     @property
     def definition(self) -> Definition | None:
@@ -85,7 +68,7 @@ def explain(reader: Reader, verdict_id: str) -> str:
     Raises UnknownVerdictError when the last run has no such verdict.
     """
     found = verdict(reader, verdict_id)
-    finding = _with_commits(reader, [found])[0]
+    finding = _told(reader, [found])[0]
     return "\n".join(
         [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
     )
@@ -104,22 +87,21 @@ def verdict(reader: Reader, verdict_id: str) -> Row:
 
 def finding_sentence(finding: Finding) -> str:
     """One finding in one or two sentences, for a report or an alert."""
-    if finding.commit is not None:
-        return _commit_sentence(finding.commit)
+    if finding.told is not None:
+        return finding.told.sentence
     verdict = finding.verdict
     scope = _named(_place(verdict["scope"]))
-    record = record_words(_object(verdict["evidence"]))
-    witness = _named({**without_digests(_object(verdict["witness"])), **record}, finding.topics)
+    record = _record_words(_object(verdict["evidence"]))
+    witness = _named({**_without_digests(_object(verdict["witness"])), **record}, finding.names)
     values = ", ".join(f"{name} = {value}" for name, value in _object(verdict["values"]).items())
-    return f"{_when(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
+    return f"{time_of(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
 
-def findings(source: Reader | SparkSession, cluster: str, invariant: str, most: int) -> list[Finding]:
+def findings(reader: Reader, cluster: str, invariant: str, most: int) -> list[Finding]:
     """The first ``most`` violated episodes of one invariant, oldest first."""
-    reader = over(source)
     where = {"cluster": cluster, "invariant": invariant, "verdict": "violated"}
     found = rows(reader.scan(VERDICTS, where=where))
-    return _with_commits(reader, sorted(found, key=_oldest_first)[:most])
+    return _told(reader, sorted(found, key=_oldest_first)[:most])
 
 
 def _oldest_first(verdict: Row) -> tuple[bool, Any, str]:
@@ -127,19 +109,26 @@ def _oldest_first(verdict: Row) -> tuple[bool, Any, str]:
     return (moment is not None, moment, verdict["verdict_id"])
 
 
-def _with_commits(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
+def _told(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
     if not verdicts:
         return []
-    named = [_object(row["evidence"]).get("commit_id") for row in verdicts]
-    ids = sorted({each for each in named if each is not None})
-    found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
-    commits = {row["commit_id"]: row for row in found}
-    owned = reader.scan(OWNERSHIP, ("topic_id", "topic")).group_by(["topic_id", "topic"]).aggregate([])
-    topics = {row["topic_id"]: row["topic"] for row in rows(owned)}
-    return [
-        Finding(row, None if commit_id is None else commits.get(commit_id), topics)
-        for row, commit_id in zip(verdicts, named, strict=True)
-    ]
+    told: dict[str, Told] = {}
+    names: dict[str, str] = {}
+    for protocol in protocols():
+        told |= protocol.tell(reader, verdicts)
+        names |= protocol.names(reader)
+    return [Finding(row, told.get(row["verdict_id"]), names) for row in verdicts]
+
+
+def _without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:
+    """The quantified variables that say something: those that name a record do it by a digest."""
+    return {name: value for name, value in witness.items() if not _DIGEST.fullmatch(str(value))}
+
+
+def _record_words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """The record that a verdict is about, by what its evidence says of it."""
+    shown = [name for protocol in protocols() for name in protocol.shown]
+    return {name: evidence[name] for name in shown if evidence.get(name) not in (None, -1)}
 
 
 class _Report:
@@ -147,12 +136,10 @@ class _Report:
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
-        self._commits = _by_cluster(rows(reader.query(_commit_counts())))
-        self._cost = _by_cluster(rows(reader.query(_COST)))
-        self._producers = Producers(reader)
+        self._reports = [protocol.report(reader) for protocol in protocols()]
         oldest = rows(reader.query(_OLDEST, most=most))
         self._findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-        for finding in _with_commits(reader, sorted(oldest, key=_oldest_first)):
+        for finding in _told(reader, sorted(oldest, key=_oldest_first)):
             self._findings[finding.verdict["cluster"], finding.verdict["invariant"]].append(finding)
 
     def lines(self, cluster: str) -> list[str]:
@@ -160,9 +147,8 @@ class _Report:
         coverage = self._coverage[cluster]
         title = f"Cluster {printable(cluster)}"
         lines = ["", title, "=" * len(title)]
-        lines += _commit_lines(next(iter(self._commits[cluster]), None))
-        lines += _cost_lines(next(iter(self._cost[cluster]), None))
-        lines += self._producers.lines(cluster, WIDTH)
+        for report in self._reports:
+            lines += report(cluster)
         violated = [row for row in coverage if row["status"] == "violated"]
         for row in sorted(violated, key=_gravest_first):
             lines += self._violated_lines(row)
@@ -195,68 +181,15 @@ def _by_cluster(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return by_cluster
 
 
-def _commit_counts() -> str:
-    """A query for the commits of each cluster, and what the broker and each policy made of them."""
-    decisions = {"broker": "broker_answer", **{policy: f"decision_{policy}" for policy in POLICIES}}
-    counts = ", ".join(
-        f"count_if({condition.format(decision)}) AS `{name}:{what}`"
-        for name, decision in decisions.items()
-        for what, condition in _COUNTS.items()
-    )
-    return f"SELECT cluster, count(*) AS commits, {counts} FROM {COMMITS} GROUP BY cluster"
-
-
-def _commit_lines(counts: Row | None) -> list[str]:
-    """Counts of commits, and the policies side by side."""
-    if counts is None:
-        return ["No offset commits in the request logs."]
-    lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
-    lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in _COUNTS))
-    for name in ("broker", *POLICIES):
-        label = "the broker answered" if name == "broker" else name.replace("_", " ")
-        lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
-    return lines
-
-
-def _cost_lines(cost: Row | None) -> list[str]:
-    """What refusing owners cost, where any was refused."""
-    if cost is None or not cost["refused_requests"]:
-        return []
-    text = (
-        f"Owners were refused in {cost['refused_requests']} requests: "
-        f"{cost['transactions_aborted']} transactions aborted, "
-        f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
-        f"{cost['recovered_requests']} made good since"
-    )
-    longest = cost["longest_recovery_ms"]
-    slowest = f", the slowest after {longest / 1000:.1f} s" if longest is not None else ""
-    return ["", *textwrap.wrap(f"{text}{slowest}.", WIDTH)]
-
-
-def _commit_sentence(commit: Row) -> str:
-    answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
-    other = (
-        f" while member {printable(commit['owner_member_id'])} owned it" if commit["owner_member_id"] else ""
-    )
-    policies = ", ".join(f"{name.replace('_', ' ')} {commit[f'decision_{name}']}" for name in POLICIES)
-    return (
-        f"{_when(commit['requested_at'])}  member {printable(commit['member_id']) or '(none)'} "
-        f"(client {printable(commit['client_id'])}) of group {commit['group_id']!r} committed offset "
-        f"{commit['committed_offset']} of {commit['topic']}-{commit['partition']} at epoch "
-        f"{commit['client_epoch']}{other}; the broker {answer}.\n"
-        f"The committer was: {commit['truth'].replace('_', ' ')}. Policies: {policies}."
-    )
-
-
 def _headline(verdict: Row) -> list[str]:
     title = f"{verdict['invariant']} ({verdict['kind']}, {verdict['severity']}): {verdict['verdict']}"
     end = "open" if verdict["to_position"] is None else verdict["to_position"]
-    until = _when(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
+    until = time_of(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
     return [
         title,
         "=" * len(title),
         f"cluster {verdict['cluster']}, {_named(_place(verdict['scope']))}",
-        f"from {_when(verdict['from_time'])} until {until}",
+        f"from {time_of(verdict['from_time'])} until {until}",
         f"positions [{verdict['from_position']}, {end}) in {_log(verdict['scope'])}",
     ]
 
@@ -264,10 +197,10 @@ def _headline(verdict: Row) -> list[str]:
 def _story(finding: Finding) -> list[str]:
     verdict = finding.verdict
     lines = ["What happened"]
-    if finding.commit is not None:
-        lines += _indented(_commit_sentence(finding.commit), "  ", "  ")
+    if finding.told is not None:
+        lines += _indented(finding.told.sentence, "  ", "  ")
     if verdict["witness"]:
-        lines.append(f"  witness: {_named(_object(verdict['witness']), finding.topics)}")
+        lines.append(f"  witness: {_named(_object(verdict['witness']), finding.names)}")
     if verdict["failed_conjunct"]:
         lines.append(f"  false: {verdict['failed_conjunct']}")
     values = _object(verdict["values"])
@@ -295,8 +228,8 @@ def _evidence(finding: Finding) -> list[str]:
         "Evidence",
         *(f"  {name}: {value}" for name, value in _object(finding.verdict["evidence"]).items()),
     ]
-    if finding.commit is not None:
-        lines.append(f"  request log: {finding.commit['file']} at byte {finding.commit['position']}")
+    if finding.told is not None:
+        lines.append(f"  request log: {finding.told.file} at byte {finding.told.position}")
     lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
     return lines
 
@@ -304,13 +237,6 @@ def _evidence(finding: Finding) -> list[str]:
 def first_paragraph(prose: str) -> str:
     """The meaning of a definition: its prose up to the first empty line."""
     return " ".join(prose.split("\n\n", maxsplit=1)[0].split())
-
-
-def printable(text: str | None) -> str:
-    """A name from outside as one line: nothing in it moves the cursor or starts a line of its own."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text or ""
-    )
 
 
 def first_sentence(prose: str) -> str:
@@ -333,10 +259,10 @@ def _object(text: str | None) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {"value": parsed}
 
 
-def _named(members: Mapping[str, Any], topics: Mapping[str, str] | None = None) -> str:
+def _named(members: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
     """Names and values in words; ``<topic id>:<partition>`` becomes ``topic-partition``."""
     return ", ".join(
-        f"{name.replace('_', ' ')} {_readable(value, topics or {})!r}" for name, value in members.items()
+        f"{name.replace('_', ' ')} {_readable(value, names or {})!r}" for name, value in members.items()
     )
 
 
@@ -356,7 +282,3 @@ def _log(scope: str | None) -> str:
 def _readable(value: Any, topics: Mapping[str, str]) -> Any:
     topic_id, colon, partition = value.partition(":") if isinstance(value, str) else (value, "", "")
     return f"{topics[topic_id]}-{partition}" if colon and topic_id in topics else value
-
-
-def _when(moment: Any) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"

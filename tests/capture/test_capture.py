@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fencepost import lake, pipeline, tables
+from fencepost import lake, pipeline, protocols, tables
 from fencepost.capture import CaptureSummary, capture, readers
 from fencepost.settings import Broker, Client, Cluster, Settings, load
 
@@ -78,8 +78,8 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def module_lake(new_lake: Callable[[], Settings]) -> Settings:
-    return new_lake()
+def module_lake(empty_lake: Callable[[], Settings]) -> Settings:
+    return empty_lake()
 
 
 @pytest.fixture
@@ -394,7 +394,7 @@ def test_what_applications_wrote_is_nowhere(site: Site) -> None:
     # a snapshot without producers is there, and says so
     empty = site.rows(tables.PRODUCER_SNAPSHOT_ENTRIES)
     assert [(row["producer_id"], row["snapshot_offset"]) for row in empty] == [(None, 60)] * len(contents)
-    for table in tables.TABLES:
+    for table in protocols.tables():
         if table.name.startswith("bronze."):
             assert not [row for row in site.rows(table) if SECRET.decode() in repr(row)]
     for file in Path(site.settings.lake.warehouse).rglob("*"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.judge.compiled import Query, queries
+from fencepost.definitions import Query, queries
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run
 from fencepost.settings import Settings

@@ -13,12 +13,14 @@ import pytest
 from judge_silver import Row, Tables, ordered, random_silver, settings
 from pyspark.sql import SparkSession
 
-from fencepost.judge import JudgeSummary, iceberg, judge
+from fencepost.catalog import open_catalog
+from fencepost.definitions import Query, definitions
+from fencepost.judge import JudgeSummary, judge
 from fencepost.judge import engine as engines
-from fencepost.judge.compiled import Query, definitions
 from fencepost.judge.engine import choose
+from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, TABLES, VERDICT_COVERAGE
+from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
 from tlasql import compile_module
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
@@ -68,7 +70,7 @@ def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts) -> None:
 
 def compiled(module: Path) -> list[Query]:
     """The queries of a module, each of one definition."""
-    schemas = {table.name: table.columns for table in TABLES}
+    schemas = {table.name: table.columns for table in tables()}
     found = compile_module(module, module.with_name("mapping.toml"), schemas, dialect="duckdb")
     known = {each.id: each for each in definitions()}
     return [
@@ -103,7 +105,7 @@ def test_both_engines_write_the_same_rows(
     chosen = replace(chosen, clusters=settings().clusters)
     for name, rows in silver.items():
         spark.createDataFrame(rows).writeTo(name).append()
-    catalog = iceberg.open_catalog(chosen)
+    catalog = open_catalog(chosen.lake)
 
     def judged(session: Callable[[], SparkSession]) -> tuple[JudgeSummary, dict[str, list[Row]]]:
         summary = judge(chosen, catalog, session)

@@ -15,8 +15,9 @@ from fencepost.definitions import definition
 from fencepost.gate.outcomes import GateResult, Outcome
 from fencepost.places import work_folder
 from fencepost.reading import Reader
-from fencepost.report import VERDICTS, finding_sentence, findings, printable
+from fencepost.report import VERDICTS, finding_sentence, findings
 from fencepost.settings import Settings
+from fencepost.words import WIDTH, printable
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,6 @@ Sink = Callable[[str, str], None]
 
 MOST_PER_INVARIANT = 3
 MOST_INVARIANTS = 10
-WIDTH = 100
 
 
 def alert_text(reader: Reader, result: GateResult) -> str:
@@ -101,9 +101,9 @@ def _block(reader: Reader, outcome: Outcome) -> str:
         lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
         if finding.verdict["failed_conjunct"]:
             lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
-        if finding.commit is not None:
-            commit = finding.commit
-            lines += _wrapped(f"Evidence: {commit['file']} at byte {commit['position']}", "    ")
+        if finding.told is not None:
+            told = finding.told
+            lines += _wrapped(f"Evidence: {told.file} at byte {told.position}", "    ")
         else:
             lines += _wrapped(f"Evidence: {finding.verdict['evidence']}", "    ")
         lines.append(f"    fencepost explain {finding.verdict['verdict_id']}")

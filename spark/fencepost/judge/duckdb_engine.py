@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
-from fencepost.judge import iceberg
-from fencepost.judge.compiled import Dialect, Query, queries, tables_in
+from fencepost import lake
+from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import TABLES, Table
+from fencepost.tables import Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -40,7 +41,7 @@ class DuckEngine:
 
     def __init__(self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query]) -> None:
         self._read, self._write = read, write
-        self._tables = {table.name: table for table in TABLES}
+        self._tables = {table.name: table for table in tables()}
         # What no query names need not be read. A word that names something else costs a column; no column
         # that a query names is ever missing.
         self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
@@ -55,10 +56,10 @@ class DuckEngine:
 
     @classmethod
     @contextmanager
-    def over(cls, lake: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
+    def over(cls, place: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
         """On the lake; what is spilled lies beside it and is gone afterwards."""
-        with tempfile.TemporaryDirectory(prefix="judge-", dir=lake.folder) as scratch:
-            read, write = partial(iceberg.batches, catalog), partial(iceberg.replace, catalog)
+        with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
+            read, write = partial(lake.batches, catalog), partial(lake.replace_by_batches, catalog)
             engine = cls(read, write, Path(scratch), queries(cls.dialect))
             with engine._connection:
                 yield engine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from fencepost.judge.compiled import Dialect, Query
+from fencepost.definitions import Dialect, Query
 from fencepost.settings import Settings
 from fencepost.tables import Table
 

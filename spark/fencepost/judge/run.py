@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fencepost.judge import iceberg
-from fencepost.judge.compiled import Query, definitions, queries
+from fencepost import lake
+from fencepost.definitions import Query, definitions, queries
 from fencepost.judge.engine import Engine, choose, opened
+from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, TABLES, VERDICT_COVERAGE
+from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -46,7 +47,7 @@ def judge(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
     configuration overrides are written as overridden.
     """
     read = set().union(*(query.tables for query in queries()))
-    rows = sum(iceberg.count(catalog, table) for table in TABLES if table.name in read)
+    rows = sum(lake.count(catalog, table) for table in tables() if table.name in read)
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
     with opened(choice, settings, catalog, session) as engine:

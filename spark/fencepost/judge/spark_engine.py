@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from fencepost.judge.compiled import Dialect, Query
+from fencepost.definitions import Dialect, Query
 from fencepost.tables import Table
 
 

@@ -9,8 +9,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
-from fencepost.protocols.offset_commit import rebuild as offset_commit
-from fencepost.protocols.producer_epoch import rebuild as producer_epoch
+from fencepost.protocols import protocols
 from fencepost.replay.evidence import evidence
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, RECORDS, REQUESTS
@@ -28,9 +27,9 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: Callable[[int, str
     engine = engine_for(size, "rebuild")
     given = evidence(engine, catalog, settings)
     counts: dict[str, int] = {}
-    for protocol in (offset_commit, producer_epoch):
+    for protocol in protocols():
         found = protocol.rebuild(given)
-        for table in protocol.TABLES:
+        for table in protocol.tables:
             counts[table.name] = engine.replace(table, found[table.name])
             log.info("%s: %d rows", table.name, counts[table.name])
     return counts

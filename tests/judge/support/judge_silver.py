@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
-from fencepost.tables import TABLES, Table
+from fencepost.tables import Table
 
 ARROW = {
     "string": pa.string(),
@@ -21,7 +22,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
 }
-SILVER = {table.name: table for table in TABLES if table.name.startswith("silver.")}
+SILVER = {table.name: table for table in tables() if table.name.startswith("silver.")}
 CLUSTERS = ("north", "south")
 Tables = dict[str, pa.Table]
 Row = dict[str, Any]

@@ -34,16 +34,15 @@ from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
     CLEANED,
-    CLIENT_EVENTS,
     CLIENT_LINES,
     FILES,
-    PRODUCER_REQUESTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,

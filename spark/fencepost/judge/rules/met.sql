@@ -26,18 +26,19 @@ WITH parted AS (
     AND stretches.cluster = parted.cluster
     AND stretches.scope = parted.scope
 ), events AS (
-  SELECT place, begins AS position, 1 AS turn, 1 AS held, 0 AS opened, 0 AS closed, from_time AS moment
+  -- at one position in turn: what ends there is still outside a stretch that begins there, what begins there is
+  -- already outside one that ends there
+  SELECT place, ends AS position, 0 AS turn, -1 AS held, 0 AS opened, 0 AS closed, to_time AS moment
   FROM held
   UNION ALL
-  SELECT place, ends, 1, -1, 0, 0, to_time
-  FROM held
-  UNION ALL
-  -- What begins where a stretch begins is inside it, what ends there has reached it: the stretch takes its turn first.
-  SELECT place, begins, 0, 0, 1, 0, from_time
+  SELECT place, begins, 1, 0, 1, 0, from_time
   FROM unheld
   UNION ALL
   SELECT place, ends, 2, 0, 0, 1, to_time
   FROM unheld
+  UNION ALL
+  SELECT place, begins, 3, 1, 0, 0, from_time
+  FROM held
 ), swept AS (
   SELECT
     events.*,
@@ -47,14 +48,15 @@ WITH parted AS (
   FROM events
   WINDOW so_far AS (PARTITION BY place ORDER BY position, turn ROWS UNBOUNDED PRECEDING)
 ), rooms AS (
+  -- what lies between two stretches: entered and departed from by rows that reach over them, or begun and ended
   SELECT
     place,
     MAX(CASE WHEN closed = 1 AND holding > 0 THEN position END) AS entered,
     MAX(CASE WHEN closed = 1 AND holding > 0 THEN moment END) AS entered_at,
     MIN(CASE WHEN held = 1 AND inside = 0 THEN position END) AS begun,
     MIN(CASE WHEN held = 1 AND inside = 0 THEN moment END) AS begun_at,
-    MAX(CASE WHEN opened = 1 AND holding > 0 THEN position END) AS met,
-    MAX(CASE WHEN opened = 1 AND holding > 0 THEN moment END) AS met_at,
+    MAX(CASE WHEN opened = 1 AND holding > 0 THEN position END) AS departed,
+    MAX(CASE WHEN opened = 1 AND holding > 0 THEN moment END) AS departed_at,
     MAX(CASE WHEN held = -1 AND inside = 0 THEN position END) AS ended,
     MAX(CASE WHEN held = -1 AND inside = 0 THEN moment END) AS ended_at
   FROM swept
@@ -65,9 +67,9 @@ SELECT
   cluster,
   scope,
   COALESCE(entered, begun) AS from_position,
-  COALESCE(met, ended) AS ends,
-  CASE WHEN entered IS NULL THEN begun_at ELSE entered_at END AS from_time,
-  CASE WHEN met IS NULL THEN ended_at ELSE met_at END AS to_time
+  COALESCE(departed, ended) AS ends,
+  CASE WHEN entered IS NULL OR begun = entered THEN begun_at ELSE entered_at END AS from_time,
+  CASE WHEN departed IS NULL OR ended = departed THEN ended_at ELSE departed_at END AS to_time
 FROM rooms
 JOIN parted
   ON rooms.place = parted.place

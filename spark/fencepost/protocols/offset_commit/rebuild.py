@@ -21,24 +21,19 @@ from fencepost.protocols.offset_commit.shards import (
     shards_of_quarantine,
     shards_of_requests,
 )
-from fencepost.replay.evidence import Evidence
-from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.metadata import ClusterMetadata, Sighting
-from fencepost.tables import (
-    BATCHES,
-    CLEANED,
+from fencepost.protocols.offset_commit.tables import (
     COMMIT_STATES,
     COMMITS,
     COVERAGE,
     GROUPS,
     MEMBERS,
     OWNED_PARTITIONS,
-    QUARANTINE,
-    RECORDS,
-    REQUESTS,
     REVOKED_PARTITIONS,
-    Table,
 )
+from fencepost.replay.evidence import Evidence
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.metadata import ClusterMetadata, Sighting
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
 TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
 _OF_LOG = ("batches", "records", "cleaned")

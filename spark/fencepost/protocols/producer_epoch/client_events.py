@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import longs, timestamps
-from fencepost.tables import CLIENT_EVENTS
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS
 
 
 def client_events(lines: pa.Table) -> pa.Table:

@@ -10,11 +10,11 @@ from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.coverage import LogKey, begins
 from fencepost.protocols.producer_epoch.init_producer_ids import InitProducerIds
 from fencepost.protocols.producer_epoch.states_met import Coordinator
+from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
 from fencepost.replay.columns import Columns
-from fencepost.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
 
 
 class CoordinatorRows:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.facts import Facts
+from fencepost.protocols.producer_epoch.tables import PRODUCER_FENCINGS
 from fencepost.replay.columns import Columns
-from fencepost.tables import PRODUCER_FENCINGS
 
 
 def producer_fencings(told: Account, held: pa.Table, known: Facts) -> pa.Table:

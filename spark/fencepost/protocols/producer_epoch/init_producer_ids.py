@@ -8,12 +8,12 @@ from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
 from fencepost.protocols.producer_epoch.producer_requests import INIT
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.states_met import Candidate, MetStates
+from fencepost.protocols.producer_epoch.tables import INIT_PRODUCER_ID_STATES, INIT_PRODUCER_IDS
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import COMPACTED
 from fencepost.replay.requests import NONE as NO_ERROR
-from fencepost.tables import INIT_PRODUCER_ID_STATES, INIT_PRODUCER_IDS
 
 ELSEWHERE = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 """The errors of a broker that does not have the id's state, and looked at none."""

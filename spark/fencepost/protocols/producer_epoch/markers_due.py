@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs, nullable, table_of
 from fencepost.protocols.producer_epoch.facts import Facts
+from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.replay.keys import digest_of
-from fencepost.tables import TRANSACTION_MARKERS
 
 LOG = ("cluster", "topic", "partition", "partition_key")
 _PLACE = (*LOG, "name")

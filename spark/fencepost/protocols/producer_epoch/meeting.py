@@ -24,7 +24,11 @@ from fencepost.protocols.producer_epoch.markers_due import (
     partitions_whole,
     transaction_markers,
 )
-from fencepost.tables import PARTITION_TRANSACTIONS, PRODUCER_FENCINGS, TRANSACTION_MARKERS
+from fencepost.protocols.producer_epoch.tables import (
+    PARTITION_TRANSACTIONS,
+    PRODUCER_FENCINGS,
+    TRANSACTION_MARKERS,
+)
 
 
 def newest_markers(told: Account, known: Facts) -> pa.Table:

@@ -34,10 +34,10 @@ from fencepost.protocols.producer_epoch.partition_log import (
 from fencepost.protocols.producer_epoch.partition_slice import MARKER_TYPES, PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
+from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
-from fencepost.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
 
 PIECE_ROWS = 200_000
 """How many batches of producers make a piece of what is told."""

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
+from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
-from fencepost.tables import PRODUCER_REQUESTS
 
 PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 22, 24, 25, 26, 27, 28
 APIS = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)

@@ -32,6 +32,20 @@ from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import APIS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.tables import (
+    CLIENT_EVENTS,
+    INIT_PRODUCER_ID_STATES,
+    INIT_PRODUCER_IDS,
+    LOG_COVERAGE,
+    PARTITION_TRANSACTIONS,
+    PRODUCER_FENCINGS,
+    PRODUCER_REQUESTS,
+    PRODUCER_SNAPSHOTS,
+    PRODUCER_STATES,
+    TRANSACTION_MARKERS,
+    TRANSACTIONAL_IDS,
+    TRANSACTIONS,
+)
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
@@ -39,24 +53,12 @@ from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
     CLEANED,
-    CLIENT_EVENTS,
     CLIENT_LINES,
     FILES,
-    INIT_PRODUCER_ID_STATES,
-    INIT_PRODUCER_IDS,
-    LOG_COVERAGE,
-    PARTITION_TRANSACTIONS,
-    PRODUCER_FENCINGS,
-    PRODUCER_REQUESTS,
     PRODUCER_SNAPSHOT_ENTRIES,
-    PRODUCER_SNAPSHOTS,
-    PRODUCER_STATES,
     QUARANTINE,
     RECORDS,
     REQUESTS,
-    TRANSACTION_MARKERS,
-    TRANSACTIONAL_IDS,
-    TRANSACTIONS,
     Table,
 )
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Mapping
-from typing import Any
 
 from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH
 
 FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
@@ -22,15 +20,6 @@ CAUSES = {
     None: "an unknown cause",
 }
 """Who moved the epoch past a victim's, in words."""
-
-# What the columns of evidence are called in a sentence, in the order in which they are told.
-_SHOWN = (
-    "transactional_id", "producer_id", "producer_epoch", "transaction_partition", "client_id", "connection",
-    "provided_id", "provided_epoch", "error", "returned_id", "returned_epoch", "first_offset", "last_offset",
-    "snapshot_offset", "due_type",
-)  # fmt: skip
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-
 
 _ENDS = f"""
 SELECT cluster, count(*) AS `all`, count_if(outcome = 'committed') AS committed,
@@ -54,10 +43,10 @@ class Producers:
         self._causes = rows(reader.query(_CAUSES))
         self._dangling = rows(reader.query(_DANGLING))
 
-    def lines(self, cluster: str, width: int) -> list[str]:
+    def lines(self, cluster: str) -> list[str]:
         """The producers of one cluster; none where there are none."""
         sentences = [*self._transactions(cluster), *self._fenced(cluster)]
-        lines = [line for text in sentences for line in textwrap.wrap(text, width)]
+        lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
             held = "hold back what read_committed consumers see; the oldest:"
@@ -80,13 +69,3 @@ class Producers:
             return []
         words = ", ".join(f"{row['times']} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
         return [f"{sum(row['times'] for row in causes)} requests of fenced producers were refused: {words}."]
-
-
-def without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:
-    """The quantified variables that say something: those that name a record do it by a digest."""
-    return {name: value for name, value in witness.items() if not _DIGEST.fullmatch(str(value))}
-
-
-def record_words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """The record that a verdict is about, by what its evidence says of it."""
-    return {name: evidence[name] for name in _SHOWN if evidence.get(name) not in (None, -1)}

@@ -16,20 +16,9 @@ from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import FAINT, GREY, INK
-from fencepost.plots.layout import (
-    KINDS,
-    Lane,
-    Layout,
-    Run,
-    Scale,
-    arrange,
-    clean,
-    counted,
-    counts_of,
-    days,
-    findings,
-)
-from fencepost.plots.reading import Timeline
+from fencepost.plots.layout import Run, Scale, clean, counted, days
+from fencepost.protocols.offset_commit.plot.layout import KINDS, Lane, Layout, arrange, counts_of, findings
+from fencepost.protocols.offset_commit.plot.reading import Timeline
 
 _TARGET = "#0072B2"
 _MOST_GUIDES = 60

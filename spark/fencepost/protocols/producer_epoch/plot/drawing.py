@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from fencepost.plots import canvas
 from fencepost.plots.canvas import ALARM, FAINT, GREY, INK
 from fencepost.plots.layout import clean, counted
-from fencepost.plots.producer_layout import (
+from fencepost.protocols.producer_epoch.plot.layout import (
     CAUSES,
     FENCED,
     OUTCOMES,
@@ -28,7 +28,7 @@ from fencepost.plots.producer_layout import (
     arrange,
     findings,
 )
-from fencepost.plots.producer_reading import ProducerTimeline
+from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 
 # The lane of epochs is as high as so many others.
 _TALL = 2.4

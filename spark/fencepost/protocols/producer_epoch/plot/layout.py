@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
-from fencepost.plots.producer_reading import ProducerTimeline
+from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 
 # Why an epoch began, from the least to the most remarkable, which is drawn last.
 CAUSES = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.plots.reading import PlotError, find, frame, limits
 from fencepost.reading import Reader, rows
-from fencepost.report import printable
+from fencepost.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
