@@ -119,10 +119,11 @@ def _replay(
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
     )
-    of_partitions = replay_partitions(partitions, asking_connections(requests))
+    of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
+    told = account.together(each.account for each in of_partitions)
     asked = requests.filter(concerns_coordinators(requests))
     places = coordinator_partitions(asked, metadata, homes(records))
-    wrote = account.rows_of(of_partitions.account, account.WROTE)
+    wrote = account.rows_of(told, account.WROTE)
     coordinators = Coordinators(
         batches,
         records,
@@ -132,10 +133,10 @@ def _replay(
         wrote,
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
-    told = account.together([of_partitions.account, of_coordinators.account])
+    told = account.together([told, of_coordinators.account])
     known = facts(told, bronze[FILES.name], metadata)
     met = meet(told, known, newest_markers(told, known), TOLERANCE_MS)
-    for step in (of_partitions, of_coordinators, met):
+    for step in (*of_partitions, of_coordinators, met):
         yield from step.tables.items()
 
 

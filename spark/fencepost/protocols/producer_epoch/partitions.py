@@ -24,20 +24,23 @@ from fencepost.protocols.producer_epoch.arrow import (
     ranks,
     split,
 )
-from fencepost.protocols.producer_epoch.coverage import log_coverage
+from fencepost.protocols.producer_epoch.coverage import LogKey, log_coverage
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
     ENTRY,
-    MARKER_TYPES,
     PartitionEvidence,
     PartitionLog,
 )
+from fencepost.protocols.producer_epoch.partition_slice import MARKER_TYPES, PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
-from fencepost.protocols.producer_epoch.snapshots import producer_snapshots
+from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
+
+PIECE_ROWS = 200_000
+"""How many batches of producers make a piece of what is told."""
 
 _PARTITION = ("cluster", "topic", "partition")
 _INCARNATION = (*_PARTITION, "topic_id")
@@ -61,63 +64,106 @@ class Partitions:
     answers: pa.Table
 
 
-def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Replayed:
-    """silver.producer_states, silver.log_coverage and silver.producer_snapshots of the logs given.
+def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
+    """silver.producer_states, silver.log_coverage and silver.producer_snapshots of the logs given, in pieces.
 
     A log is given whole: its rows are those of one (cluster, topic, partition). ``asking``: the connections
-    of which the fencings need to know what they wrote (fencings.asking_connections). The account has rows of
-    kinds HELD, MARKER, EPOCH, WROTE and LOG.
+    of which the fencings need to know what they wrote (refusals.asking_connections). The account has rows of
+    kinds HELD, MARKER, EPOCH, WROTE and LOG. Every row of a table, or of a kind, is in one piece; a piece
+    has as much as some PIECE_ROWS batches tell.
     """
-    states = Gathered(PRODUCER_STATES.arrow_schema)
-    coverage, snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
-    told = _Told(given.answers, asking)
+    piece = _Rows(given.answers, asking)
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
-        rows = replayed.producer_states()
-        key = dict(zip(_LOG, evidence.key, strict=True))
-        states.add(len(rows["producer_id"]), {**key, **rows, "cause": Named(rows["cause"], CAUSES)})
-        producer_snapshots(snapshots, evidence, replayed.log, rows)
-        if replayed.has_producers:
-            log_coverage(coverage, evidence.key, replayed.log)
-        told.add(replayed)
-    tables = {
-        PRODUCER_STATES.name: states.to_arrow(),
-        LOG_COVERAGE.name: coverage.to_arrow(),
-        PRODUCER_SNAPSHOTS.name: snapshots.to_arrow(),
-    }
-    return Replayed(tables, told.to_arrow())
+        snapshots, firsts = Snapshots(evidence, replayed.log), _FirstEpochs()
+        for each in replayed.slices():
+            if piece.count >= PIECE_ROWS:
+                yield piece.replayed()
+                piece = _Rows(given.answers, asking)
+            piece.add(evidence.key, each, snapshots, firsts)
+        piece.close(replayed, snapshots, firsts)
+    yield piece.replayed()
 
 
-class _Told:
-    """What the logs of partitions say to the next steps."""
+class _FirstEpochs:
+    """When the producers of one log that have no transactions first wrote with each epoch."""
+
+    def __init__(self) -> None:
+        self._in_transactions = np.empty(0, dtype=np.int64)
+        self._firsts: list[Piece] = []
+
+    def add(self, of: PartitionSlice) -> None:
+        self._in_transactions = np.union1d(self._in_transactions, of.in_transactions())
+        firsts = of.first_epochs()
+        idempotent = ~np.isin(firsts["producer_id"], self._in_transactions)
+        self._firsts.append({name: column[idempotent] for name, column in firsts.items()})
+
+    def columns(self) -> Piece:
+        if not self._firsts:
+            return first_of_each(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+        ids, epochs, ms = (
+            np.concatenate([each[name] for each in self._firsts])
+            for name in ("producer_id", "producer_epoch", "first_ms")
+        )
+        idempotent = ~np.isin(ids, self._in_transactions)
+        return first_of_each(ids[idempotent], epochs[idempotent], ms[idempotent])
+
+
+class _Rows:
+    """What slices and whole logs tell, gathered until it is enough for a piece."""
 
     def __init__(self, answers: pa.Table, asking: Collection[str]) -> None:
         kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
+        self.count = 0
+        self._states = Gathered(PRODUCER_STATES.arrow_schema)
+        self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
         self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
         self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
         columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
         self._questions = split(self._asked, _PARTITION, columns)
         self._wrote: list[tuple[Longs, Longs, Longs]] = []
 
-    def add(self, replayed: PartitionLog) -> None:
-        key = dict(zip(_LOG, replayed.key, strict=True))
-        held, markers, firsts = replayed.held(), replayed.markers(), replayed.idempotent_epochs()
-        types = {"type": Named(markers["type"], MARKER_TYPES)}
+    def add(self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: _FirstEpochs) -> None:
+        """Take a slice."""
+        key = dict(zip(_LOG, log, strict=True))
+        rows, held, markers = each.producer_states(), each.held(), each.markers()
+        snapshots.compare(rows)
+        firsts.add(each)
+        causes, types = Named(rows["cause"], CAUSES), Named(markers["type"], MARKER_TYPES)
+        self.count += len(rows["producer_id"])
+        self._states.add(len(rows["producer_id"]), {**key, **rows, "cause": causes})
         self._kinds[account.HELD].add(len(held["producer_id"]), {**key, **held})
-        self._kinds[account.MARKER].add(len(markers["producer_id"]), {**key, **markers, **types})
-        self._kinds[account.EPOCH].add(len(firsts["producer_id"]), {**key, **firsts})
+        self._kinds[account.MARKER].add(len(markers["producer_id"]), {**key, **markers, "type": types})
+        asked = self._questions.get(log[:3])
+        if asked:
+            ids, epochs = each.wrote(asked["base_offset"])
+            there = ids != UNKNOWN
+            self._wrote.append((asked["row"][there], ids[there], epochs[there]))
+
+    def close(self, replayed: PartitionLog, snapshots: Snapshots, firsts: _FirstEpochs) -> None:
+        """Take what a log tells when all of it was seen."""
+        key = dict(zip(_LOG, replayed.key, strict=True))
+        epochs = firsts.columns()
+        self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
+        snapshots.add_to(self._snapshots)
+        if replayed.has_producers:
+            log_coverage(self._coverage, replayed.key, replayed.log)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
             whole = unbroken and first.number == 0
             self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
-        asked = self._questions.get(replayed.key[:3])
-        if asked:
-            ids, epochs = replayed.wrote(asked["base_offset"])
-            there = ids != UNKNOWN
-            self._wrote.append((asked["row"][there], ids[there], epochs[there]))
 
-    def to_arrow(self) -> Account:
+    def replayed(self) -> Replayed:
+        """All of it."""
+        tables = {
+            PRODUCER_STATES.name: self._states.to_arrow(),
+            LOG_COVERAGE.name: self._coverage.to_arrow(),
+            PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
+        }
+        return Replayed(tables, self._account())
+
+    def _account(self) -> Account:
         kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}
         kinds[account.WROTE] = self._wrote_by_connections()
         return kinds

@@ -93,30 +93,40 @@ class Transactions(NamedTuple):
     first_known: Longs
 
 
+class Begun(NamedTuple):
+    """How many rows of Appends, and of Transactions, were appended before: they are there to go on from."""
+
+    rows: int
+    transactions: int
+
+
 def entries(producers: int) -> Entries:
     """No producer is known yet."""
     return Entries(*(np.full(producers, NONE, dtype=np.int64) for _ in Entries._fields))
 
 
-def append_all(appends: Appends, before: Entries, complete: Longs) -> tuple[States, Transactions]:
-    """Append every row, going on from the entries ``before``, which become those after it.
+def states(rows: int) -> States:
+    """Room for the states after so many rows."""
+    return States(*(np.full(rows, NONE, dtype=np.int64) for _ in States._fields))
 
-    ``complete`` is 1 for each stretch that begins with all that the leader knew: at the beginning of the log,
-    or with a snapshot.
-    """
-    rows = len(appends.producer)
-    states = States(*(np.empty(rows, dtype=np.int64) for _ in States._fields))
-    found = Transactions(*(np.empty(rows, dtype=np.int64) for _ in Transactions._fields))
-    count = _append_all(appends, before, complete, states, found)
-    return states, Transactions(*(column[:count] for column in found))
+
+def transactions(rows: int) -> Transactions:
+    """Room for as many transactions as rows can begin."""
+    return Transactions(*(np.empty(rows, dtype=np.int64) for _ in Transactions._fields))
 
 
 @kernel
-def _append_all(
-    appends: Appends, entry: Entries, complete: Longs, states: States, transactions: Transactions
+def append_all(
+    appends: Appends, entry: Entries, complete: Longs, told: tuple[States, Transactions], begun: Begun
 ) -> int:
-    count = 0
-    for row in range(len(appends.producer)):
+    """Append the rows that come after those ``begun``; gives back how many transactions there are then.
+
+    ``entry`` is what is known before, and becomes what is known after them. ``complete`` is 1 for each
+    stretch that begins with all that the leader knew: at the beginning of the log, or with a snapshot.
+    """
+    states, transactions = told
+    count = begun.transactions
+    for row in range(begun.rows, len(appends.producer)):
         producer = appends.producer[row]
         if entry.stretch[producer] != appends.stretch[row]:
             _forget(entry, producer, appends.stretch[row], complete[appends.stretch[row]])

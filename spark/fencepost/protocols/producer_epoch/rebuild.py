@@ -184,7 +184,8 @@ def _of_partitions(
     quarantine: pa.Table, asking: set[str], buckets: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield from _given(replay_partitions(Partitions(quarantine=quarantine, **evidence), asking), buckets)
+        for piece in replay_partitions(Partitions(quarantine=quarantine, **evidence), asking):
+            yield from _given(piece, buckets)
 
     return run
 

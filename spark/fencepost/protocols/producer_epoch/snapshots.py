@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.partition_log import EXPIRATION_MS, PartitionEvidence
+from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence
+from fencepost.protocols.producer_epoch.partition_slice import EXPIRATION_MS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import Log
@@ -22,37 +23,46 @@ class Stored(NamedTuple):
     current_txn_first_offset: int | None
 
 
-def producer_snapshots(rows: Columns, evidence: PartitionEvidence, log: Log, states: Piece) -> None:
-    """Add to ``rows`` what the snapshots of a log and its replayed ``states`` say.
+class Snapshots:
+    """The snapshots of one log, and what its slices say of the producers in them."""
 
-    A producer is due when the log below the snapshot ends with a state of it that cannot have expired before
-    anything that was captured.
-    """
-    key = evidence.key
-    if not len(evidence.snapshots["snapshot_offset"]):
-        return
-    files, stored = _stored(evidence)
-    taken = np.array(sorted(files), dtype=np.int64)
-    told = _told(log, taken, states) if len(log) else {}
-    numbered = key[1] != OFFSETS_TOPIC
-    for at, producer_id in sorted(stored.keys() | told.keys()):
-        there, (state, fresh) = stored.get((at, producer_id)), told.get((at, producer_id), (None, None))
-        known = state is not None and state.producer_epoch is not None
-        agrees = _agree(state, there, numbered) if known and state and there else None
-        rows.add(
-            *key,
-            digest_of(*key, at, producer_id),
-            at,
-            producer_id,
-            fresh if known else None,
-            there is not None,
-            agrees,
-            files[at],
-            at,
-            at + 1,
-            None,
-            None,
-        )
+    def __init__(self, evidence: PartitionEvidence, log: Log) -> None:
+        self._evidence = evidence
+        self._log = log
+        self._files, self._stored = _stored(evidence)
+        self._taken = np.array(sorted(self._files), dtype=np.int64)
+        self._told: dict[tuple[int, int], tuple[Stored, bool | None]] = {}
+
+    def compare(self, states: Piece) -> None:
+        """Take the states of a slice (rows of ``silver.producer_states``)."""
+        if len(self._taken) and len(self._log):
+            self._told.update(_told(self._log, self._taken, states))
+
+    def add_to(self, rows: Columns) -> None:
+        """Add ``silver.producer_snapshots``.
+
+        A producer is due when the log below the snapshot ends with a state of it that cannot have expired
+        before anything that was captured.
+        """
+        numbered = self._evidence.key[1] != OFFSETS_TOPIC
+        for at, producer_id in sorted(self._stored.keys() | self._told.keys()):
+            there = self._stored.get((at, producer_id))
+            state, fresh = self._told.get((at, producer_id), (None, None))
+            known = state is not None and state.producer_epoch is not None
+            rows.add(
+                *self._evidence.key,
+                digest_of(*self._evidence.key, at, producer_id),
+                at,
+                producer_id,
+                fresh if known else None,
+                there is not None,
+                _agree(state, there, numbered) if known and state and there else None,
+                self._files[at],
+                at,
+                at + 1,
+                None,
+                None,
+            )
 
 
 def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
