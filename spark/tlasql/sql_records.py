@@ -71,6 +71,7 @@ class _Records:
             "values",
             "evidence",
             "antecedent",
+            "evaluates",
             "scope",
             "states",
         )
