@@ -34,7 +34,7 @@ class Dialect:
 
     def printed(self, query: exp.Expr) -> str:
         """The text of a query, laid out for reading."""
-        found = query if self.spark else query.copy().transform(_for_duckdb)
+        found = query if self.spark else query.copy().transform(_for_duckdb, copy=False)
         return found.sql(dialect=self.name, pretty=True, max_text_width=100)
 
     def data_type(self, kind: Type) -> exp.DataType:

@@ -52,7 +52,7 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
     test, base, step = parts
     calls: list[Call] = []
     for each in walk(step):
-        if isinstance(each, Call) and each.uid == own and each not in calls:
+        if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
             calls.append(each)
     if len(calls) != 1 or _applied(base, own) or _applied(test, own):
         return None
@@ -117,13 +117,13 @@ class _Fold:
     def _direct(self, loop: _Loop, over: Bound) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
-        step = _put(self._step, lambda each: each == self._call, result)
+        step = _put(self._step, lambda each: alike(each, self._call), result)
         return self._combined(step, result, loop, over, self._base)
 
     def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
         """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
         accumulator, argument = moved
-        if self._step != self._call:
+        if not alike(self._step, self._call):
             return None
         total = self._combined(argument, accumulator, loop, over, accumulator)
         if total is None:
@@ -298,11 +298,15 @@ def _extreme(step: Expr, result: Bound) -> tuple[str, Expr] | None:
         case Op(
             symbol="IF",
             arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol, arguments=(left, right)), then, other),
-        ) if (left, right) in ((then, other), (other, then)) and result in (left, right):
+        ) if _same_pair((left, right), (then, other)) and result in (left, right):
             image = right if left == result else left
-            larger = (symbol in (">", ">=")) == (then == left)
+            larger = (symbol in (">", ">=")) == alike(then, left)
             return None if result.uid in free(image) else ("Max" if larger else "Min", image)
     return None
+
+
+def _same_pair(one: tuple[Expr, Expr], other: tuple[Expr, Expr]) -> bool:
+    return any(alike(one[0], a) and alike(one[1], b) for a, b in (other, other[::-1]))
 
 
 def smaller_stays(variable: Bound, argument: Expr, domain: Expr, body: Expr) -> bool:

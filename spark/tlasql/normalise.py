@@ -26,6 +26,7 @@ from tlasql.ir import (
     Quantified,
     Substituted,
     Variable,
+    alike,
     free,
     rebuild,
     substitute,
@@ -153,10 +154,9 @@ class Inliner:
     @staticmethod
     def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:
         """Whether a function that applies itself does so inside its DOMAIN: what TLC would refuse is no fold."""
-        (argument, *others) = {
-            each.arguments: None for each in walk(body) if isinstance(each, Call) and each.uid == own
-        }
-        return not others and smaller_stays(variable, argument[0], domain, body)
+        calls = [each for each in walk(body) if isinstance(each, Call) and each.uid == own]
+        same = all(alike(each, calls[0]) for each in calls)
+        return same and smaller_stays(variable, calls[0].arguments[0], domain, body)
 
     def _own_body(self, uid: int, body: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:
         self._active.append(uid)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from tlasql import tree
 from tlasql.access import leaves
+from tlasql.errors import TlaSqlError
 from tlasql.ir import Bound, Expr, Op, Prime, Variable, text
 from tlasql.membership import strict
 from tlasql.normalise import Clause, Range
@@ -113,4 +115,8 @@ class States(Judging[StateFrame]):
             for leaf in leaves(predicate):
                 if not isinstance(leaf, Bound):
                     found.setdefault(leaf.label or text(leaf), leaf)
-        return [tree.alias(self._value(leaf), label) for label, leaf in found.items()]
+        shown = []
+        for label, leaf in found.items():
+            with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
+                shown.append(tree.alias(self._value(leaf), label))
+        return shown

@@ -93,13 +93,13 @@ def grouped(tree: exp.Expr) -> exp.Expr:
 def all_of(trees: Iterable[exp.Expr]) -> exp.Expr:
     """Kleene conjunction; TRUE for none."""
     found = list(trees)
-    return exp.and_(*found) if found else exp.true()
+    return exp.and_(*found, copy=False) if found else exp.true()
 
 
 def any_of(trees: Iterable[exp.Expr]) -> exp.Expr:
     """Kleene disjunction; FALSE for none."""
     found = list(trees)
-    return exp.or_(*found) if found else exp.false()
+    return exp.or_(*found, copy=False) if found else exp.false()
 
 
 def surely(tree: exp.Expr) -> exp.Expr:
