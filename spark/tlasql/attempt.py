@@ -1,7 +1,9 @@
-"""An operator for TLC that tells where TLC stops, and lets it go on: ``Attempt(P)`` is "TRUE", "FALSE" or "STOPS".
+"""An operator for TLC that tells where TLC stops, and lets it go on: ``Attempt(P)`` is "TRUE", "FALSE" or
+"STOPS".
 
-TLC ends at the first expression that it cannot evaluate. To judge many states in one run, each is attempted by
-TLC's own evaluator, on the expression as it stands in the module; whatever it throws means that it stops there.
+TLC ends at the first expression that it cannot evaluate. To judge many states in one run, each is attempted
+by TLC's own evaluator, on the expression as it stands in the module; whatever it throws means that it stops
+there.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Bodies:
             return self._library(node, name.rpartition("!")[2] or name, location)
         return Call(location, name, uid, self._operands(node))
 
-    def _library(self, node: Xml, name: str, location: Location) -> Expr:
+    def _library(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: PLR0911 (one each)
         """An operator of a standard module."""
         if name in _SETS:
             return Op(location, name, ())
@@ -288,8 +288,12 @@ class Bodies:
 
 def _power(location: Location, base: Expr, exponent: Expr) -> Expr:
     """``base ^ exponent`` written out; TLC has no value for ``0 ^ 0``."""
-    if not (isinstance(exponent, Literal) and isinstance(exponent.value, int) and exponent.value < LARGEST_POWER):
-        raise outside(location, "a power whose exponent is not a small number", "write the exponent as a number")
+    if not (
+        isinstance(exponent, Literal) and isinstance(exponent.value, int) and exponent.value < LARGEST_POWER
+    ):
+        raise outside(
+            location, "a power whose exponent is not a small number", "write the exponent as a number"
+        )
     if isinstance(base, Literal) and isinstance(base.value, int) and (base.value or exponent.value):
         return Literal(location, base.value**exponent.value)
     if exponent.value == 0:

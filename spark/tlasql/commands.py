@@ -33,7 +33,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):
         _progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
-        rows = data.rows(each.sql)
+        rows = data.rows(each.sql, each.definition.location)
         _progress("")
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
@@ -108,7 +108,7 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     by_sql = {}
     for place, each in enumerate(judged, start=1):
         _progress(f"SQL: {place} of {len(judged)} definitions")
-        by_sql[each.mark.id] = _by_scope(compiled, data.rows(each.sql))
+        by_sql[each.mark.id] = _by_scope(compiled, data.rows(each.sql, each.definition.location))
     steps = {each.mark.id for each in judged if each.mark.kind == "step"}
     ends = frozenset(n for n, pair in enumerate(pairwise(rows)) if not _adjacent(compiled, *pair))
     compared, unknown, stops, wrong = 0, 0, 0, []

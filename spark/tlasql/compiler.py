@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Dict
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,7 +74,7 @@ class CompiledModule:
     skipped: Dict[str, str]
     """id of a marked definition the mapping leaves out -> its reason"""
     models: frozenset[tuple[str, Type]] = frozenset()
-    """the text of each model value and the type it is used with: in the log, this text of this type means it"""
+    """the text of each model value and the type it is used with: in the log, such a text means it"""
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
@@ -101,7 +102,34 @@ def compile_module(
     ``schemas``: table -> column -> Spark type. ``libraries``: folders with modules it extends. Raises
     TlaSqlError with every diagnostic that could be found.
     """
-    parsed = Module(export_xml(module, libraries=libraries), module)
+    with refusing(Location(str(module), 1, 1), module.stem):
+        return _compiled(module, mapping, schemas, libraries, dialect)
+
+
+@contextmanager
+def refusing(place: Location, name: str) -> Iterator[None]:
+    """What nobody thought of is refused like all else: no module is worth a traceback."""
+    try:
+        yield
+    except TlaSqlError:
+        raise
+    except RecursionError as error:
+        raise fail(
+            place, f"{name} is nested too deeply", "name its parts, and mark them one by one"
+        ) from error
+    except Exception as error:
+        message = (
+            f"{name} is outside the fragment that can be judged over logs ({type(error).__name__}: {error})"
+        )
+        raise fail(
+            place, message, "leave it out: [skip] in the mapping; this is a fault of tlasql"
+        ) from error
+
+
+def _compiled(
+    module: Path, mapping: Path, schemas: Schemas, libraries: Sequence[Path], dialect: str
+) -> CompiledModule:
+    parsed = Module(export_xml(module, libraries=libraries), module, libraries)
     notes = _annotations(parsed)
     declarations = parsed.declarations()
     types, problems = declared_types([note for each in notes for note in each.types], declarations)
@@ -267,7 +295,8 @@ class _Stages:
         problems: list[Diagnostic] = []
         for mark, definition in marked:
             try:
-                compiled.append(self._compile(mark, definition))
+                with refusing(definition.location, definition.name):
+                    compiled.append(self._compile(mark, definition))
             except TlaSqlError as error:
                 problems += error.diagnostics
         problems += self._ambiguous([each.body for each in compiled])
@@ -281,16 +310,17 @@ class _Stages:
         self.models = frozenset(
             (each.name, each.type) for each in every if isinstance(each, Model) and each.type is not None
         )
-        found = []
+        found, sorts = [], {kind for _, kind in self.models}
         for part in every:
             match part:
                 case Literal(value=str() as value, type=kind) if (value, kind) in self.models:
                     message = f'in the log "{value}" means the model value, and here it is a string'
-                    remedy = f'TLC tells them apart: write another text for the model value in {self._mapping.file}'
+                    remedy = f"write another text for the model value in {self._mapping.file}"
                     found.append(Diagnostic(self._place(part), message, remedy))
-                case Op(symbol="STRING", type=SetOf(element=kind)) if any(kind == k for _, k in self.models):
+                case Op(symbol="STRING", type=SetOf(element=kind)) if kind in sorts:
                     message = "STRING beside model values of its type"
-                    found.append(Diagnostic(self._place(part), message, "quantify over the strings themselves"))
+                    remedy = "quantify over the strings themselves"
+                    found.append(Diagnostic(self._place(part), message, remedy))
         return found
 
     def _place(self, part: Expr) -> Location:

@@ -1,9 +1,9 @@
 r"""Where TLC finds a value at all, as a formula of the same fragment.
 
-``defined(e)`` is true in the states in which TLC evaluates ``e`` to the end: it applies no function outside its
-DOMAIN, divides by no zero, chooses from no empty set, and so on. TLC reads connectives from left to right and
-stops reading once it knows the answer; so does the formula. Of a quantifier, a set or a function it asks that
-every part has a value, though TLC may have found its answer before it met the one that has none.
+``defined(e)`` is true in the states in which TLC evaluates ``e`` to the end: it applies no function outside
+its DOMAIN, divides by no zero, chooses from no empty set, and so on. TLC reads connectives from left to right
+and stops reading once it knows the answer; so does the formula. Of a quantifier, a set or a function it asks
+that every part has a value, though TLC may have found its answer before it met the one that has none.
 
 What the text itself shows (``x \in DOMAIN f`` around ``f[x]``) needs no formula: most are TRUE.
 """
@@ -17,13 +17,11 @@ from tlasql.ir import (
     Bound,
     Except,
     Expr,
-    Field,
     Index,
     Literal,
     Op,
     Prime,
     Quantified,
-    RecordOf,
     RecordSet,
     Variable,
     children,
@@ -40,7 +38,7 @@ _IN_ORDER = {"/\\", "\\/", "=>", "IF", "CASE"}
 def defined(expr: Expr, *, held: bool = False) -> Expr:
     """The formula; TRUE itself where nothing can go wrong.
 
-    ``held``: what a function or sequence that is a variable is applied to is in its DOMAIN, since a row says so.
+    ``held``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
     """
     return _Definedness(held).of(expr, NOTHING)
 
@@ -64,7 +62,7 @@ def silent(expr: Expr, *, held: bool = False) -> bool:
 class _Definedness:
     held: bool
 
-    def of(self, expr: Expr, facts: Facts) -> Expr:  # noqa: C901, PLR0911 (one for each kind)
+    def of(self, expr: Expr, facts: Facts) -> Expr:  # noqa: PLR0911 (one for each kind)
         match expr:
             case Op(symbol=symbol) if symbol in _IN_ORDER:
                 return self._in_order(expr, facts)
@@ -84,7 +82,7 @@ class _Definedness:
             case _:
                 return _and(expr, self._each(tuple(children(expr)), facts))
 
-    def silent(self, expr: Expr) -> bool:
+    def silent(self, expr: Expr) -> bool:  # noqa: PLR0911 (one for each kind)
         """See :func:`silent`."""
         match expr:
             case _ if always(self.of(expr, NOTHING)):
@@ -95,7 +93,9 @@ class _Definedness:
                 values, tests = _arms(expr, arms)
                 plain = all(always(self.of(each, NOTHING)) for each in (test, *tests))
                 return plain and all(self.silent(each) for each in values)
-            case Op(symbol="=" | "<=>" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "-." | "~", arguments=parts):
+            case Op(
+                symbol="=" | "<=>" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "-." | "~", arguments=parts
+            ):
                 return all(_scalar(each.type) and self.silent(each) for each in parts)
             case Op(symbol="\\div" | "%", arguments=parts):
                 return all(self.silent(each) for each in parts)
@@ -142,12 +142,12 @@ class _Definedness:
         match expr.symbol, expr.arguments:
             case ("\\div" | "%") as symbol, (_, divisor):
                 zero = _literal(expr, 0)
-                if isinstance(divisor, Literal) and (int(divisor.value) > 0 or divisor.value and symbol != "%"):
+                if isinstance(divisor, Literal) and int(divisor.value) > 0:
                     return []
                 if symbol == "%":
                     return [_op(expr, ">", (divisor, zero))]
                 return [_not(expr, _op(expr, "=", (divisor, zero)))]
-            case ("Head" | "Tail" | "Last"), (sequence,):
+            case (("Head" | "Tail" | "Last"), (sequence,)):
                 known = _some_element(sequence, facts)
                 return [] if known else [_op(expr, ">", (_length(sequence), _literal(expr, 0)))]
             case "SubSeq", (sequence, low, high):
@@ -161,7 +161,7 @@ class _Definedness:
                 )
                 empty = _op(expr, ">", (low, high))
                 return [_op(expr, "\\/", (empty, inside))]
-            case ("Min" | "Max"), (base,):
+            case (("Min" | "Max"), (base,)):
                 none = _op(expr, "=", (base, _op(base, "{}", (), base.type)))
                 return [] if _not(expr, none) in facts else [_not(expr, none)]
         return []
@@ -191,7 +191,9 @@ class _Definedness:
     def _container(self, expr: Expr, element: Expr, container: Expr, facts: Facts) -> Expr:
         r"""Whether what stands to the right of ``\in`` or ``\subseteq`` has a value."""
         match container:
-            case Quantified(kind="filter", variable=variable, domain=domain, body=body) if not _listed(domain):
+            case Quantified(kind="filter", variable=variable, domain=domain, body=body) if not _listed(
+                domain
+            ):
                 # TLC keeps such a set as its text, and asks the predicate of the element alone
                 outer = self._container(expr, element, domain, facts)
                 if isinstance(expr, Op) and expr.symbol == "\\subseteq":
@@ -244,7 +246,7 @@ def ranged(variable: Expr, domain: Expr) -> Facts:
     return found
 
 
-def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:
+def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:  # noqa: C901, PLR0911 (one each)
     """Whether the text shows that ``key`` is in the DOMAIN of ``function``."""
     if _inside(key, function) in facts:
         return True
@@ -252,10 +254,14 @@ def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:
         return True
     for fact in facts:
         match fact:
-            case Op(symbol="\\in", arguments=(found, Op(symbol="->", arguments=(domain, _)))) if found == function:
+            case Op(symbol="\\in", arguments=(found, Op(symbol="->", arguments=(domain, _)))) if (
+                found == function
+            ):
                 if _member(key, domain, facts):
                     return True
-            case Op(symbol="=", arguments=(Op(symbol="DOMAIN", arguments=(found,)), domain)) if found == function:
+            case Op(symbol="=", arguments=(Op(symbol="DOMAIN", arguments=(found,)), domain)) if (
+                found == function
+            ):
                 if _member(key, domain, facts):
                     return True
     match function:

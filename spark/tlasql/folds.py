@@ -5,8 +5,8 @@ sequence or a range of integers, in the usual shapes::
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
     Sum(n) == IF n = 0 THEN 0 ELSE f(n) + Sum(n - 1)
 
-or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where it
-ends may move with the accumulator; everything else is no fold.
+or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where
+it ends may move with the accumulator; everything else is no fold.
 """
 
 from __future__ import annotations
@@ -309,7 +309,9 @@ def _same_pair(one: tuple[Expr, Expr], other: tuple[Expr, Expr]) -> bool:
     return any(alike(one[0], a) and alike(one[1], b) for a, b in (other, other[::-1]))
 
 
-def smaller_stays(variable: Bound, argument: Expr, domain: Expr, body: Expr) -> bool:
+def smaller_stays(  # noqa: PLR0911 (one for each domain)
+    variable: Bound, argument: Expr, domain: Expr, body: Expr
+) -> bool:
     """Whether ``argument``, made of an element of ``domain`` that does not end the recursion, is one too."""
     match domain:
         case Op(symbol="SUBSET"):

@@ -92,8 +92,8 @@ class Op(Expr):
     ``= < <= > >=``; integers ``+ - * -. \div % ..``; sets ``{} \in \subseteq \cup \cap \ UNION SUBSET \X
     Cardinality Min Max Sum``; functions ``DOMAIN -> :> @@``, ``SumOf`` (of a function's values); ``<<>>`` (a
     tuple or sequence), ``Seq Len Head Tail Last SubSeq Append \o``; the sets ``BOOLEAN Nat Int STRING``.
-    ``AND OR`` are ``/\ \/`` of which nobody says in which order they are read; ``Evaluated`` is true of what has
-    a value.
+    ``AND OR`` are ``/\ \/`` of which nobody says in which order they are read; ``Evaluated`` is true of what
+    has a value.
     """
 
     symbol: str

@@ -534,7 +534,8 @@ def _finite(base: Expr) -> bool:
         case Op(symbol="SUBSET", arguments=(inner,)):
             return _finite(inner)
         case Op(symbol="Seq" | "->" | "\\cup" | "\\") | Quantified(kind="filter") if any(
-            isinstance(each, Op) and each.symbol in {"Nat", "Int", "STRING", "Seq", "->"} for each in walk(base)
+            isinstance(each, Op) and each.symbol in {"Nat", "Int", "STRING", "Seq", "->"}
+            for each in walk(base)
         ):
             raise fail(base.location, f"whether {text(base)} is finite is outside the fragment")
     return True

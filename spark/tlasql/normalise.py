@@ -153,7 +153,7 @@ class Inliner:
 
     @staticmethod
     def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:
-        """Whether a function that applies itself does so inside its DOMAIN: what TLC would refuse is no fold."""
+        """Whether a function that applies itself does so inside its DOMAIN: else TLC would refuse it."""
         calls = [each for each in walk(body) if isinstance(each, Call) and each.uid == own]
         same = all(alike(each, calls[0]) for each in calls)
         return same and smaller_stays(variable, calls[0].arguments[0], domain, body)

@@ -145,9 +145,7 @@ def _fitting(
     return list(states) if computes else trace.rebased(states, types)
 
 
-def _module(
-    compiled: CompiledModule, behaviour: trace.Behaviour, goal: str, more: Sequence[str] = ()
-) -> str:
+def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str, more: Sequence[str] = ()) -> str:
     variables = [each.name for each in compiled.declarations if each.is_variable]
     unmapped = sorted(each for each in variables if each not in behaviour.types)
     extends = [compiled.name, "Integers", "Sequences", "TLC", *more]
@@ -212,9 +210,7 @@ def _model(text: str) -> str:
     return "mv_" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}" for c in text)
 
 
-def _run(
-    compiled: CompiledModule, text: str, config: str, operators: Path | None = None
-) -> tuple[int, str]:
+def _run(compiled: CompiledModule, text: str, config: str, operators: Path | None = None) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         folder = Path(scratch)
         (folder / "Replay.tla").write_text(text, encoding="utf-8")

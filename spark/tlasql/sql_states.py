@@ -57,7 +57,7 @@ class States(Judging[StateFrame]):
         return self._in_order(exp.select(*columns, tree.col("evidence")).from_(tree.table(states)))
 
     def _ranged(self, ranged: Range, rows: str) -> exp.Select:
-        """One row for each element; an unknown set gives one unknown element, as does a state without a value."""
+        """One row for each element; an unknown set, and a state without a value, give one unknown element."""
         domain = self._value(ranged.domain)
         (part,) = self._frames.values()  # of several frames none has ranges
         if part.evaluates is not None:

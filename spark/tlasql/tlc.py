@@ -69,8 +69,8 @@ def run_tlc(
 ) -> TlcResult:
     """Checks the model ``cfg_path`` of ``module_path`` with one worker, breadth first.
 
-    ``extra_path`` holds folders searched for extended modules beside the module's own, ``classes`` operators in
-    Java. Every run has a
+    ``extra_path`` holds folders searched for extended modules beside the module's own, ``classes`` operators
+    in Java. Every run has a
     temporary folder of its own (SANY unpacks the standard modules there), so runs may overlap.
 
     Raises TlcError when the jar, Java or a file is missing, when ``timeout`` seconds are over, and when TLC

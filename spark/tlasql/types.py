@@ -74,8 +74,8 @@ class Record(Type):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the fields in a struct, where names that differ in case only are one: a number tells the
-        later ones apart.
+        """The names of the fields in a struct, where names that differ in case only are one: a number tells
+        the later ones apart.
         """
         found: list[str] = []
         for name, _ in self.fields:

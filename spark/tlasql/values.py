@@ -365,9 +365,14 @@ def _number(expr: Expr, value: int) -> exp.Expr:
     return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
 
 
+def _divisor(b: exp.Expr) -> exp.Expr:
+    """No zero: an engine may compute a quotient before it asks whether there is one."""
+    return b if _positive(b) else tree.call("NULLIF", b, exp.Literal.number(0))
+
+
 def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    divided, zero = exp.IntDiv(this=a, expression=b), exp.Literal.number(0)
-    rest = exp.Mod(this=a.copy(), expression=b.copy())
+    divided, zero = exp.IntDiv(this=a, expression=_divisor(b)), exp.Literal.number(0)
+    rest = exp.Mod(this=a.copy(), expression=_divisor(b.copy()))
     down = exp.Sub(this=divided.copy(), expression=exp.Literal.number(1))
     if _positive(b):
         cut = exp.LT(this=rest, expression=zero)
@@ -381,7 +386,7 @@ def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:
 
 
 def _never_negative(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    inner, zero = exp.Paren(this=exp.Mod(this=a, expression=b)), exp.Literal.number(0)
+    inner, zero = exp.Paren(this=exp.Mod(this=a, expression=_divisor(b))), exp.Literal.number(0)
     # a remainder plus a divisor near 2^63 would overflow: add only to what is negative
     lifted = exp.Add(this=inner.copy(), expression=b.copy())
     negative = exp.LT(this=inner, expression=zero)

@@ -47,7 +47,7 @@ def window(
     found = run(states_sql(compiled, held, dialect, verdict))
     found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
     found = _unbroken(found, 2 if definition.mark.kind == "step" else 1)
-    states = [{name: row[column] for name, column in columns.items()} for row in found]
+    states: list[Mapping[str, Any]] = [{name: row[column] for name, column in columns.items()} for row in found]
     return Window(states, [row["from_position"] for row in found])
 
 

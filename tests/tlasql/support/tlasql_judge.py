@@ -52,7 +52,9 @@ class Judge:
     models: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
-    def said(self, claims: Sequence[Claim], states: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+    def said(
+        self, claims: Sequence[Claim], states: Sequence[Mapping[str, Any]]
+    ) -> dict[tuple[str, int], str]:
         """(claim, index of the state, or of the state stepped into) -> holds, violated or stops.
 
         Values of a state are TLA+ text. Every state follows the one before it.
@@ -83,7 +85,9 @@ class Judge:
         else:
             goal, wanted = [f"Judged == {claim.name}"], "INVARIANT Judged"
         first = "JudgeInit /\\ judge_index = 1"
-        code, _ = self._run(states, [*goal, f"JudgeFirst == {first}"], ["INIT JudgeFirst", "NEXT JudgeNext", wanted])
+        code, _ = self._run(
+            states, [*goal, f"JudgeFirst == {first}"], ["INIT JudgeFirst", "NEXT JudgeNext", wanted]
+        )
         return _ENDS.get(code, STOPS)
 
     def _run(
@@ -122,5 +126,7 @@ class Judge:
                 "-cp", f"{jar}{os.pathsep}{operators}", "tlc2.TLC", "-workers", "1", "-nowarning",
                 "-metadir", str(folder / "states"), "-config", "Judge.cfg", "Judge.tla",
             ]  # fmt: skip
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=900, check=False
+            )
         return done.returncode, done.stdout + done.stderr

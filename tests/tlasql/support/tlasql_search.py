@@ -23,7 +23,7 @@ from tlasql_states import Said, State, duck, on_duckdb, on_spark, written
 
 from tlasql import CompiledModule, TlaSqlError, compile_module
 
-DEFINITIONS, FOLDS, STATES = 40, 6, 30
+DEFINITIONS, FOLDS, STATES = 30, 6, 60
 _KNOWN = {HOLDS: True, VIOLATED: False, STOPS: None}
 
 
@@ -135,7 +135,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--spark-every", type=int, default=0, help="also on Spark, every so many modules")
-    parser.add_argument("--keep-going", action="store_true", help="list every disagreement instead of the first")
+    parser.add_argument(
+        "--keep-going", action="store_true", help="list every disagreement instead of the first"
+    )
     options = parser.parse_args()
     begun, seed, total, refused, bad = time.monotonic(), options.seed, Counter[str](), Counter[str](), 0
     spark = _spark() if options.spark_every else None

@@ -40,7 +40,11 @@ DOMAIN = Domain(
     {"N": "n_upper", "cluster": "cluster_value"},
 )
 MODELS = {"nobody": "Nobody", "n_1": "Other"}
-CONSTANTS = {"Nobody": "nobody_value", "Other": "other_value", "Keys": '{"a", "b", nobody_value, other_value}'}
+CONSTANTS = {
+    "Nobody": "nobody_value",
+    "Other": "other_value",
+    "Keys": '{"a", "b", nobody_value, other_value}',
+}
 MAPPING = """module = "Shapes"
 [states]
 table = "shapes.states"
@@ -77,7 +81,9 @@ class Definition:
 
     def claim(self, operators: Mapping[str, str]) -> Claim:
         """What TLC judges; a step speaks of the variables in its text and in that of its operators."""
-        words = set(re.findall(r"\w+", self.text.replace("]_", "] "))) | ({self.guard} if self.guard else set())
+        words = set(re.findall(r"\w+", self.text.replace("]_", "] "))) | (
+            {self.guard} if self.guard else set()
+        )
         pending = [each for each in operators if each in words]
         while pending:
             more = set(re.findall(r"\w+", operators[pending.pop()])) - words
@@ -97,7 +103,10 @@ def module(operators: Mapping[str, str], definitions: list[Definition]) -> str:
     lines += operators.values()
     for each in definitions:
         when = f' @when("{each.guard}")' if each.guard else ""
-        lines += [f'\\* @{each.kind}("{each.identity}", "info", "state"){when}', f"D_{each.identity} == {each.text}"]
+        lines += [
+            f'\\* @{each.kind}("{each.identity}", "info", "state"){when}',
+            f"D_{each.identity} == {each.text}",
+        ]
     return "\n".join([*lines, "====", ""])
 
 
@@ -198,7 +207,8 @@ class Shapes:
                 return "(IF {} THEN {} ELSE {})".format(*(self._predicate(deeper, scope) for _ in range(3)))
             case 11:
                 arms = " [] ".join(
-                    f"{self._predicate(deeper - 1, scope)} -> {self._predicate(deeper - 1, scope)}" for _ in range(2)
+                    f"{self._predicate(deeper - 1, scope)} -> {self._predicate(deeper - 1, scope)}"
+                    for _ in range(2)
                 )
                 other = f" [] OTHER -> {self._atom(scope)}" if self._chance.random() < 0.5 else ""
                 return f"(CASE {arms}{other})"
@@ -399,35 +409,36 @@ class Shapes:
 
     def _fold(self, name: str) -> str:
         """A recursion that is a fold, or nearly one."""
-        chance = self._chance
-        test = chance.choice(("lo > hi", "lo >= hi", "lo = hi", "hi < lo", "hi = 0", "lo = 0", "lo <= 0", "lo < 1"))
-        empty = chance.choice(("S = {}", "S = {}", "Cardinality(S) = 0", "S # {}", "Cardinality(S) <= 1"))
-        nothing = chance.choice(("t = <<>>", "Len(t) = 0", "t # <<>>"))
-        over = chance.choice(("range", "set", "sequence"))
+
+        def of(right: str, *others: str) -> str:
+            return right if self._chance.random() < 0.7 else self._chance.choice(others)
+
+        over = self._chance.choice(("range", "set", "sequence"))
         if over == "range":
-            low = chance.choice(("lo + 1", "lo - 1", "lo"))
-            high = chance.choice(("hi", "hi", "hi + 1", "hi + (-1)", "hi - 1", "hi + lo"))
-            again = f"{name}({low}, {high}, S, t)"
-            element, stop = chance.choice(("lo", "hi", "1", "g[lo]", "lo * lo")), test
-            if (low, high) == ("lo", "hi"):
-                again = f"{name}(lo - 1, hi, S, t)"
-        elif over == "set":
-            chosen = chance.choice(("TRUE", "TRUE", "TRUE", "x > 0", "\\A y \\in S : x <= y"))
-            moved = chance.choice(("hi", "hi", "hi + lo", "hi + e"))
-            again, element, stop = f"{name}(lo, {moved}, S \\ {{e}}, t)", chance.choice(("e", "1", "g[e]")), empty
-        else:
-            again, stop = f"{name}(lo, hi, S, Tail(t))", nothing
-            element = chance.choice(("Head(t)", "t[1]", "1", "Len(t)", "g[Head(t)]"))
-        step = chance.choice(
-            (
-                f"{element} + {again}", f"{again} + {element}", again, f"{element} - {again}",
-                f"IF {element} > 1 THEN {element} + {again} ELSE {again}",
-                f"LET below == {again} IN IF {element} > below THEN {element} ELSE below",
+            up = self._chance.random() < 0.5
+            stop = of(
+                "lo > hi" if up else "lo = 0", "lo >= hi", "lo = hi", "hi < lo", "hi = 0", "lo <= 0", "lo < 1"
             )
+            low = of("lo + 1" if up else "lo - 1", "lo - 1", "lo + 1", "lo + 2")
+            again = f"{name}({low}, {of('hi', 'hi + 1', 'hi + (-1)', 'hi - 1', 'hi + lo')}, S, t)"
+            element = of("lo", "hi", "1", "g[lo]", "lo * lo")
+        elif over == "set":
+            stop = of("S = {}", "Cardinality(S) = 0", "S # {}", "Cardinality(S) <= 1")
+            chosen = of("TRUE", "x > 0", "\\A y \\in S : x <= y", "x = x")
+            again = f"{name}(lo, {of('hi', 'hi + lo', 'hi + e', 'lo')}, S \\ {{e}}, t)"
+            element = of("e", "1", "g[e]", "Cardinality(S)")
+        else:
+            stop = of("t = <<>>", "Len(t) = 0", "t # <<>>", "Len(t) <= 1")
+            again = f"{name}(lo, {of('hi', 'hi + Head(t)', 'hi + 1')}, S, Tail(t))"
+            element = of("Head(t)", "t[1]", "1", "Len(t)", "g[Head(t)]")
+        step = of(
+            f"{element} + {again}", f"{again} + {element}", again, f"{element} - {again}",
+            f"IF {element} > 1 THEN {element} + {again} ELSE {again}",
+            f"LET below == {again} IN IF {element} > below THEN {element} ELSE below",
         )  # fmt: skip
-        base = chance.choice(("0", "0", "hi", "lo", "Cardinality(S)", "g[hi]"))
-        form = chance.choice(("IF {} THEN {} ELSE {}", "CASE {0} -> {1} [] OTHER -> {2}", "CASE {0} -> {1} [] ~({0}) -> {2}",
-                              "IF ~({0}) THEN {2} ELSE {1}", "CASE {0} -> {1} [] hi > 0 -> {2}"))  # fmt: skip
+        base = of("0", "hi", "lo", "Cardinality(S)", "g[hi]", "N")
+        form = of("IF {0} THEN {1} ELSE {2}", "CASE {0} -> {1} [] OTHER -> {2}", "CASE {0} -> {1} [] ~({0}) -> {2}",
+                  "IF ~({0}) THEN {2} ELSE {1}", "CASE {0} -> {1} [] hi > 0 -> {2}")  # fmt: skip
         body = form.format(stop, base, step)
         if over == "set":
             body = f"LET e == CHOOSE x \\in S : {chosen} IN {body}"

@@ -82,7 +82,9 @@ def written(value: Any, kind: Type, models: Mapping[str, str]) -> str:  # noqa: 
         case SeqOf(element=element):
             return "<<" + ", ".join(written(each, element, models) for each in value) + ">>"
         case Function(argument=argument, result=result) if value:
-            pairs = (f"{written(k, argument, models)} :> {written(v, result, models)}" for k, v in value.items())
+            pairs = (
+                f"{written(k, argument, models)} :> {written(v, result, models)}" for k, v in value.items()
+            )
             return "(" + " @@ ".join(pairs) + ")"
         case Function():
             return "[judge_none \\in {} |-> judge_none]"
@@ -147,7 +149,10 @@ def _entries(value: Any, kind: Type) -> Any:
         case SetOf(element=element) | SeqOf(element=element):
             return [_entries(each, element) for each in value]
         case Record(fields=fields):
-            return {c.lower(): _entries(value[c.lower()], p) for c, (_, p) in zip(kind.columns, fields, strict=True)}
+            return {
+                c.lower(): _entries(value[c.lower()], p)
+                for c, (_, p) in zip(kind.columns, fields, strict=True)
+            }
     return value
 
 
@@ -164,14 +169,14 @@ def _parsed(kind: Type) -> str:
 Said = dict[tuple[str, int], bool | None]
 
 
-def on_duckdb(
-    connection: duckdb.DuckDBPyConnection, definitions: Iterable[Compiled], count: int
-) -> Said:
+def on_duckdb(connection: duckdb.DuckDBPyConnection, definitions: Iterable[Compiled], count: int) -> Said:
     """What the SQL says of each definition in each state, or step into it."""
     found: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
     every = list(definitions)
     for each in every:
-        for position, verdict in connection.execute(f"SELECT from_position, verdict FROM ({each.sql})").fetchall():
+        for position, verdict in connection.execute(
+            f"SELECT from_position, verdict FROM ({each.sql})"
+        ).fetchall():
             found[each.mark.id, position].append(verdict)
     return _together(every, found, count)
 
@@ -189,7 +194,9 @@ def on_spark(
     for first in range(0, len(every), 20):
         whole = None
         for each in every[first : first + 20]:
-            sql = each.sql.replace("shapes.states", "shapes_states").replace("shapes.coverage", "shapes_coverage")
+            sql = each.sql.replace("shapes.states", "shapes_states").replace(
+                "shapes.coverage", "shapes_coverage"
+            )
             frame = spark.sql(sql).selectExpr(f"'{each.mark.id}' AS id", "from_position", "verdict")
             whole = frame if whole is None else whole.unionByName(frame)
         assert whole is not None
@@ -198,7 +205,9 @@ def on_spark(
     return _together(every, found, len(states))
 
 
-def _together(every: Iterable[Compiled], found: Mapping[tuple[str, int], list[bool | None]], count: int) -> Said:
+def _together(
+    every: Iterable[Compiled], found: Mapping[tuple[str, int], list[bool | None]], count: int
+) -> Said:
     """False where any row is, else unknown where any is, else true: also where there is no row at all."""
     said: Said = {}
     for each in every:
