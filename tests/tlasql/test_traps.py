@@ -19,7 +19,7 @@ from tlasql_search import judged
 from tlasql_shapes import CONSTANTS, DOMAIN, MODELS, TYPES
 from tlasql_states import Said, State, duck, on_duckdb, on_spark, written
 
-from tlasql import CompiledModule, compile_module
+from tlasql import CompiledModule, TlaSqlError, compile_module
 from tlasql.prepare import unprepared
 
 FOLDER = Path(__file__).with_name("corpus")
@@ -160,6 +160,18 @@ def test_a_query_that_cannot_be_prepared_is_named() -> None:
     said = [str(each) for each in unprepared(broken, "duckdb")]
     assert any("Traps.tla:" in each and "duckdb refuses the SQL of d_reversed" in each for each in said)
     assert len(said) < len(module.definitions)
+
+
+def test_a_text_means_one_thing(tmp_path: Path) -> None:
+    """Where a string is spelled as a model value is in the log, nobody could tell which of the two is meant."""
+    mapping = tmp_path / "traps.toml"
+    text = MAPPING.read_text(encoding="utf-8")
+    mapping.write_text(text.replace('"nobody"', '"a"'), encoding="utf-8")
+    with pytest.raises(TlaSqlError) as refused:
+        compile_module(MODULE, mapping, DOMAIN.schemas())
+    said = str(refused.value)
+    assert f'{mapping}:1:1: error: in the log "a" means the model value, and here it is a string' in said
+    assert "write another text for the model value" in said
 
 
 def test_what_overflows_is_unknown(spark: SparkSession) -> None:
