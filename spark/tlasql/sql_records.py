@@ -73,6 +73,7 @@ class _Records:
             "values",
             "evidence",
             "antecedent",
+            "evaluates",
             "scope",
             "states",
             _FIRST,

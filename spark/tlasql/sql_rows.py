@@ -155,6 +155,9 @@ def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]
     verdict = together
     if antecedent is not None:
         verdict = tree.any_of([tree.negation(antecedent.copy()), together])
+    if isinstance(predicates, Predicates) and predicates.evaluates is not None:
+        found.append(tree.alias(translate(predicates.evaluates), f"evaluates{tag}"))
+        verdict = tree.case([(tree.col(f"evaluates{tag}"), verdict)])
     failed = [(_false(antecedent, column), tree.string(_cited(each))) for column, each in numbered]
     return Judged(found, verdict, antecedent, tree.case(failed))
 

@@ -68,9 +68,7 @@ WITH frame AS (
         `status'[t]` = 'PrepareCommit' OR `status'[t]` = 'PrepareAbort'
       )
       AND `producerId'[t]` = `producerId[t]`
-      AND `producerEpoch'[t]` = (
-        CAST(`producerEpoch[t]` AS BIGINT) + 1
-      )
+      AND `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
     )
     OR (
       (
@@ -86,7 +84,7 @@ WITH frame AS (
       AND NOT `producerId'[t]` = `producerId[t]`
       AND `producerEpoch'[t]` = 0
       AND (
-        `nextProducerId[t]` = -CAST(1 AS BIGINT) OR `producerId'[t]` = `nextProducerId[t]`
+        `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
       )
     ) AS c1
   FROM frame

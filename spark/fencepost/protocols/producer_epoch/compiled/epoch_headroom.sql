@@ -22,9 +22,7 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    (
-      CAST(`producerEpoch[t]` AS BIGINT) + 1000
-    ) < 32767 AS c1
+    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1
   FROM frame
 ), weighed AS (
   SELECT

@@ -31,7 +31,7 @@ WITH frame AS (
       `status[t]` = 'PrepareCommit' OR `status[t]` = 'PrepareAbort'
     ) AND `transactionVersion[t]` = 2 AS antecedent,
     (
-      NOT `nextProducerId[t]` = -CAST(1 AS BIGINT)
+      NOT `nextProducerId[t]` = -1
     ) = (
       `producerEpoch[t]` = 32767
     ) AS c1

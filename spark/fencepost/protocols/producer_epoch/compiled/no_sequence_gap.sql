@@ -47,7 +47,7 @@ WITH frame AS (
       `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
     )
     AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND NOT `lastSequence[p][k]` = -CAST(1 AS BIGINT) AS antecedent,
+    AND NOT `lastSequence[p][k]` = -1 AS antecedent,
     NOT (
       (
         CASE (
@@ -56,22 +56,19 @@ WITH frame AS (
           WHEN TRUE
           THEN 0
           WHEN FALSE
-          THEN CAST(`lastSequence[p][k]` AS BIGINT) + 1
-          ELSE CASE WHEN 0 = (
-            CAST(`lastSequence[p][k]` AS BIGINT) + 1
-          ) THEN 0 END
+          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
         END < `firstSequence'[p][k]`
-        AND (
-          CAST(`firstSequence'[p][k]` AS BIGINT) - CASE (
+        AND TRY_SUBTRACT(
+          CAST(`firstSequence'[p][k]` AS BIGINT),
+          CASE (
               `lastSequence[p][k]` = 2147483647
             )
             WHEN TRUE
             THEN 0
             WHEN FALSE
-            THEN CAST(`lastSequence[p][k]` AS BIGINT) + 1
-            ELSE CASE WHEN 0 = (
-              CAST(`lastSequence[p][k]` AS BIGINT) + 1
-            ) THEN 0 END
+            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
           END
         ) <= CASE (
             CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
@@ -82,27 +79,30 @@ WITH frame AS (
           THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
         END
       )
-      OR (
-        CAST(`firstSequence'[p][k]` AS BIGINT) - CASE (
+      OR TRY_SUBTRACT(
+        CAST(`firstSequence'[p][k]` AS BIGINT),
+        CASE (
             `lastSequence[p][k]` = 2147483647
           )
           WHEN TRUE
           THEN 0
           WHEN FALSE
-          THEN CAST(`lastSequence[p][k]` AS BIGINT) + 1
-          ELSE CASE WHEN 0 = (
-            CAST(`lastSequence[p][k]` AS BIGINT) + 1
-          ) THEN 0 END
+          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
         END
-      ) < (
-        CAST(-CAST(CASE (
-            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-          )
-          WHEN TRUE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-          WHEN FALSE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-        END AS BIGINT) AS BIGINT) - 1
+      ) < TRY_SUBTRACT(
+        CAST(TRY_SUBTRACT(
+          CAST(0 AS BIGINT),
+          CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
+          END
+        ) AS BIGINT),
+        1
       )
     ) AS c1
   FROM frame

@@ -27,39 +27,33 @@ WITH frame AS (
   SELECT
     *,
     NOT `r.known`
-    OR NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
+    OR NOT NOT `r.providedId` = -1
     OR (
       (
         `r.providedId` = `r.producerId`
         OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
         )
       )
       AND `r.providedEpoch` = `r.producerEpoch`
     ) AS c1_1,
     `r.known`
-    AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+    AND NOT `r.providedId` = -1
     AND (
       `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
       )
     )
     AND NOT `r.providedEpoch` = `r.producerEpoch`
     AND `r.providedEpoch` = `r.lastEpoch` AS c1_2,
     `r.known`
-    AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+    AND NOT `r.providedId` = -1
     AND (
       NOT (
         `r.providedId` = `r.producerId`
         OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
         )
       )
       OR (
@@ -67,13 +61,11 @@ WITH frame AS (
       )
     ) AS c1_3,
     (
-      NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-      OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+      NOT NOT `r.providedId` = -1
+      OR `r.producerEpoch` = -1
       OR `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
       )
     )
     AND (
@@ -81,54 +73,47 @@ WITH frame AS (
     )
     AND (
       (
-        NOT NOT `r.providedId` = -CAST(1 AS BIGINT) OR `r.producerEpoch` = -CAST(1 AS BIGINT)
-      )
-      OR `r.providedEpoch` = `r.producerEpoch`
+        NOT NOT `r.providedId` = -1 OR `r.producerEpoch` = -1
+      ) OR `r.providedEpoch` = `r.producerEpoch`
     ) AS c1_4,
     (
-      NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-      OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+      NOT NOT `r.providedId` = -1
+      OR `r.producerEpoch` = -1
       OR `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
       )
     )
     AND (
       `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
     )
-    AND NOT `r.providedId` = -CAST(1 AS BIGINT)
-    AND NOT `r.producerEpoch` = -CAST(1 AS BIGINT)
+    AND NOT `r.providedId` = -1
+    AND NOT `r.producerEpoch` = -1
     AND NOT `r.providedEpoch` = `r.producerEpoch`
     AND `r.providedEpoch` = `r.lastEpochHeld` AS c1_5,
     NOT (
-      NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-      OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+      NOT NOT `r.providedId` = -1
+      OR `r.producerEpoch` = -1
       OR `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
       )
     )
     OR (
       (
         `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
       )
-      AND NOT `r.providedId` = -CAST(1 AS BIGINT)
-      AND NOT `r.producerEpoch` = -CAST(1 AS BIGINT)
+      AND NOT `r.providedId` = -1
+      AND NOT `r.producerEpoch` = -1
       AND NOT `r.providedEpoch` = `r.producerEpoch`
       AND NOT `r.providedEpoch` = `r.lastEpochHeld`
     ) AS c1_6,
     (
-      NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-      OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+      NOT NOT `r.providedId` = -1
+      OR `r.producerEpoch` = -1
       OR `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
       )
     )
     AND (

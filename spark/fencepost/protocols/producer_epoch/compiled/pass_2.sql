@@ -77,9 +77,7 @@ WITH frame AS (
     NOT `producerId'[t]` = `producerId[t]`
     OR (
       `producerEpoch'[t]` = `producerEpoch[t]`
-      OR `producerEpoch'[t]` = (
-        CAST(`producerEpoch[t]` AS BIGINT) + 1
-      )
+      OR `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
     ) AS c1_2,
     NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2_2,
     NOT `status'[t]` = `status[t]`
@@ -95,9 +93,7 @@ WITH frame AS (
         `status'[t]` = 'PrepareCommit' OR `status'[t]` = 'PrepareAbort'
       )
       AND `producerId'[t]` = `producerId[t]`
-      AND `producerEpoch'[t]` = (
-        CAST(`producerEpoch[t]` AS BIGINT) + 1
-      )
+      AND `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
     )
     OR (
       (
@@ -113,21 +109,19 @@ WITH frame AS (
       AND NOT `producerId'[t]` = `producerId[t]`
       AND `producerEpoch'[t]` = 0
       AND (
-        `nextProducerId[t]` = -CAST(1 AS BIGINT) OR `producerId'[t]` = `nextProducerId[t]`
+        `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
       )
     ) AS c1_3,
     (
       `status[t]` = 'PrepareCommit' OR `status[t]` = 'PrepareAbort'
     ) AND `transactionVersion[t]` = 2 AS antecedent_4,
     (
-      NOT `nextProducerId[t]` = -CAST(1 AS BIGINT)
+      NOT `nextProducerId[t]` = -1
     ) = (
       `producerEpoch[t]` = 32767
     ) AS c1_4,
     `coordinatorEpoch'[t]` >= `coordinatorEpoch[t]` AS c1_5,
-    (
-      CAST(`producerEpoch[t]` AS BIGINT) + 1000
-    ) < 32767 AS c1_6
+    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_6
   FROM frame
 ), weighed AS (
   SELECT

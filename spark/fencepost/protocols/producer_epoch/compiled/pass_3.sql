@@ -38,13 +38,11 @@ WITH frame AS (
     OR (
       (
         (
-          NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-          OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
           OR `r.providedId` = `r.producerId`
           OR (
-            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-              CAST(32767 AS BIGINT) - 1
-            )
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
           )
         )
         AND (
@@ -52,27 +50,24 @@ WITH frame AS (
         )
         AND (
           (
-            NOT NOT `r.providedId` = -CAST(1 AS BIGINT) OR `r.producerEpoch` = -CAST(1 AS BIGINT)
-          )
-          OR `r.providedEpoch` = `r.producerEpoch`
+            NOT NOT `r.providedId` = -1 OR `r.producerEpoch` = -1
+          ) OR `r.providedEpoch` = `r.producerEpoch`
         )
       )
       OR (
         (
-          NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-          OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
           OR `r.providedId` = `r.producerId`
           OR (
-            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-              CAST(32767 AS BIGINT) - 1
-            )
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
           )
         )
         AND (
           `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
         )
-        AND NOT `r.providedId` = -CAST(1 AS BIGINT)
-        AND NOT `r.producerEpoch` = -CAST(1 AS BIGINT)
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
         AND NOT `r.providedEpoch` = `r.producerEpoch`
         AND `r.providedEpoch` = `r.lastEpochHeld`
       )
@@ -80,34 +75,30 @@ WITH frame AS (
     NOT `r.fenced`
     OR (
       NOT (
-        NOT NOT `r.providedId` = -CAST(1 AS BIGINT)
-        OR `r.producerEpoch` = -CAST(1 AS BIGINT)
+        NOT NOT `r.providedId` = -1
+        OR `r.producerEpoch` = -1
         OR `r.providedId` = `r.producerId`
         OR (
-          `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
         )
       )
       OR (
         (
           `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
         )
-        AND NOT `r.providedId` = -CAST(1 AS BIGINT)
-        AND NOT `r.producerEpoch` = -CAST(1 AS BIGINT)
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
         AND NOT `r.providedEpoch` = `r.producerEpoch`
         AND NOT `r.providedEpoch` = `r.lastEpochHeld`
       )
     ) AS c2_1,
     `r.known`
-    AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+    AND NOT `r.providedId` = -1
     AND (
       NOT (
         `r.providedId` = `r.producerId`
         OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
         )
       )
       OR (
@@ -117,13 +108,11 @@ WITH frame AS (
     NOT `r.granted` AS c1_2,
     (
       `r.known`
-      AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+      AND NOT `r.providedId` = -1
       AND (
         `r.providedId` = `r.producerId`
         OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
         )
       )
       AND NOT `r.providedEpoch` = `r.producerEpoch`
@@ -133,13 +122,11 @@ WITH frame AS (
     `r.returnedId` = `r.producerId` AS c1_3,
     `r.returnedEpoch` = `r.producerEpoch` AS c2_3,
     `r.known`
-    AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+    AND NOT `r.providedId` = -1
     AND (
       `r.providedId` = `r.producerId`
       OR (
-        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
       )
     )
     AND NOT `r.providedEpoch` = `r.producerEpoch`
@@ -147,14 +134,12 @@ WITH frame AS (
     NOT `r.fenced` AS c1_4,
     (
       `r.known`
-      AND NOT `r.providedId` = -CAST(1 AS BIGINT)
+      AND NOT `r.providedId` = -1
       AND (
         NOT (
           `r.providedId` = `r.producerId`
           OR (
-            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= (
-              CAST(32767 AS BIGINT) - 1
-            )
+            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
           )
         )
         OR (

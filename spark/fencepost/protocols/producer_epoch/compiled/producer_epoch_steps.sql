@@ -37,9 +37,7 @@ WITH frame AS (
     NOT `producerId'[t]` = `producerId[t]`
     OR (
       `producerEpoch'[t]` = `producerEpoch[t]`
-      OR `producerEpoch'[t]` = (
-        CAST(`producerEpoch[t]` AS BIGINT) + 1
-      )
+      OR `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
     ) AS c1,
     NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2
   FROM frame

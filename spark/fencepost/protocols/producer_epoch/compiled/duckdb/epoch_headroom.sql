@@ -28,9 +28,7 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    (
-      CAST("producerEpoch[t]" AS BIGINT) + 1000
-    ) < 32767 AS c1
+    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1
   FROM frame
 ), weighed AS (
   SELECT

@@ -27,14 +27,12 @@ WITH frame AS (
   SELECT
     *,
     NOT "r.known"
-    OR NOT NOT "r.providedId" = -CAST(1 AS BIGINT)
+    OR NOT NOT "r.providedId" = -1
     OR (
       (
         "r.providedId" = "r.producerId"
         OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= (
-            CAST(32767 AS BIGINT) - 1
-          )
+          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
         )
       )
       AND "r.providedEpoch" = "r.producerEpoch"

@@ -30,13 +30,11 @@ WITH frame AS (
   SELECT
     *,
     "r.known"
-    AND NOT "r.providedId" = -CAST(1 AS BIGINT)
+    AND NOT "r.providedId" = -1
     AND (
       "r.providedId" = "r.producerId"
       OR (
-        "r.providedId" = "r.previousId" AND "r.providedEpoch" >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
       )
     )
     AND NOT "r.providedEpoch" = "r.producerEpoch"

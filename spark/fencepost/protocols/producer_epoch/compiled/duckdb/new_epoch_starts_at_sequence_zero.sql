@@ -49,7 +49,7 @@ WITH frame AS (
       "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
     AND (
-      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -CAST(1 AS BIGINT)
+      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
     ) AS antecedent,
     "firstSequence'[p][k]" = 0 AS c1
   FROM frame

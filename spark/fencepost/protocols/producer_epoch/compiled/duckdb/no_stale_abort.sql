@@ -28,14 +28,12 @@ WITH frame AS (
     *,
     (
       "r.known"
-      AND NOT "r.providedId" = -CAST(1 AS BIGINT)
+      AND NOT "r.providedId" = -1
       AND (
         NOT (
           "r.providedId" = "r.producerId"
           OR (
-            "r.providedId" = "r.previousId" AND "r.providedEpoch" >= (
-              CAST(32767 AS BIGINT) - 1
-            )
+            "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
           )
         )
         OR (

@@ -59,14 +59,14 @@ WITH frame AS (
       "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
     AND (
-      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -CAST(1 AS BIGINT)
+      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
     ) AS antecedent_2,
     "firstSequence'[p][k]" = 0 AS c1_2,
     (
       "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
     AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND NOT "lastSequence[p][k]" = -CAST(1 AS BIGINT) AS antecedent_3,
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_3,
     NOT (
       (
         CASE (
@@ -75,22 +75,18 @@ WITH frame AS (
           WHEN TRUE
           THEN 0
           WHEN FALSE
-          THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-          ELSE CASE WHEN 0 = (
-            CAST("lastSequence[p][k]" AS BIGINT) + 1
-          ) THEN 0 END
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
         END < "firstSequence'[p][k]"
-        AND (
+        AND TRY(
           CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
               "lastSequence[p][k]" = 2147483647
             )
             WHEN TRUE
             THEN 0
             WHEN FALSE
-            THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ELSE CASE WHEN 0 = (
-              CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ) THEN 0 END
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
           END
         ) <= CASE (
             CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
@@ -101,34 +97,34 @@ WITH frame AS (
           THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
         END
       )
-      OR (
+      OR TRY(
         CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
             "lastSequence[p][k]" = 2147483647
           )
           WHEN TRUE
           THEN 0
           WHEN FALSE
-          THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-          ELSE CASE WHEN 0 = (
-            CAST("lastSequence[p][k]" AS BIGINT) + 1
-          ) THEN 0 END
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
         END
-      ) < (
-        CAST(-CAST(CASE (
-            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-          )
-          WHEN TRUE
-          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-          WHEN FALSE
-          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-        END AS BIGINT) AS BIGINT) - 1
+      ) < TRY(
+        CAST(TRY(
+          CAST(0 AS BIGINT) - CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+          END
+        ) AS BIGINT) - 1
       )
     ) AS c1_3,
     (
       "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
     AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND NOT "lastSequence[p][k]" = -CAST(1 AS BIGINT) AS antecedent_4,
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_4,
     NOT (
       NOT "firstSequence'[p][k]" = CASE (
           "lastSequence[p][k]" = 2147483647
@@ -136,10 +132,8 @@ WITH frame AS (
         WHEN TRUE
         THEN 0
         WHEN FALSE
-        THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-        ELSE CASE WHEN 0 = (
-          CAST("lastSequence[p][k]" AS BIGINT) + 1
-        ) THEN 0 END
+        THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+        ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
       END
       AND NOT (
         (
@@ -149,22 +143,18 @@ WITH frame AS (
             WHEN TRUE
             THEN 0
             WHEN FALSE
-            THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ELSE CASE WHEN 0 = (
-              CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ) THEN 0 END
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
           END < "firstSequence'[p][k]"
-          AND (
+          AND TRY(
             CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
                 "lastSequence[p][k]" = 2147483647
               )
               WHEN TRUE
               THEN 0
               WHEN FALSE
-              THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-              ELSE CASE WHEN 0 = (
-                CAST("lastSequence[p][k]" AS BIGINT) + 1
-              ) THEN 0 END
+              THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+              ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
             END
           ) <= CASE (
               CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
@@ -175,27 +165,27 @@ WITH frame AS (
             THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
           END
         )
-        OR (
+        OR TRY(
           CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
               "lastSequence[p][k]" = 2147483647
             )
             WHEN TRUE
             THEN 0
             WHEN FALSE
-            THEN CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ELSE CASE WHEN 0 = (
-              CAST("lastSequence[p][k]" AS BIGINT) + 1
-            ) THEN 0 END
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
           END
-        ) < (
-          CAST(-CAST(CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-          END AS BIGINT) AS BIGINT) - 1
+        ) < TRY(
+          CAST(TRY(
+            CAST(0 AS BIGINT) - CASE (
+                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+              )
+              WHEN TRUE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+              WHEN FALSE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+            END
+          ) AS BIGINT) - 1
         )
       )
     ) AS c1_4,

@@ -31,21 +31,19 @@ WITH frame AS (
   SELECT
     *,
     NOT (
-      NOT NOT "r.providedId" = -CAST(1 AS BIGINT)
-      OR "r.producerEpoch" = -CAST(1 AS BIGINT)
+      NOT NOT "r.providedId" = -1
+      OR "r.producerEpoch" = -1
       OR "r.providedId" = "r.producerId"
       OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
       )
     )
     OR (
       (
         "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
       )
-      AND NOT "r.providedId" = -CAST(1 AS BIGINT)
-      AND NOT "r.producerEpoch" = -CAST(1 AS BIGINT)
+      AND NOT "r.providedId" = -1
+      AND NOT "r.producerEpoch" = -1
       AND NOT "r.providedEpoch" = "r.producerEpoch"
       AND NOT "r.providedEpoch" = "r.lastEpochHeld"
     ) AS c1

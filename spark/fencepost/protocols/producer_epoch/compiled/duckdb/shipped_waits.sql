@@ -24,13 +24,11 @@ WITH frame AS (
   SELECT
     *,
     (
-      NOT NOT "r.providedId" = -CAST(1 AS BIGINT)
-      OR "r.producerEpoch" = -CAST(1 AS BIGINT)
+      NOT NOT "r.providedId" = -1
+      OR "r.producerEpoch" = -1
       OR "r.providedId" = "r.producerId"
       OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= (
-          CAST(32767 AS BIGINT) - 1
-        )
+        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
       )
     )
     AND (
