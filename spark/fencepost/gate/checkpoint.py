@@ -5,6 +5,7 @@ The severity decision is not made here (``checkpoint.success`` knows no severiti
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from fencepost.gate.outcomes import GateError
+from fencepost.protocols import protocols
 
 KEPT_RUNS = 10
 """Validation results (and pages of Data Docs) kept per suite."""
@@ -38,6 +40,7 @@ def check(coverage: pd.DataFrame, project: Path, work: Path) -> Checked:
     """
     context = _context(project, work)
     suites = [context.suites.get(path.stem) for path in _suite_files(project)]
+    suites += [_own_suite(context, path) for path in _suites_of_protocols()]
     results = _run(context, coverage, [*suites, _coverage_suite(context)])
     failed, expected = set(), set()
     for result in results:
@@ -56,6 +59,19 @@ def _suite_files(project: Path) -> list[Path]:
     if not files:
         raise GateError(f"{project / 'expectations'} holds no suite. Generate them with `make compile`.")
     return files
+
+
+def _suites_of_protocols() -> list[Path]:
+    """The suites that protocols bring in their own folders."""
+    found = [protocol.package / "suite.json" for protocol in protocols()]
+    return [path for path in found if path.is_file()]
+
+
+def _own_suite(context: Any, path: Path) -> Any:
+    import great_expectations as gx
+
+    told = json.loads(path.read_text(encoding="utf-8"))
+    return context.suites.add_or_update(gx.ExpectationSuite(**told))
 
 
 def _context(project: Path, work: Path) -> Any:
