@@ -1,4 +1,4 @@
-"""Archive the classes that a session of Spark loads, beside its jars: the next JVM starts in a third of the time.
+"""Archive the classes that a session of Spark loads, beside its jars: the next JVM starts in half the time.
 
 The archive is made by what most sessions do: dbt builds every mart, of an empty lake. It belongs to one JVM
 and one class path; another JVM leaves it aside.
