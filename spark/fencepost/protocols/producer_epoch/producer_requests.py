@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,9 +62,13 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
         sent = parse_object(request)
         if sent is None:
             continue
-        before = len(things)
-        things.extend(_READERS[api_key](sent, parse_object(response), version))
-        of_line.extend([at] * (len(things) - before))
+        try:
+            named = list(_READERS[api_key](sent, parse_object(response), version))
+        except (AttributeError, KeyError, TypeError):
+            # it is JSON, but no broker's: it names nothing, and ends no run
+            continue
+        things += named
+        of_line += [at] * len(named)
     return _table(lines, things, of_line, metadata)
 
 
@@ -95,12 +99,21 @@ def _table(
     arrays = [
         given[field.name]
         if isinstance(given[field.name], pa.Array | pa.ChunkedArray)
-        else pa.array(given[field.name], field.type)
+        else _array(given[field.name], field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(
         [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema
     )
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+        readable = [None if each is None else each.encode("utf-8", "replace").decode() for each in values]
+        return pa.array(readable, kind)
 
 
 _ID = ("cluster", "broker_id", "line_digest")
