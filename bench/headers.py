@@ -31,9 +31,8 @@ from bronze import cpu_of_tree, settings_for
 from sparse import write_partition
 
 from fencepost import lake, pipeline
-from fencepost.capture import capture
 from fencepost.formats.headers import read_headers
-from fencepost.settings import Settings
+from fencepost.tables import BATCHES
 
 PARTITIONS = 10
 CPU_GOAL = 30
@@ -125,15 +124,15 @@ def in_a_session(folder: Path, names: list[str], counts: list[int]) -> list[Cost
     """One capture after the other."""
     costs = []
     base = settings_for(folder, names[0])
-    with pipeline.session(base) as spark:
-        for name, count in zip(names, counts, strict=True):
-            settings = dataclasses.replace(base, clusters=settings_for(folder, name).clusters)
+    for name, count in zip(names, counts, strict=True):
+        settings = dataclasses.replace(base, clusters=settings_for(folder, name).clusters)
+        with pipeline.Run(settings, f"bench-{name}") as started:
 
-            def run(settings: Settings = settings, name: str = name) -> None:
-                assert capture(spark, settings, f"bench-{name}").batches == count  # noqa: B023
+            def run(started: pipeline.Run = started, count: int = count) -> None:
+                assert pipeline.STEPS["capture"](started)["batches"] == count
 
             costs.append(of_tree(run))
-            held = spark.table(lake.BATCHES.name).where(f"cluster = '{name}'").count()
+            held = lake.scan(started.catalog, BATCHES, ("base_offset",), [{"cluster": name}]).num_rows
             assert held == count, (held, count)
     return costs
 
@@ -150,8 +149,8 @@ def alone(folder: Path, name: str) -> Cost:
 def once(folder: Path, name: str) -> None:
     """The capture of ``alone``; prints the CPU seconds of its processes."""
     settings = settings_for(folder, name)
-    with pipeline.session(settings) as spark:
-        capture(spark, settings, "bench")
+    with pipeline.Run(settings, "bench") as started:
+        pipeline.STEPS["capture"](started)
         print(cpu_of_tree())
 
 

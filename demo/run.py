@@ -14,8 +14,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost import cli, pipeline, report
+from fencepost import cli, report
 from fencepost.airflow_env import airflow_environment
+from fencepost.reading import open_lake
 from fencepost.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,8 +58,8 @@ def main() -> int:
     endings = [_run(act, home) for act in ACTS]
     for act in ACTS:
         settings = load(act.config)
-        with pipeline.session(settings) as spark:
-            print(report.screenful(spark, [cluster.name for cluster in settings.clusters]))
+        with open_lake(settings) as lake:
+            print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
     print()
     for act, (ended_well, words) in zip(ACTS, endings, strict=True):
         print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.name}: {words}")

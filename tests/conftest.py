@@ -14,15 +14,7 @@ from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-# Tables of a few hundred rows: generating and compiling code for them would take longer than running them.
-TEST_SPARK = {
-    **DEFAULT_SPARK,
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g"}
 
 
 def lake_settings(folder: Path) -> Settings:
@@ -62,23 +54,34 @@ def lake_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(lake_dir: Path) -> Iterator[SparkSession]:
     """The process's Spark session, on a temporary lake that has every table."""
     os.environ.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
-    session = spark_session(lake_settings(lake_dir))
-    lake.ensure(session)
+    settings = lake_settings(lake_dir)
+    lake.ensure(settings.lake)
+    session = spark_session(settings)
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="session")
+def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Settings]:
+    """Call it for the settings of an empty lake of its own, which has every table."""
+
+    def make() -> Settings:
+        settings = lake_settings(tmp_path_factory.mktemp("lake"))
+        lake.ensure(settings.lake)
+        return settings
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def new_lake(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, empty_lake: Callable[[], Settings]
 ) -> Callable[[], tuple[SparkSession, Settings]]:
     """Call it for a session (in the same JVM) on an empty lake of its own, and that lake's settings."""
 
     def make() -> tuple[SparkSession, Settings]:
-        settings = lake_settings(tmp_path_factory.mktemp("lake"))
-        session = spark_session(settings)
-        lake.ensure(session)
-        return session, settings
+        settings = empty_lake()
+        return spark_session(settings), settings
 
     return make
 

@@ -15,6 +15,15 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+# A process that runs a command, and says what it should not have loaded.
+LIGHT = """
+import sys
+from fencepost import cli
+code = cli.main(sys.argv[1:])
+heavy = {"airflow", "dbt", "great_expectations", "py4j", "pyspark", "sqlalchemy"} & set(sys.modules)
+sys.exit(f"loaded {sorted(heavy)}" if heavy else code)
+"""
+
 
 @pytest.fixture(scope="module")
 def run(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
@@ -23,19 +32,32 @@ def run(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     environment = {**os.environ, "FENCEPOST_LAKE": str(lake)}
     config = captures / "troubled-4.2.1" / "fencepost.toml"
 
-    def call(*arguments: str, config: Path = config) -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).with_name("fencepost")), *arguments, "--config", str(config)]
+    def call(*arguments: str, config: Path = config, java: bool = True) -> subprocess.CompletedProcess[str]:
+        program = (
+            [str(Path(sys.executable).with_name("fencepost"))] if java else [sys.executable, "-c", LIGHT]
+        )
+        without = {"PATH": str(lake.parent), "FENCEPOST_JARS": str(lake.parent)}
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=900
+            [*program, *arguments, "--config", str(config)],
+            env=environment if java else {**_no_java(environment), **without},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
         )
 
     return call
 
 
+def _no_java(environment: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name != "JAVA_HOME"}
+
+
 def test_nothing_is_created_by_looking(run: Run) -> None:
-    done = run("report")
-    assert done.returncode == 2
-    assert "no audit yet" in done.stderr
+    for command in (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"]):
+        done = run(*command, java=False)
+        assert done.returncode == 2
+        assert "no audit yet. Run: fencepost audit" in done.stderr
 
 
 def test_audit_explain_and_sql(run: Run) -> None:
@@ -62,6 +84,40 @@ def test_audit_explain_and_sql(run: Run) -> None:
     assert names == [["a", "b"], ["1", "x,y"]]
 
 
+def test_what_an_audit_found_is_read_without_a_jvm(run: Run, tmp_path: Path) -> None:
+    """After the audit above, where no java can be found: the same words, pictures and rows."""
+    reported = run("report", java=False)
+    assert reported.returncode == 0, reported.stderr
+    assert "CRITICAL  no_commit_for_anothers_partition" in reported.stdout
+    assert "Owners were refused in " in reported.stdout
+
+    verdict_id = reported.stdout.rpartition("fencepost explain ")[2].split()[0]
+    told = run("explain", verdict_id, java=False)
+    assert told.returncode == 0, told.stderr
+    assert "The specification says (spec/" in told.stdout
+
+    out = tmp_path / "checkout.svg"
+    drawn = run("plot", "checkout", "--out", str(out), java=False)
+    assert drawn.returncode == 0, drawn.stderr
+    assert out.read_bytes().startswith(b"<?xml")
+
+    query = "SELECT requested_at, count(*) FROM marts.fct_offset_commits GROUP BY ALL ORDER BY ALL"
+    by_duckdb = run("sql", query, "--format", "csv", java=False)
+    by_spark = run("sql", query, "--format", "csv", "--engine", "spark")
+    assert by_duckdb.returncode == by_spark.returncode == 0
+    assert by_duckdb.stdout == by_spark.stdout
+    assert len(by_duckdb.stdout.splitlines()) > 100
+
+
+def test_spark_runs_what_duckdb_cannot(run: Run) -> None:
+    query = "SELECT count(*) AS commits FROM marts.fct_offset_commits.snapshots"
+    refused = run("sql", query, java=False)
+    assert refused.returncode == 2
+    assert "fencepost sql --engine spark" in refused.stderr
+    done = run("sql", query, "--engine", "spark", "--format", "json")
+    assert json.loads(done.stdout)[0]["commits"] >= 1
+
+
 def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     assert run("audit", config=tmp_path / "none.toml").returncode == 2
     unreadable = tmp_path / "fencepost.toml"
@@ -73,7 +129,17 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_wrong_query_or_verdict_is_bad_usage(run: Run) -> None:
-    assert run("sql", "SELECT * FROM marts.nothing").returncode == 2
-    done = run("explain", "ffffffffffffffff")
+    for query, words in (
+        ("SELECT * FROM marts.nothing", "The lake has no table marts.nothing."),
+        ("SELECT * FROM marts.fct_offset_commit", "Near: marts.fct_offset_commits"),
+        ("SELECT nothing FROM marts.fct_quarantine", "DuckDB, which runs queries here, refused this one"),
+        ("SELEC 1 FROM", "sqlglot, which translates Spark's SQL, cannot read this (line 1"),
+        ("DROP TABLE marts.fct_quarantine", "one query that reads"),
+    ):
+        done = run("sql", query, java=False)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+    done = run("explain", "ffffffffffffffff", java=False)
     assert done.returncode == 2
     assert "ffffffffffffffff" in done.stderr

@@ -2,62 +2,130 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from fencepost import lake, session
+from fencepost import engines, lake, protocols, session
+from fencepost.engines.process import ProcessEngine
+from fencepost.engines.spark import SparkEngine
+from fencepost.protocols.offset_commit import tables as offset_commit
+from fencepost.session import spark_session
 from fencepost.settings import Settings
 
-
-def groups(spark: SparkSession, *rows: tuple[str | None, int, str]) -> DataFrame:
-    """Rows of GROUPS from (group_id, from_position, group_epoch as text)."""
-    df = spark.createDataFrame(rows, "group_id string, from_position long, group_epoch string")
-    missing = {name: F.lit(None) for name in lake.GROUPS.columns if name not in df.columns}
-    return df.withColumns(missing)
+GROUPS = offset_commit.GROUPS
+ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
 
 
-def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(
+def groups(*rows: tuple[str | None, int, int]) -> pa.Table:
+    """Rows of GROUPS from (group_id, from_position, group_epoch)."""
+    named = [
+        {"cluster": "c", "life": 1, "group_id": group_id, "from_position": position, "group_epoch": epoch}
+        for group_id, position, epoch in rows
+    ]
+    return pa.Table.from_pylist(named, schema=GROUPS.arrow_schema)
+
+
+@pytest.fixture(params=["process", "spark"])
+def engine(request: pytest.FixtureRequest, empty_lake: Callable[[], Settings]) -> Any:
+    """Each engine, on an empty lake of its own; and a function that makes its rows from Arrow."""
+    settings = empty_lake()
+    catalog = lake.ensure(settings.lake)
+    if request.param == "process":
+        return ProcessEngine(catalog), lambda rows: rows
+    request.getfixturevalue("spark")
+    session = spark_session(settings)
+    return SparkEngine(session, catalog), session.createDataFrame
+
+
+def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:
+    settings = empty_lake()
+    catalog = lake.ensure(settings.lake)
+    lake.append(catalog, GROUPS, groups(("g", 1, 5)))
+    with catalog.load_table(GROUPS.name).update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("target_assignment_epoch")
+    catalog = lake.ensure(settings.lake)
+    (row,) = lake.scan(catalog, GROUPS).to_pylist()
+    assert (row["group_id"], row["target_assignment_epoch"]) == ("g", None)
+    assert lake.append(catalog, GROUPS, groups(("g", 2, 6))) == 1
+    assert lake.count(catalog, GROUPS) == 2
+
+
+def test_append_new_and_replace(engine: Any) -> None:
+    here, made = engine
+    hostile = 'pay\'ments "eu"\n☃'
+    first = made(groups((hostile, 1, 5), (hostile, 1, 5), (None, 1, 6)))
+    assert here.append_new(GROUPS, first, ANY) == 2
+    # a null in the key is a value like any other
+    second = made(groups((None, 1, 6), (hostile, 2, 7)))
+    assert here.append_new(GROUPS, second, [{"from_position": lake.AtLeast(1), "cluster": "c"}]) == 1
+    assert here.append_new(GROUPS, second, ANY) == 0
+    names = [{"group_id": frozenset({hostile})}, {"group_id": None}]
+    epochs = here.collect(here.scan(GROUPS, ("group_epoch",), names))["group_epoch"]
+    assert sorted(epochs.to_pylist()) == [5, 6, 7]
+    assert here.replace(GROUPS, made(groups((None, 3, 8)))) == 1
+    (row,) = here.collect(here.scan(GROUPS)).to_pylist()
+    assert (row["group_id"], row["group_epoch"]) == (None, 8)
+
+
+def test_every_task_is_done_once_and_every_entity_has_all_its_evidence(engine: Any) -> None:
+    here, made = engine
+    found = here.spread([2, 3], _numbers, [GROUPS])
+    assert sorted(here.collect(found[GROUPS.name])["from_position"].to_pylist()) == [0, 0, 1, 1, 2]
+    named = groups(("a", 1, 1), ("b", 2, 2), ("a", 3, 3), (None, 4, 4))
+    rows = made(named.append_column("entity", named["group_id"]))
+    entities = here.replay(
+        {"rows": [rows], "none": [rows.limit(0) if here.name == "spark" else rows.slice(0, 0)]},
+        _counted,
+        [GROUPS],
+    )
+    counted = here.collect(entities[GROUPS.name])
+    assert sorted(
+        zip(counted["group_id"].to_pylist(), counted["from_position"].to_pylist(), strict=True)
+    ) == [
+        ("a", 2),
+        ("b", 1),
+    ]
+
+
+def _numbers(count: int) -> Any:
+    yield GROUPS, groups(*(("g", number, 1) for number in range(count))).to_batches()[0]
+
+
+def _counted(entity: str, evidence: Any) -> Any:
+    assert evidence["none"].num_rows == 0
+    yield GROUPS, groups((entity, evidence["rows"].num_rows, 1))
+
+
+def test_what_is_large_or_far_away_is_done_by_spark(
     new_lake: Callable[[], tuple[SparkSession, Settings]],
 ) -> None:
-    spark, _ = new_lake()
-    lake.append_new(spark, lake.GROUPS, groups(spark, ("g", 1, "5")))
-    spark.sql(f"ALTER TABLE {lake.GROUPS.name} DROP COLUMN target_assignment_epoch")
-    lake.ensure(spark)
-    (row,) = spark.table(lake.GROUPS.name).collect()
-    assert (row.group_id, row.target_assignment_epoch) == ("g", None)
-    assert lake.append_new(spark, lake.GROUPS, groups(spark, ("g", 2, "6"))) == 1
+    spark, settings = new_lake()
+    catalog = lake.ensure(settings.lake)
 
+    def chosen(settings: Settings, size: int) -> str:
+        return engines.choose(settings, catalog, lambda: spark, size, "test").name
 
-def test_append_new_and_replace(new_lake: Callable[[], tuple[SparkSession, Settings]]) -> None:
-    spark, _ = new_lake()
-    lake.ensure(spark)
-    table = spark.table(lake.GROUPS.name)
-    hostile = 'pay\'ments "eu"\n☃'
-    first = groups(spark, (hostile, 1, "5"), (hostile, 1, "5"), (None, 1, "6"))
-    assert lake.append_new(spark, lake.GROUPS, first) == 2
-    # a null in the key is a value like any other; types are the table's
-    second = groups(spark, (None, 1, "6"), (hostile, 2, "7"))
-    assert lake.append_new(spark, lake.GROUPS, second, F.col("from_position") >= 1) == 1
-    assert lake.append_new(spark, lake.GROUPS, second) == 0
-    assert sorted(row.group_epoch for row in table.collect()) == [5, 6, 7]
-    lake.replace(spark, lake.GROUPS, table.where(F.col("group_epoch") > 5).withColumn("life", F.lit(1)))
-    replaced = spark.table(lake.GROUPS.name).collect()
-    assert {(row.group_id, row.life) for row in replaced} == {(None, 1), (hostile, 1)}
+    assert chosen(settings, 256 << 20) == "process"
+    assert chosen(settings, (256 << 20) + 1) == "spark"
+    far = dataclasses.replace(settings, spark={**settings.spark, "spark.master": "k8s://https://cluster"})
+    assert chosen(far, 1) == "spark"
 
 
 def test_schemas_are_told_as_json() -> None:
-    told = json.loads(lake.schemas_json())
+    told = json.loads(protocols.schemas_json())
     assert told["bronze.batches"]["base_offset"] == "bigint"
-    assert set(told) == {table.name for table in lake.TABLES}
+    assert set(told) == {table.name for table in protocols.tables()}
 
 
 def test_every_key_and_partition_is_a_column() -> None:
-    for table in lake.TABLES:
+    for table in protocols.tables():
         assert {*table.key, *table.partitioned_by} <= set(table.columns)
 
 

@@ -8,7 +8,6 @@ import datetime as dt
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,10 +20,11 @@ from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
-from fencepost import cli, pipeline
+from fencepost import cli
 from fencepost.plots import drawing, layout, producer_drawing, producer_layout, producer_reading, reading
 from fencepost.plots.producer_reading import ProducerTimeline
 from fencepost.plots.reading import COMMIT_COLUMNS, MEMBER_COLUMNS, PlotError, Timeline
+from fencepost.reading import ENGINES, Reader, open_lake, over
 from fencepost.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -676,24 +676,30 @@ def fill_producers(fill: Callable[[str, list[dict[str, Any]]], None]) -> None:
     )
 
 
+@pytest.fixture(params=ENGINES)
+def reader(lake: tuple[SparkSession, Settings], request: pytest.FixtureRequest) -> Iterator[Reader]:
+    """The lake, read by DuckDB and by Spark."""
+    spark, settings = lake
+    if request.param == "spark":
+        yield over(spark)
+    else:
+        with open_lake(settings) as opened:
+            assert opened.engine == "duckdb"
+            yield opened
+
+
 @pytest.fixture
 def plot(
     lake: tuple[SparkSession, Settings], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Callable[..., int]]:
-    """Calls ``fencepost plot`` in this process, on the lake's own session."""
-    spark, settings = lake
+    """Calls ``fencepost plot`` in this process."""
+    _, settings = lake
     config = tmp_path / "fencepost.toml"
     config.write_text(
         f'[lake]\nwarehouse = "{settings.lake.warehouse}"\ncatalog = "{settings.lake.catalog}"\n'
         '[[clusters]]\nname = "a"\n[[clusters.brokers]]\nid = 1\n'
         f'log_dirs = ["{tmp_path}"]\nrequest_logs = ["{tmp_path}/*.log"]\n'
     )
-
-    @contextmanager
-    def session(_: Settings) -> Iterator[SparkSession]:
-        yield spark
-
-    monkeypatch.setattr(pipeline, "session", session)
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.chdir(tmp_path)
     yield lambda *arguments: cli.main(["plot", *arguments, "--config", str(config)])
@@ -701,18 +707,18 @@ def plot(
     time.tzset()
 
 
-def test_rows_are_read_and_thinned(lake: tuple[SparkSession, Settings]) -> None:
-    found = reading.read(lake[0], "other")
+def test_rows_are_read_and_thinned(reader: Reader) -> None:
+    found = reading.read(reader, "other")
     assert list(found.members["from_time"]) == [row["from_time"] for row in LIFE]
     assert list(found.commits["commits"]) == [3, 3, 3]
     assert set(found.commits["answered_at"]) == {at(5), at(25), at(3600)}
     start, end = NOON.to_pydatetime(), at(25.001).to_pydatetime()
-    part = reading.read(lake[0], "orders", "b", start + dt.timedelta(seconds=15), end)
+    part = reading.read(reader, "orders", "b", start + dt.timedelta(seconds=15), end)
     assert part.cluster == "b"
     assert list(part.commits["truth"]) == ["zombie", "zombie"]
     assert list(part.members["from_position"]) == [10, 10, 20]
     with pytest.raises(PlotError, match="Nothing is known of group 'other' in that time"):
-        reading.read(lake[0], "other", end=start - dt.timedelta(days=1))
+        reading.read(reader, "other", end=start - dt.timedelta(days=1))
 
 
 def test_the_command_writes_a_picture(
@@ -727,8 +733,8 @@ def test_the_command_writes_a_picture(
     assert "b.png: 3 commits: 3 zombies accepted" in capsys.readouterr().out
 
 
-def test_rows_of_a_transactional_id_are_read(lake: tuple[SparkSession, Settings]) -> None:
-    found = producer_reading.read(lake[0], "tx")
+def test_rows_of_a_transactional_id_are_read(reader: Reader) -> None:
+    found = producer_reading.read(reader, "tx")
     assert [None if pd.isna(number) else int(number) for number in found.epochs["producer_epoch"]] == [
         *(0, 1, None, 4),
     ]
@@ -743,13 +749,13 @@ def test_rows_of_a_transactional_id_are_read(lake: tuple[SparkSession, Settings]
     assert producer_drawing.picture(found, "svg")[1] == (
         "3 epochs, 3 transactions (1 committed, 1 open, 1 unknown), 2 requests fenced, 1 dangling"
     )
-    part = producer_reading.read(lake[0], "tx", "a", at(12).to_pydatetime(), at(18).to_pydatetime())
+    part = producer_reading.read(reader, "tx", "a", at(12).to_pydatetime(), at(18).to_pydatetime())
     assert list(part.epochs["producer_epoch"]) == [1]
     assert [len(rows) for rows in (part.transactions, part.fencings, part.dangling)] == [1, 0, 0]
-    only = producer_reading.read(lake[0], "fenced")
+    only = producer_reading.read(reader, "fenced")
     assert [len(rows) for rows in (only.epochs, only.fencings)] == [0, 1]
     with pytest.raises(PlotError, match="Nothing is known of transactional id 'tx' in that time"):
-        producer_reading.read(lake[0], "tx", end=at(-60).to_pydatetime())
+        producer_reading.read(reader, "tx", end=at(-60).to_pydatetime())
 
 
 def test_the_command_draws_a_transactional_id(

@@ -102,6 +102,22 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("clusters = [1]", "clusters: must be an array of tables"),
         ("a = [", "is not valid TOML"),
         (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
+        (CLUSTER + "[lakes]", "The nearest is lake."),
+        (CLUSTER + "kafka_versoin = '4.2.1'", "The nearest is kafka_version."),
+        # what Python calls a field is no key of the file
+        (CLUSTER + "release = '4.2.1'", "clusters[0].brokers[0].release: is not known here"),
+        (
+            CLUSTER + "kafka_version = 4",
+            "clusters[0].brokers[0].kafka_version: must be a release such as 4.2.1",
+        ),
+        ("lake = 1\n" + CLUSTER, "lake: must be a table, not 1"),
+        ('[[clusters]]\nname = "c"\nbrokers = 1', "clusters[0].brokers: must be an array of tables, not 1"),
+        (
+            '[[clusters]]\nname = "c"\nbrokers = [1]',
+            "clusters[0].brokers: must be an array of tables, not [1]",
+        ),
+        (CLUSTER + "[gate]\nseverities = 1", "gate.severities: must be a table, not 1"),
+        (CLUSTER + "[spark]\na.b = []", "spark.a.b: must be text, a number or true/false, not []"),
         (CLUSTER + "log_dir = []", "clusters[0].brokers[0].log_dir: is not known here"),
         (CLUSTER + "log_dirs = 'x'", "clusters[0].brokers[0].log_dirs: must be a list of paths or globs"),
         (CLUSTER + "log_dirs = [1]", "clusters[0].brokers[0].log_dirs: must be a list of paths or globs"),
@@ -126,6 +142,19 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "lake.catalog: 'mysql://x' is not supported. Use sqlite:///",
         ),
         (CLUSTER + "[lake]\nwarehouse = 7", "lake.warehouse: must be a path or URL, not 7"),
+        (
+            CLUSTER + "[lake.catalog_properties]\nuri = 'https://catalog'",
+            "lake.catalog_properties.uri: is for another catalog than SQLite. Add its type",
+        ),
+        (
+            CLUSTER + "[lake.catalog_properties]\ntype = 'rest'\nwarehouse = 'w'",
+            "lake.catalog_properties.warehouse: write it as lake.warehouse",
+        ),
+        (
+            CLUSTER + "[lake]\ncatalog = 'sqlite:///x.db'\ncatalog_properties.type = 'rest'",
+            "lake.catalog: 'sqlite:///x.db' is a catalog, and so is 'rest'",
+        ),
+        (CLUSTER + "[lake.catalog_properties]\nx = []", "lake.catalog_properties.x: must be text, a number"),
     ],
 )
 def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str) -> None:
@@ -134,6 +163,39 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str)
         settings.load(path)
     assert str(error.value).startswith(f"{path}: ")
     assert said in str(error.value)
+
+
+def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, CLUSTER + "log_dir = []\nlog_dirs = 'x'\n[clock]\ntolerance_ms = 1.5\n[lakes]")
+    with pytest.raises(SettingsError) as error:
+        settings.load(path)
+    lines = str(error.value).splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith(f"{path}: ") for line in lines)
+
+
+def test_another_catalog_is_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+[lake]
+warehouse = "analytics"
+[lake.catalog_properties]
+type = "rest"
+uri = "https://catalog.example/api"
+s3.endpoint = "https://store.example"
+"s3.path-style-access" = true
+"""
+    path = write(tmp_path, text + CLUSTER)
+    lake = settings.load(path).lake
+    # what a warehouse is called is the catalog's affair: it is no path
+    assert (lake.warehouse, lake.catalog, lake.folder, lake.is_local) == ("analytics", "rest", None, False)
+    assert lake.catalog_properties == {
+        "type": "rest",
+        "uri": "https://catalog.example/api",
+        "s3.endpoint": "https://store.example",
+        "s3.path-style-access": "true",
+    }
+    monkeypatch.setenv(settings.LAKE_ENV, str(tmp_path / "other"))
+    assert settings.load(path).lake.catalog_properties == {}
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

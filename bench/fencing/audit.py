@@ -12,18 +12,19 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psutil
+import pyarrow.parquet as pq
 from coordinator import POLICIES
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from fencepost import lake, pipeline
-from fencepost.settings import Settings, load
+from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
+from fencepost.settings import load
+from fencepost.tables import DECISIONS
 
 STEPS = {"capture": ("capture",), "audit": ("rebuild", "judge"), "check": ("check",)}
 _PAUSE = 0.25
@@ -38,18 +39,15 @@ def main() -> int:
     meter = Meter()
     meter.start()
     begun = time.monotonic()
-    with pipeline.session(settings) as spark:
-        found["session"] = {"wall": time.monotonic() - begun, **meter.read()}
+    with pipeline.Run(settings, "bench") as run:
+        run.catalog  # noqa: B018 (the tables are made)
+        found["start"] = {"wall": time.monotonic() - begun, **meter.read()}
         for step in STEPS[name]:
             begun = time.monotonic()
-            said = _step(step)(spark, settings, "bench")
+            said = pipeline.STEPS.get(step, _check)(run)
             found[step] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
     sys.stdout.write(json.dumps(found, default=str))
     return 0
-
-
-def _step(name: str) -> Callable[[SparkSession, Settings, str], dict[str, Any]]:
-    return pipeline.STEPS.get(name, _check)
 
 
 class Meter(threading.Thread):
@@ -90,34 +88,47 @@ class Meter(threading.Thread):
         self._peak = max(self._peak, held + machine)
 
 
-def _check(spark: SparkSession, settings: Settings, run_id: str) -> dict[str, Any]:
+def _check(run: pipeline.Run) -> dict[str, Any]:
     """How many commits there are, and how many answers, truths and decisions are not as they were made."""
-    told = spark.read.parquet(str(settings.folder / "ground_truth.parquet"))
-    told = told.withColumnsRenamed({name: f"told_{name}" for name in told.columns if name not in KEY})
-    commits = spark.table(lake.COMMITS.name).select("commit_id", *KEY, "broker_error", "unknown_reason")
-    both = commits.join(told, on=list(KEY), how="full").persist()
-    states = both.select("commit_id", "told_truth").join(spark.table(lake.COMMIT_STATES.name), on="commit_id")
-    decided = spark.table(lake.DECISIONS.name).select(
-        "decision", "outcome", F.col("subject").alias("commit_id")
-    )
-    expected = F.when(F.col("decision") == "broker_rule", F.col("told_error") == "NONE")
-    for policy in POLICIES:
-        expected = expected.when(F.col("decision") == policy, F.col(f"told_{policy}"))
-    decided = decided.join(both, on="commit_id").withColumn("expected", expected)
-    truth = (
-        F.when(F.col("client_epoch") < 0, "unfenced")
-        .when(F.col("owned_at_client_epoch") & F.col("reassigned_since"), "zombie")
-        .when(F.col("owned_at_client_epoch") & F.col("uninterrupted"), "owner")
-        .when(F.col("owned_at_client_epoch").isNotNull(), "not_owner")
-    )
-    wrong = {
-        "answers": both.where(~F.col("broker_error").eqNullSafe(F.col("told_error"))),
-        "unknown": both.where("unknown_reason is not null"),
-        "truths": states.where(~truth.eqNullSafe(F.col("told_truth"))),
-        "decisions": decided.where(~F.col("outcome").eqNullSafe(F.col("expected"))),
-    }
-    counted = {"commits": both.count(), "states": states.count(), "decided": decided.count()}
-    return {**counted, "wrong": {name: rows.count() for name, rows in wrong.items()}}
+    told = pq.read_table(run.settings.folder / "ground_truth.parquet")
+    told = told.rename_columns([name if name in KEY else f"told_{name}" for name in told.column_names])
+    with duckdb.connect() as connection:
+        connection.register("told", told)
+        for name, table in (("commits", COMMITS), ("states", COMMIT_STATES), ("decided", DECISIONS)):
+            connection.register(name, lake.scan(run.catalog, table))
+        connection.execute(
+            f"CREATE TABLE both_ AS SELECT c.commit_id, c.broker_error, c.unknown_reason, t.* "
+            f"FROM commits c FULL JOIN told t USING ({', '.join(KEY)})"
+        )
+        expected = " ".join(f"WHEN decision = '{policy}' THEN told_{policy}" for policy in POLICIES)
+        questions = {
+            "answers": "SELECT count(*) FROM both_ WHERE broker_error IS DISTINCT FROM told_error",
+            "unknown": "SELECT count(*) FROM both_ WHERE unknown_reason IS NOT NULL",
+            "truths": f"SELECT count(*) FROM states JOIN both_ USING (commit_id) "
+            f"WHERE ({_TRUTH}) IS DISTINCT FROM told_truth",
+            "decisions": f"SELECT count(*) FROM decided JOIN both_ ON subject = commit_id WHERE outcome IS "
+            f"DISTINCT FROM CASE WHEN decision = 'broker_rule' THEN told_error = 'NONE' {expected} END",
+        }
+        wrong = {name: _one(connection, query) for name, query in questions.items()}
+        counted = {
+            "commits": _one(connection, "SELECT count(*) FROM both_"),
+            "states": _one(connection, "SELECT count(*) FROM states"),
+            "decided": _one(connection, "SELECT count(*) FROM decided"),
+        }
+    return {**counted, "wrong": wrong}
+
+
+_TRUTH = """
+CASE WHEN client_epoch < 0 THEN 'unfenced' WHEN owned_at_client_epoch AND reassigned_since THEN 'zombie'
+  WHEN owned_at_client_epoch AND uninterrupted THEN 'owner'
+  WHEN owned_at_client_epoch IS NOT NULL THEN 'not_owner' END
+"""
+
+
+def _one(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    found = connection.execute(query).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import datetime as dt
+import gc
 import json
 import logging
 import os
@@ -20,36 +21,35 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame, Row, SparkSession
+from fencepost.settings import SQLITE, Settings, load
 
-from fencepost import pipeline, report
-from fencepost.confirm import confirmation
-from fencepost.places import PlaceError
-from fencepost.plots import producer_reading, reading
-from fencepost.session import SessionError
-from fencepost.settings import Settings, SettingsError, load
-from tlasql import TlaSqlError
-from tlasql.tlc import TlcError
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from fencepost.protocols.base import Plot
+    from fencepost.reading import Reader
 
 OK, VIOLATED, BAD_USAGE, FAILED = 0, 1, 2, 70
+VERDICTS = "marts.fct_invariant_verdicts"
 
 
 class UsageError(Exception):
     """The command cannot be carried out as asked; the message says what to change."""
 
 
-BAD_INPUT = (
-    SettingsError,
-    SessionError,
-    UsageError,
-    PlaceError,
-    TlaSqlError,
-    TlcError,
-    report.UnknownVerdictError,
-    reading.PlotError,
+# Looked up when one is raised: what raises them is imported by the commands that need it.
+_BAD_INPUT = (
+    ("fencepost.catalog", "CatalogError"),
+    ("fencepost.places", "PlaceError"),
+    ("fencepost.plots.reading", "PlotError"),
+    ("fencepost.reading", "LakeError"),
+    ("fencepost.report", "UnknownVerdictError"),
+    ("fencepost.session", "SessionError"),
+    ("fencepost.settings", "SettingsError"),
+    ("tlasql", "TlaSqlError"),
+    ("tlasql.tlc", "TlcError"),
 )
 
 
@@ -62,8 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["TZ"] = "UTC"
     time.tzset()
     try:
-        return int(arguments.run(load(arguments.config), arguments))
-    except BAD_INPUT as error:
+        with _uncollected(arguments.run is not _audit):
+            return int(arguments.run(load(arguments.config), arguments))
+    except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
     except Exception as error:
@@ -73,6 +74,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return FAILED
+
+
+@contextmanager
+def _uncollected(short: bool) -> Iterator[None]:
+    """A command that only reads is over soon: looking for garbage costs it a seventh of its time."""
+    if short:
+        gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _bad_input() -> tuple[type[Exception], ...]:
+    """The errors that say what to change; those of a module that was never loaded were never raised."""
+    loaded = [(sys.modules[module], name) for module, name in _BAD_INPUT if module in sys.modules]
+    return (UsageError, *(getattr(module, name) for module, name in loaded))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,25 +118,37 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
-    plot = command("plot", _plot, "draw the epochs of one group or transactional id over time")
+    plot = command("plot", _plot, "draw the epochs of one group or transactional id (see below) over time")
     whose = plot.add_mutually_exclusive_group(required=True)
-    whose.add_argument("group", metavar="GROUP", nargs="?", help="a consumer group, with its commits")
-    whose.add_argument("--transactional-id", metavar="ID", help="a transactional id, with its transactions")
+    for drawn in _plots():
+        if drawn.option is None:
+            whose.add_argument("name", metavar=drawn.metavar, nargs="?", help=drawn.words)
+        else:
+            whose.add_argument(drawn.option, metavar=drawn.metavar, help=drawn.words)
     plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have it")
     for option, name in (("--from", "start"), ("--to", "end")):
         words = "ISO 8601; UTC unless it says otherwise"
         plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
     plot.add_argument("--out", type=Path, metavar="FILE", help="a .svg or .png (default: <name>-epochs.svg)")
-    sql = command("sql", _sql, "query the lake (schemas bronze, silver, verdicts, marts)")
+    sql = command("sql", _sql, "query the lake in Spark's SQL (schemas bronze, silver, verdicts, marts)")
     sql.add_argument("query", metavar="SELECT")
+    sql.add_argument(
+        "--engine",
+        choices=("duckdb", "spark"),
+        help="what runs it: DuckDB, after translation (the default where it can read the lake), or Spark",
+    )
     sql.add_argument("--format", choices=("table", "json", "csv"), default="table")
     return parser
 
 
 def _audit(settings: Settings, _: argparse.Namespace) -> int:
-    with pipeline.session(settings) as spark:
-        result = pipeline.audit(spark, settings)
-        print(report.screenful(spark, [cluster.name for cluster in settings.clusters]))
+    from fencepost import pipeline, report
+    from fencepost.reading import open_lake
+
+    with pipeline.Run(settings) as run:
+        result = pipeline.audit(run)
+    with open_lake(settings) as lake:
+        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
     if result.passed:
         print("\nPassed: nothing critical is violated.")
         return OK
@@ -128,21 +158,27 @@ def _audit(settings: Settings, _: argparse.Namespace) -> int:
 
 
 def _report(settings: Settings, _: argparse.Namespace) -> int:
-    with _reading(settings) as spark:
-        print(report.screenful(spark, [cluster.name for cluster in settings.clusters]))
+    from fencepost import report
+
+    with _reading(settings) as lake:
+        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
     return OK
 
 
 def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
-    with _reading(settings) as spark:
-        print(report.explain(spark, arguments.verdict_id))
+    from fencepost import report
+
+    with _reading(settings) as lake:
+        print(report.explain(lake, arguments.verdict_id))
         if arguments.confirm:
-            print(f"\n{confirmation(spark, report.verdict(spark, arguments.verdict_id))}")
+            from fencepost.confirm import confirmation
+
+            print(f"\n{confirmation(lake, report.verdict(lake, arguments.verdict_id))}")
     return OK
 
 
 def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
-    name = arguments.group if arguments.transactional_id is None else arguments.transactional_id
+    drawn, name = next((each, name) for each in _plots() if (name := _named(arguments, each)) is not None)
     out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
     kind = out.suffix.removeprefix(".").lower()
     if kind not in ("svg", "png"):
@@ -151,7 +187,7 @@ def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out.parent}: no such folder")
     if arguments.start and arguments.end and arguments.start >= arguments.end:
         raise UsageError("--from must be before --to")
-    content, found = _picture(settings, arguments, kind)
+    content, found = _picture(settings, arguments, drawn, name, kind)
     try:
         out.write_bytes(content)
     except OSError as error:
@@ -160,20 +196,26 @@ def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _picture(settings: Settings, arguments: argparse.Namespace, kind: str) -> tuple[bytes, str]:
+def _plots() -> list[Plot]:
+    """What can be drawn."""
+    from fencepost.protocols import protocols
+
+    return [plot for protocol in protocols() for plot in protocol.plots]
+
+
+def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
+    """The name that was given to be drawn so; None when another kind of picture was asked for."""
+    name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
+    return name
+
+
+def _picture(
+    settings: Settings, arguments: argparse.Namespace, drawn: Plot, name: str, kind: str
+) -> tuple[bytes, str]:
+    with _reading(settings) as lake:
+        found = drawn.read(lake, name, arguments.cluster, arguments.start, arguments.end)
     # Matplotlib takes a second to load, and is not needed where there is nothing to draw
-    limits = (arguments.cluster, arguments.start, arguments.end)
-    if arguments.transactional_id is None:
-        with _reading(settings) as spark:
-            group = reading.read(spark, arguments.group, *limits)
-        from fencepost.plots import drawing
-
-        return drawing.picture(group, kind)
-    with _reading(settings) as spark:
-        producer = producer_reading.read(spark, arguments.transactional_id, *limits)
-    from fencepost.plots import producer_drawing
-
-    return producer_drawing.picture(producer, kind)
+    return drawn.draw(found, kind)
 
 
 def _moment(text: str) -> dt.datetime:
@@ -190,56 +232,58 @@ def _file_name(name: str) -> str:
 
 
 def _sql(settings: Settings, arguments: argparse.Namespace) -> int:
-    with _reading(settings) as spark:
-        try:
-            frame = spark.sql(arguments.query)
-        except (AnalysisException, ParseException) as error:
-            raise UsageError(str(error).split("\n\nJVM stacktrace", maxsplit=1)[0]) from error
-        WRITERS[arguments.format](frame, sys.stdout)
+    with _reading(settings, arguments.engine) as lake:
+        WRITERS[arguments.format](lake.query(arguments.query), sys.stdout)
     return OK
 
 
 @contextmanager
-def _reading(settings: Settings) -> Iterator[SparkSession]:
-    """A session on a lake that an audit has filled; nothing is created where there is none."""
+def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
+    """A lake that an audit has filled; nothing is created where there is none."""
+    from fencepost.reading import open_lake
+
     none = UsageError(
-        f"{settings.lake.warehouse}: no audit yet. Run: fencepost audit --config {settings.path}"
+        f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "
+        f"Run: fencepost audit --config {settings.path}"
     )
-    folder = settings.lake.folder
-    if folder is not None and not folder.exists():
+    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
         raise none
-    with pipeline.session(settings) as spark:
-        if not spark.catalog.tableExists(report.VERDICTS):
+    with open_lake(settings, engine) as lake:
+        if not lake.has(VERDICTS):
             raise none
-        yield spark
+        yield lake
 
 
-def _write_table(frame: DataFrame, out: TextIO) -> None:
+def _write_table(found: pa.Table, out: TextIO) -> None:
     from tabulate import tabulate
 
-    rows = [[_cell(value) for value in row] for row in frame.collect()]
-    print(tabulate(rows, headers=frame.columns, disable_numparse=True), file=out)
+    rows = [[_cell(value) for value in row] for row in _rows(found)]
+    print(tabulate(rows, headers=found.column_names, disable_numparse=True), file=out)
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})", file=out)
 
 
-def _write_json(frame: DataFrame, out: TextIO) -> None:
-    rows = [row.asDict(recursive=True) for row in frame.collect()]
+def _write_json(found: pa.Table, out: TextIO) -> None:
+    rows = [dict(zip(found.column_names, row, strict=True)) for row in _rows(found)]
     json.dump(rows, out, default=_plain, ensure_ascii=False, indent=2)
     print(file=out)
 
 
-def _write_csv(frame: DataFrame, out: TextIO) -> None:
+def _write_csv(found: pa.Table, out: TextIO) -> None:
     writer = csv.writer(out)
-    writer.writerow(frame.columns)
-    writer.writerows([_cell(value) for value in row] for row in frame.collect())
+    writer.writerow(found.column_names)
+    writer.writerows([_cell(value) for value in row] for row in _rows(found))
+
+
+def _rows(found: pa.Table) -> Iterator[tuple[Any, ...]]:
+    from fencepost.reading import columns
+
+    return zip(*columns(found), strict=True)
 
 
 def _cell(value: Any) -> str:
     """A value as one cell of text: null is empty, nested values are JSON."""
     if value is None:
         return ""
-    if isinstance(value, Row):
-        value = value.asDict(recursive=True)
     if isinstance(value, (dict, list)):
         return json.dumps(value, default=_plain, ensure_ascii=False)
     return str(value) if isinstance(value, (str, int, float, Decimal)) else str(_plain(value))
@@ -254,7 +298,7 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-WRITERS: dict[str, Callable[[DataFrame, TextIO], None]] = {
+WRITERS: dict[str, Callable[[pa.Table, TextIO], None]] = {
     "table": _write_table,
     "json": _write_json,
     "csv": _write_csv,

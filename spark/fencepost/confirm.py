@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
-
-from fencepost import lake
-from fencepost.judge.compiled import definition
+from fencepost.definitions import definition
 from fencepost.places import project_folder
+from fencepost.protocols import tables
+from fencepost.reading import Reader, rows
 from tlasql import compile_module
-from tlasql.dialect import SPARK
+from tlasql.dialect import DUCKDB
 from tlasql.replay import confirm
 from tlasql.trace import TooLargeError
 from tlasql.window import window
 
 
-def confirmation(spark: SparkSession, verdict: Row) -> str:
+def confirmation(reader: Reader, verdict: Mapping[str, Any]) -> str:
     """What TLC says of a violated row of the verdict mart, in one sentence, or its words if it disagrees.
 
     The specification is read from the project's ``spec`` folder. Raises TlaSqlError when it cannot be
@@ -29,13 +27,14 @@ def confirmation(spark: SparkSession, verdict: Row) -> str:
     found = definition(verdict["invariant"])
     assert found is not None, verdict["invariant"]
     module = project_folder("spec").parent / found.file
-    compiled = compile_module(module, module.with_name("mapping.toml"), json.loads(lake.schemas_json()))
+    schemas = {table.name: table.columns for table in tables()}
+    compiled = compile_module(module, module.with_name("mapping.toml"), schemas)
     marked = next(each for each in compiled.definitions if each.mark.id == found.id)
 
-    def rows(sql: str) -> list[Mapping[str, Any]]:
-        return [row.asDict(recursive=True) for row in spark.sql(sql).collect()]
+    def run(sql: str) -> list[Mapping[str, Any]]:
+        return list(rows(reader.query_duckdb(sql)))
 
-    around = window(compiled, marked, verdict.asDict(), rows, SPARK)
+    around = window(compiled, marked, verdict, run, DUCKDB)
     if not around.states:
         return "TLC was not asked: the states it is about are not in the lake."
     try:

@@ -1,98 +1,73 @@
-"""What is done with the tables of the lake: create, append what is new, replace, and list their columns.
+"""What is done with the tables of the lake: create, read, append and replace, through Iceberg's own catalog.
 
-The tables themselves are declared in :mod:`fencepost.tables` and exported here.
+No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes in and out is Arrow.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from sqlglot import exp
-
-from fencepost.tables import (
-    ABORTED_TRANSACTIONS,
-    BATCHES,
-    CLEANED,
-    CLIENT_EVENTS,
-    CLIENT_LINES,
-    COMMIT_STATES,
-    COMMITS,
-    COVERAGE,
-    DECISIONS,
-    EPISODES,
-    FILES,
-    GROUPS,
-    INIT_PRODUCER_ID_STATES,
-    INIT_PRODUCER_IDS,
-    LOG_COVERAGE,
-    MEMBERS,
-    OWNED_PARTITIONS,
-    PARTITION_TRANSACTIONS,
-    PRODUCER_FENCINGS,
-    PRODUCER_REQUESTS,
-    PRODUCER_SNAPSHOT_ENTRIES,
-    PRODUCER_SNAPSHOTS,
-    PRODUCER_STATES,
-    QUARANTINE,
-    RECORDS,
-    REQUESTS,
-    REVOKED_PARTITIONS,
-    SCHEMAS,
-    TABLES,
-    TRANSACTION_MARKERS,
-    TRANSACTIONAL_IDS,
-    TRANSACTIONS,
-    VERDICT_COVERAGE,
-    Table,
+import pyarrow as pa
+from pyiceberg import expressions
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import TableAlreadyExistsError
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DoubleType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestamptzType,
 )
 
+from fencepost.catalog import open_catalog
+from fencepost.protocols import tables
+from fencepost.settings import Lake
+from fencepost.tables import SCHEMAS, Table
+
 __all__ = [
-    "ABORTED_TRANSACTIONS",
-    "BATCHES",
-    "CLEANED",
-    "CLIENT_EVENTS",
-    "CLIENT_LINES",
-    "COMMITS",
-    "COMMIT_STATES",
-    "COVERAGE",
-    "DECISIONS",
-    "EPISODES",
-    "FILES",
-    "GROUPS",
-    "INIT_PRODUCER_IDS",
-    "INIT_PRODUCER_ID_STATES",
-    "LOG_COVERAGE",
-    "MEMBERS",
-    "OWNED_PARTITIONS",
-    "PARTITION_TRANSACTIONS",
-    "PRODUCER_FENCINGS",
-    "PRODUCER_REQUESTS",
-    "PRODUCER_SNAPSHOTS",
-    "PRODUCER_SNAPSHOT_ENTRIES",
-    "PRODUCER_STATES",
-    "QUARANTINE",
-    "RECORDS",
-    "REQUESTS",
-    "REVOKED_PARTITIONS",
-    "SCHEMAS",
-    "TABLES",
-    "TRANSACTIONAL_IDS",
-    "TRANSACTIONS",
-    "TRANSACTION_MARKERS",
-    "VERDICT_COVERAGE",
-    "Table",
-    "align",
-    "append_new",
+    "AtLeast",
+    "Where",
+    "append",
+    "batches",
+    "count",
     "ensure",
     "replace",
-    "schemas_json",
+    "replace_by_batches",
+    "scan",
+    "size",
 ]
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A column lies at or above ``value``."""
+
+    value: int
+
+
+# built by pydantic from names that mypy does not know
+_of: Any = expressions
+
+Where = Sequence[Mapping[str, Any]]
+"""Which rows: those that meet any of the given conditions.
+
+One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
+is :class:`AtLeast` one.
+"""
 
 _PROPERTIES = {
     "format-version": "2",
@@ -104,88 +79,139 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "50",
 }
+_TYPES: dict[str, IcebergType] = {
+    "string": StringType(),
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "binary": BinaryType(),
+    "timestamp": TimestamptzType(),
+    # ids of elements are beyond those of any column
+    "array<string>": ListType(1000, StringType(), element_required=False),
+}
 
 
-def ensure(spark: SparkSession) -> None:
-    """Create every schema and table that is not there, and every column that a table does not have."""
+def ensure(lake: Lake) -> Catalog:
+    """The open catalog, with every schema and table in it, and every column that a table lacked."""
+    if lake.folder is not None:
+        lake.folder.mkdir(parents=True, exist_ok=True)
+    catalog = open_catalog(lake)
     for schema in SCHEMAS:
-        namespace = exp.to_identifier(schema, quoted=True)
-        spark.sql(exp.Create(this=exp.Table(this=namespace), kind="SCHEMA", exists=True).sql("spark"))
-    for table in TABLES:
-        spark.sql(_create(table).sql("spark"))
-        present = set(spark.table(table.name).columns)
-        added = {name: kind for name, kind in table.columns.items() if name not in present}
-        if added:
-            columns = ", ".join(f"`{name}` {kind}" for name, kind in added.items())
-            spark.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({columns})")
+        catalog.create_namespace_if_not_exists(schema)
+    present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
+    for table in tables():
+        if table.name not in present:
+            _create(catalog, table)
+        else:
+            _add_columns(catalog.load_table(table.name), table)
+    return catalog
 
 
-def align(df: DataFrame, table: Table) -> DataFrame:
-    """``df`` with exactly the table's columns, in its order and types. Fails when one is missing."""
-    return df.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
+def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
+    chosen = tuple(columns) or tuple(table.columns)
+    found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
+    schema = pa.schema([table.arrow_schema.field(name) for name in chosen])
+    return found.to_arrow().select(list(chosen)).cast(schema)
 
 
-def append_new(
-    spark: SparkSession, table: Table, df: DataFrame, within: Column | None = None, *, distinct: bool = False
-) -> int:
-    """Append the rows of ``df`` whose key the table does not hold yet, once each; gives back how many.
-
-    Keys compare null-safely. ``within`` is a condition on the table's columns that every row of ``df`` is
-    known to meet: rows outside it are not compared, which spares most files of a large table. ``distinct``
-    says that no key is twice in ``df``, which spares sorting it.
-    """
-    rows = align(df, table)
-    if not distinct:
-        rows = rows.dropDuplicates(list(table.key))
-    present = spark.table(table.name)
-    if within is not None:
-        present = present.where(within)
-    old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
-    same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"__{name}")) for name in table.key])
-    rows.join(old, same, "left_anti").writeTo(table.name).append()
-    return _last_added(spark, table)
+def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:
+    """``columns`` of all rows, a batch at a time, as Iceberg's types come."""
+    return catalog.load_table(table.name).scan(selected_fields=tuple(columns)).to_arrow_batch_reader()
 
 
-def replace(spark: SparkSession, table: Table, df: DataFrame) -> None:
-    """Make ``df`` the whole content of the table, in one commit; ``df`` may have been read from the table."""
-    align(df, table).writeTo(table.name).overwrite(F.lit(True))
+def count(catalog: Catalog, table: Table) -> int:
+    """How many rows the table has, as its newest snapshot says: nothing is read."""
+    snapshot = catalog.load_table(table.name).current_snapshot()
+    if snapshot is None or snapshot.summary is None:
+        return 0
+    return int(snapshot.summary["total-records"] or 0)
 
 
-def schemas_json(tables: Sequence[Table] = TABLES) -> str:
-    """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
-    return json.dumps({table.name: table.columns for table in tables}, indent=2)
+def size(catalog: Catalog, table: Table) -> int:
+    """How many bytes the table's files have, as its newest snapshot says: nothing is read."""
+    snapshot = catalog.load_table(table.name).current_snapshot()
+    if snapshot is None or snapshot.summary is None:
+        return 0
+    return int(snapshot.summary["total-files-size"] or 0)
 
 
-def _last_added(spark: SparkSession, table: Table) -> int:
-    snapshots = spark.table(f"{table.name}.snapshots").orderBy(F.col("committed_at").desc()).limit(1)
-    newest = snapshots.select(F.col("summary")["added-records"]).first()
-    return int(newest[0] or 0) if newest else 0
+def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
+    """Append rows, in one commit; gives back how many."""
+    if rows.num_rows:
+        catalog.load_table(table.name).append(_aligned(rows, table))
+    return int(rows.num_rows)
 
 
-def _create(table: Table) -> exp.Create:
-    schema, name = (exp.to_identifier(part, quoted=True) for part in table.name.split("."))
-    columns = [
-        exp.ColumnDef(
-            this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="spark")
+def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None = None) -> int:
+    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit."""
+    if count(catalog, table) == 0:
+        return append(catalog, table, rows)
+    with warnings.catch_warnings():
+        # PyIceberg warns where there was nothing to take away
+        warnings.simplefilter("ignore", UserWarning)
+        catalog.load_table(table.name).overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
+    return int(rows.num_rows)
+
+
+def replace_by_batches(catalog: Catalog, table: Table, rows: pa.RecordBatchReader) -> None:
+    """Make ``rows`` the whole content of the table, in one commit, a batch at a time in memory."""
+    target = catalog.load_table(table.name)
+    if count(catalog, table) == 0:
+        target.append(rows)
+    else:
+        target.overwrite(rows)
+
+
+def _condition(where: Where | None) -> Any:
+    if where is None:
+        return _of.AlwaysTrue()
+    return reduce(_of.Or, [_all_of(each) for each in where], _of.AlwaysFalse())
+
+
+def _all_of(values: Mapping[str, Any]) -> Any:
+    return reduce(_of.And, [_is(name, value) for name, value in values.items()], _of.AlwaysTrue())
+
+
+def _is(name: str, value: Any) -> Any:
+    if value is None:
+        return _of.IsNull(name)
+    if isinstance(value, AtLeast):
+        return _of.GreaterThanOrEqual(name, value.value)
+    if not isinstance(value, frozenset):
+        return _of.EqualTo(name, value)
+    one_of = _of.In(name, value - {None}) if value - {None} else _of.AlwaysFalse()
+    return _of.Or(one_of, _of.IsNull(name)) if None in value else one_of
+
+
+def _aligned(rows: pa.Table, table: Table) -> pa.Table:
+    """Exactly the table's columns, in its order and types. Fails when one is missing."""
+    return rows.select(list(table.columns)).cast(table.arrow_schema)
+
+
+def _create(catalog: Catalog, table: Table) -> None:
+    properties = {**_PROPERTIES, "comment": table.doc}
+    fields = [
+        PartitionField(list(table.columns).index(name) + 1, 1000 + number, IdentityTransform(), name)
+        for number, name in enumerate(table.partitioned_by)
+    ]
+    # another process may be first
+    with suppress(TableAlreadyExistsError):
+        catalog.create_table(
+            table.name, _schema(table), partition_spec=PartitionSpec(*fields), properties=properties
         )
-        for column, kind in table.columns.items()
-    ]
-    properties: list[exp.Expression] = [
-        exp.FileFormatProperty(this=exp.var("ICEBERG")),
-        exp.SchemaCommentProperty(this=exp.Literal.string(table.doc)),
-    ]
-    if table.partitioned_by:
-        by = [exp.to_identifier(column, quoted=True) for column in table.partitioned_by]
-        properties.append(exp.PartitionedByProperty(this=exp.Schema(expressions=by)))
-    for key, value in _PROPERTIES.items():
-        properties.append(exp.Property(this=exp.Literal.string(key), value=exp.Literal.string(value)))
-    return exp.Create(
-        this=exp.Schema(this=exp.Table(this=name, db=schema), expressions=columns),
-        kind="TABLE",
-        exists=True,
-        properties=exp.Properties(expressions=properties),
-    )
 
 
-if __name__ == "__main__":
-    sys.stdout.write(schemas_json() + "\n")
+def _schema(table: Table) -> Schema:
+    columns = enumerate(table.columns.items(), start=1)
+    return Schema(*[NestedField(number, name, _TYPES[kind]) for number, (name, kind) in columns])
+
+
+def _add_columns(present: IcebergTable, table: Table) -> None:
+    there = set(present.schema().column_names)
+    added = {name: kind for name, kind in table.columns.items() if name not in there}
+    if added:
+        with present.update_schema() as update:
+            for name, kind in added.items():
+                update.add_column(name, _TYPES[kind])

@@ -20,7 +20,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from fencepost.judge.compiled import definitions
+from fencepost.definitions import definitions
 from fencepost.places import project_folder, work_folder
 from fencepost.report import first_paragraph
 from fencepost.settings import Settings, SettingsError, load
@@ -78,7 +78,7 @@ def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -
                 "--no-use-colors",
             ]
         )
-    return _result(outcome, output)
+    return _result(spark, outcome, output)
 
 
 def marked_definitions() -> dict[str, str]:
@@ -86,11 +86,11 @@ def marked_definitions() -> dict[str, str]:
     return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
 
 
-def _result(outcome: Any, output: Path) -> MartsResult:
+def _result(spark: SparkSession, outcome: Any, output: Path) -> MartsResult:
     results = getattr(outcome.result, "results", None) or []
     failed = [each for each in results if each.status in _FAILED]
     if failed:
-        lines = "\n".join(f"  {each.node.name}: {_message(each)}" for each in failed)
+        lines = "\n".join(f"  {each.node.name}: {_faults(spark, each) or _message(each)}" for each in failed)
         raise MartsError(
             f"dbt: {len(failed)} of {len(results)} nodes failed (log: {output / 'logs'}).\n{lines}"
         )
@@ -103,6 +103,14 @@ def _result(outcome: Any, output: Path) -> MartsResult:
         warnings=tuple(f"{each.node.name}: {_message(each)}" for each in results if each.status == "warn"),
         seconds=round(sum(each.execution_time for each in results), 1),
     )
+
+
+def _faults(spark: SparkSession, result: Any) -> str:
+    """What a failed test ``sound`` found; nothing of any other node."""
+    if result.node.resource_type != "test" or not result.node.name.endswith("_sound"):
+        return ""
+    found = spark.sql(result.node.compiled_code).collect()
+    return "; ".join(f"{row.fault} ({row.faulty_rows} rows)" for row in found)
 
 
 def _message(result: Any) -> str:

@@ -1,7 +1,7 @@
 """The way from logs to the gate, in five steps: each is called by the DAG's task of the same name.
 
-A step works on an open session, reads only the tables of the layers before it, and commits what it writes
-whole: after a failure the same step is simply run again.
+A step reads only the tables of the layers before it, and commits what it writes whole: after a failure the
+same step is simply run again.
 """
 
 from __future__ import annotations
@@ -9,62 +9,92 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from pyspark.sql import SparkSession
+from pyiceberg.catalog import Catalog
 
+from fencepost import engines, lake
 from fencepost.gate import GateFailed, GateResult, run_gate
 from fencepost.gate.notify import Sink, task_failed
 from fencepost.settings import Settings, SettingsError, load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 
 Summary = dict[str, Any]
 
 
-@contextmanager
-def session(settings: Settings) -> Iterator[SparkSession]:
-    """A session on the configured lake with every table in place; stopped at the end, come what may."""
-    from fencepost import lake
-    from fencepost.session import spark_session
+class Run:
+    """One run on the configured lake: what its steps need is opened when the first of them asks for it.
 
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    spark = spark_session(settings)
-    try:
-        lake.ensure(spark)
-        yield spark
-    finally:
-        spark.stop()
+    To be used as a context manager: a session of Spark that was started here is stopped at the end, come what
+    may. ``run_id`` names the run in every table that it writes.
+    """
+
+    def __init__(self, settings: Settings, run_id: str | None = None) -> None:
+        self.settings = settings
+        self.run_id = run_id or f"manual-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
+        self._session: SparkSession | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._session.stop()
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The lake's catalog, with every table in place."""
+        return lake.ensure(self.settings.lake)
+
+    def spark(self) -> SparkSession:
+        """A session on the lake: the process's own, if it has one, else one that ends with this run."""
+        from pyspark import SparkContext
+
+        from fencepost.session import spark_session
+
+        logging.getLogger("py4j").setLevel(logging.WARNING)
+        started = SparkContext._active_spark_context is None
+        session = spark_session(self.settings)
+        if started:
+            self._session = session
+        return session
+
+    def engine_for(self, size: int, what: str) -> engines.Engine:
+        """The engine for work on so many bytes of evidence; ``what`` it is, for the log."""
+        return engines.choose(self.settings, self.catalog, self.spark, size, what)
 
 
-def audit(
-    spark: SparkSession, settings: Settings, run_id: str | None = None, sinks: Sequence[Sink] = ()
-) -> GateResult:
-    """All five steps in one session. A closed gate is a result here (``passed`` is false), no exception."""
-    run_id = run_id or new_run_id()
+def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
+    """All five steps. A closed gate is a result here (``passed`` is false), no exception."""
     for name in ("capture", "rebuild", "judge", "marts"):
         started = time.monotonic()
         logger.info("%s ...", name)
-        summary = STEPS[name](spark, settings, run_id)
+        summary = STEPS[name](run)
         logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
     try:
-        return run_gate(spark, settings, sinks)
+        return run_gate(run.settings, sinks)
     except GateFailed as failed:
         return failed.result
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
-    """One step in a session of its own, for a scheduler: ``config`` is the path of the configuration.
+    """One step by itself, for a scheduler: ``config`` is the path of the configuration.
 
     Gives back its summary in plain values. Raises what the step raises; GateFailed when the gate is closed.
     """
-    settings = load(Path(config) if config else None)
-    with session(settings) as spark:
-        return STEPS[name](spark, settings, run_id or new_run_id())
+    with Run(load(Path(config) if config else None), run_id) as run:
+        return STEPS[name](run)
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
@@ -80,42 +110,37 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
     task_failed(settings, step, run_id, text)
 
 
-def new_run_id() -> str:
-    """An id for a run that no scheduler has named."""
-    return f"manual-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-
-
-def _capture(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
+def _capture(run: Run) -> Summary:
     from fencepost.capture import capture
 
-    return dataclasses.asdict(capture(spark, settings, run_id))
+    return dataclasses.asdict(capture(run.settings, run.catalog, run.engine_for, run.run_id))
 
 
-def _rebuild(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
-    from fencepost.rebuild import rebuild
+def _rebuild(run: Run) -> Summary:
+    from fencepost.replay.run import rebuild
 
-    return dict(rebuild(spark, settings, run_id))
+    return dict(rebuild(run.settings, run.catalog, run.engine_for))
 
 
-def _judge(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
+def _judge(run: Run) -> Summary:
     from fencepost.judge import judge
 
-    return dataclasses.asdict(judge(spark, settings, run_id))
+    return dataclasses.asdict(judge(run.settings, run.catalog, run.spark))
 
 
-def _marts(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
+def _marts(run: Run) -> Summary:
     from fencepost.marts import build
 
-    result = build(spark, settings)
+    result = build(run.spark(), run.settings)
     return {"models": len(result.models), "tests": result.tests, "warnings": list(result.warnings)}
 
 
-def _gate(spark: SparkSession, settings: Settings, run_id: str) -> Summary:
-    result = run_gate(spark, settings)
+def _gate(run: Run) -> Summary:
+    result = run_gate(run.settings)
     return {"summary": result.summary(), "data_docs": str(result.data_docs)}
 
 
-STEPS: dict[str, Callable[[SparkSession, Settings, str], Summary]] = {
+STEPS: dict[str, Callable[[Run], Summary]] = {
     "capture": _capture,
     "rebuild": _rebuild,
     "judge": _judge,

@@ -22,27 +22,37 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from fencepost.settings import SQLITE, Lake, Settings
+from fencepost.catalog import NAME, spark_catalog_conf
+from fencepost.settings import Lake, Settings
 
-CATALOG = "lake"
 JARS_ENV = "FENCEPOST_JARS"
+CLASS_ARCHIVE = "classes.jsa"
+"""Beside the jars: the classes of a session, ready to be used (the JVM's dynamic AppCDS archive)."""
+
+_FOR_FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_FOR_MANY_ROWS = {"spark.sql.shuffle.partitions": "4"}
 
 
 class SessionError(Exception):
     """Spark cannot be started here; the message says what is missing and how to get it."""
 
 
-def spark_session(settings: Settings) -> SparkSession:
-    """A session whose default catalog is the configured lake.
+def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
+    """A session whose default catalog is the configured lake; ``small``: as :func:`session_conf` has it.
 
     A process has one JVM: a second call gives the same session back, or, for another lake, a new session with
     its own catalog in that JVM. Raises SessionError when Java or the jars are missing.
     """
     context = SparkContext._active_spark_context
     if context is None:
-        return _first_session(settings)
+        return _first_session(settings, small=small)
     session = SparkSession.getActiveSession() or SparkSession(context)
-    wanted = catalog_conf(settings.lake)
+    wanted = spark_catalog_conf(settings.lake)
     if all(session.conf.get(key, None) == value for key, value in wanted.items()):
         return session
     session = session.newSession()
@@ -51,8 +61,11 @@ def spark_session(settings: Settings) -> SparkSession:
     return session
 
 
-def session_conf(settings: Settings) -> dict[str, str]:
-    """Every option of the session, for whoever starts Spark in another process (dbt, spark-submit)."""
+def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
+    """Every option of the session, for whoever starts Spark in another process (dbt, spark-submit).
+
+    ``small``: the tables hold so few rows that code is not worth compiling for them.
+    """
     jars = spark_jars(settings)
     local = settings.spark.get("spark.master", "local").startswith("local")
     # a local driver takes jars from its class path; spark.jars would copy all of them at every start
@@ -61,40 +74,42 @@ def session_conf(settings: Settings) -> dict[str, str]:
         if local
         else {"spark.jars": ",".join(map(str, jars))}
     )
-    log4j2 = Path(__file__).with_name("log4j2.properties").as_uri()
     return {
         "spark.app.name": "fencepost",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Dlog4j2.configurationFile={log4j2}",
+        "spark.driver.extraJavaOptions": java_options(jars, small=small),
         "spark.ui.showConsoleProgress": "false",
         "spark.pyspark.python": sys.executable,
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.defaultCatalog": CATALOG,
+        "spark.sql.defaultCatalog": NAME,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "fencepost-spark-warehouse"),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        **(_FOR_FEW_ROWS if small else _FOR_MANY_ROWS),
         **jar_conf,
-        **catalog_conf(settings.lake),
+        **spark_catalog_conf(settings.lake),
         **settings.spark,
     }
 
 
-def catalog_conf(lake: Lake) -> dict[str, str]:
-    """The Iceberg catalog ``lake`` on the configured database."""
-    prefix = f"spark.sql.catalog.{CATALOG}"
-    database = lake.catalog.removeprefix(SQLITE)
-    return {
-        prefix: "org.apache.iceberg.spark.SparkCatalog",
-        f"{prefix}.type": "jdbc",
-        f"{prefix}.uri": f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=60000",
-        f"{prefix}.warehouse": lake.warehouse,
-        # V1 has views, which dbt needs
-        f"{prefix}.jdbc.schema-version": "V1",
-        # other processes write to the same tables; a cached table would hide their commits
-        f"{prefix}.cache-enabled": "false",
-    }
+def java_options(jars: list[Path], *, small: bool) -> str:
+    """Options of the driver's JVM.
+
+    A small run ends before the thorough compiler and the parallel collector have paid for themselves. Classes
+    come from an archive, where setting up has made one (CLASS_ARCHIVE).
+    """
+    log4j2 = Path(__file__).with_name("log4j2.properties").as_uri()
+    options = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j2}"]
+    if small:
+        # the quick compiler's default code cache is too small for Spark, which would then be interpreted
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"]
+    archive = jars[0].with_name(CLASS_ARCHIVE)
+    if small and archive.is_file():
+        # an archive of another JVM or class path is left aside without a word
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"]
+    return " ".join(options)
 
 
 def spark_jars(settings: Settings) -> list[Path]:
@@ -109,13 +124,13 @@ def spark_jars(settings: Settings) -> list[Path]:
     raise SessionError(f"No jars of Iceberg and SQLite in {looked}. Run `make setup`, or set {JARS_ENV}.")
 
 
-def _first_session(settings: Settings) -> SparkSession:
+def _first_session(settings: Settings, *, small: bool) -> SparkSession:
     _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # without it Spark resolves the machine's name, and warns when that is a loopback address
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf(loadDefaults=False)
-    conf.setAll(list(session_conf(settings).items()))
+    conf.setAll(list(session_conf(settings, small=small).items()))
     # a JVM whose context was stopped is still there and is used again
     gateway = None if SparkContext._gateway else _launch(conf, settings.lake)
     SparkContext(conf=conf, gateway=gateway)

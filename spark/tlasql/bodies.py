@@ -60,6 +60,7 @@ _INSTEAD = {
     "\\cdot": "say what one step does",
 }
 _TEMPORAL = {"[]", "<>", "~>", "$WF", "$SF", "-+->", "$TemporalForall", "$TemporalExists"}
+LARGEST_POWER = 64
 _NO_TIME = "only [] around a whole definition is understood: state what is true of one state or one step"
 
 
@@ -115,20 +116,26 @@ class Bodies:
             return self._library(node, name.rpartition("!")[2] or name, location)
         return Call(location, name, uid, self._operands(node))
 
-    def _library(self, node: Xml, name: str, location: Location) -> Expr:
+    def _library(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: PLR0911 (one each)
         """An operator of a standard module."""
         if name in _SETS:
             return Op(location, name, ())
         operands = self._operands(node)
         match name:
-            case "IsFiniteSet" | "PrintT":
-                return Literal(location, True)
+            case "IsFiniteSet":
+                return Op(location, "IsFiniteSet", operands)
+            case "PrintT":
+                return Op(location, "Evaluated", operands)
             case "Assert":  # TLC stops where it is false
-                return Op(location, "CASE", (operands[0], Literal(location, True)))
-            case "TLCEval" | "Print":
-                return operands[-1]
-            case "^" if isinstance(operands[1], Literal) and int(operands[1].value) in range(1, 64):
-                return Op(location, "*", (operands[0],) * int(operands[1].value))
+                test, words = operands
+                held = Op(location, "Evaluated", (words,))
+                return Op(location, "CASE", (Op(location, "AND", (test, held)), Literal(location, True)))
+            case "TLCEval":
+                return operands[0]
+            case "Print":
+                return Op(location, "IF", (Op(location, "Evaluated", operands[:1]), *operands[1:] * 2))
+            case "^":
+                return _power(location, *operands)
             case _ if name in _LIBRARY:
                 return Op(location, _LIBRARY[name], operands)
         raise outside(location, name, _INSTEAD.get(name, ""))
@@ -277,6 +284,25 @@ class Bodies:
         function = self._bound(node, "function", location)
         assert isinstance(function, Quantified)
         return Recursive(location, own, function)
+
+
+def _power(location: Location, base: Expr, exponent: Expr) -> Expr:
+    """``base ^ exponent`` written out; TLC has no value for ``0 ^ 0``."""
+    if not (
+        isinstance(exponent, Literal) and isinstance(exponent.value, int) and exponent.value < LARGEST_POWER
+    ):
+        raise outside(
+            location, "a power whose exponent is not a small number", "write the exponent as a number"
+        )
+    if isinstance(base, Literal) and isinstance(base.value, int) and (base.value or exponent.value):
+        return Literal(location, base.value**exponent.value)
+    if exponent.value == 0:
+        some = Op(location, "~", (Op(location, "=", (base, Literal(location, 0))),))
+        return Op(location, "CASE", (some, Literal(location, 1)))
+    found = base
+    for _ in range(exponent.value - 1):
+        found = Op(location, "*", (found, base))
+    return found
 
 
 def _unchanged(location: Location, expr: Expr) -> Expr:

@@ -16,6 +16,7 @@ from tlasql.dialect import DIALECTS
 from tlasql.emit import EMITTERS, emit
 from tlasql.errors import Location, TlaSqlError, fail
 from tlasql.mapping import Schemas
+from tlasql.prepare import ENGINES, installed, unprepared
 from tlasql.tlc import TlcError
 
 OK, STALE, BAD_INPUT = 0, 1, 2
@@ -49,7 +50,11 @@ def _run(options: argparse.Namespace) -> int:
     return int(options.run(compiled, options))
 
 
-def _check(compiled: CompiledModule, _: argparse.Namespace) -> int:
+def _check(compiled: CompiledModule, options: argparse.Namespace) -> int:
+    wanted = options.engine or installed()
+    problems = [problem for engine in wanted for problem in unprepared(compiled, engine)]
+    if problems:
+        raise TlaSqlError(problems)
     for each in compiled.definitions:
         print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
     return OK
@@ -81,7 +86,13 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run, dialect=dialect)
         return added
 
-    command("check", _check, "spark", "report what cannot be compiled, write nothing")
+    check = command("check", _check, "spark", "report what cannot be compiled or run, write nothing")
+    check.add_argument(
+        "--engine",
+        choices=sorted(ENGINES),
+        action="append",
+        help="prepare every query on empty tables of this engine (default: of each that is installed)",
+    )
     compile_ = command("compile", _compile, "spark", "write what the mapping's [outputs] name")
     compile_.add_argument("--dialect", choices=sorted(DIALECTS), help="engine of the SQL (default: spark)")
     compile_.add_argument(
@@ -128,6 +139,8 @@ def _schemas(source: str) -> Schemas:
         raise fail(
             Location(source, error.lineno, error.colno), f"the schemas are no JSON: {error.msg}"
         ) from error
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        raise fail(Location(source, 1, 1), "the schemas are no tables", 'write {"table": {"column": "type"}}')
     return found
 
 
@@ -170,7 +183,7 @@ def _leftovers(files: Mapping[str, str], compiled: CompiledModule, root: Path) -
     """Generated files of definitions that are gone: those that name this module as their origin."""
     origin = f"generated from {compiled.file.as_posix()}:"
     found = []
-    for kind in ("sql", "dbt_tests", "pages"):
+    for kind in ("sql", "duckdb", "dbt_tests", "pages"):
         folder = compiled.mapping.outputs.get(kind)
         for path in sorted((root / folder).glob("*")) if folder is not None else []:
             if path.is_file() and str(path.relative_to(root).as_posix()) not in files:

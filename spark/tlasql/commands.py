@@ -18,8 +18,9 @@ from tlasql.errors import Location, fail
 from tlasql.explain import explanation
 from tlasql.mapping import History, Whole
 from tlasql.replay import confirm, exported, verdicts
+from tlasql.tlc import TlcError
 from tlasql.trace import TooLargeError
-from tlasql.window import states_sql, variables_of, window
+from tlasql.window import state_columns, states_sql, variables_of, window
 
 Row = Mapping[str, Any]
 NOTHING, FOUND = 0, 1
@@ -32,7 +33,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):
         _progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
-        rows = data.rows(each.sql)
+        rows = data.rows(each.sql, each.definition.location)
         _progress("")
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
@@ -75,6 +76,8 @@ def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) 
         said = confirm(compiled, each, states)
     except TooLargeError as error:
         return f"TLC cannot judge it: {error}, and the definition computes with them."
+    except TlcError as error:
+        return f"TLC DISAGREES, it cannot evaluate it:\n{error}"
     return "TLC confirms it." if said.confirmed else f"TLC DISAGREES:\n{said.module}\n{said.output}"
 
 
@@ -97,6 +100,7 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     ]
     names = sorted({name for each in judged for name in variables_of(each)})
     held = tuple(v for v in (compiled.mapping.variables[n] for n in names) if isinstance(v, History | Whole))
+    columns = state_columns(compiled, held)
     rows = data.rows(states_sql(compiled, held, DUCKDB))
     rows = sorted(rows, key=lambda row: (str(_scope(compiled, row)), row["from_position"] or 0))[
         : options.states
@@ -104,13 +108,14 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     by_sql = {}
     for place, each in enumerate(judged, start=1):
         _progress(f"SQL: {place} of {len(judged)} definitions")
-        by_sql[each.mark.id] = _by_scope(compiled, data.rows(each.sql))
+        by_sql[each.mark.id] = _by_scope(compiled, data.rows(each.sql, each.definition.location))
     steps = {each.mark.id for each in judged if each.mark.kind == "step"}
     ends = frozenset(n for n, pair in enumerate(pairwise(rows)) if not _adjacent(compiled, *pair))
-    compared, unknown, wrong = 0, 0, []
+    compared, unknown, stops, wrong = 0, 0, 0, []
     _progress(f"TLC: 0 of {len(rows)} states")
+    states = [{name: row[column] for name, column in columns.items()} for row in rows]
     said_by_tlc = verdicts(
-        compiled, judged, rows, ends, lambda done: _progress(f"TLC: {done} of {len(rows)} states")
+        compiled, judged, states, ends, lambda done: _progress(f"TLC: {done} of {len(rows)} states")
     )
     _progress("")
     for (identity, index), oracle in said_by_tlc.items():
@@ -118,11 +123,14 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         said = _verdict(by_sql[identity].get(scope, []), position, identity in steps)
         compared += 1
         unknown += said is None
+        stops += oracle is None
         if said is not None and said is not oracle:
-            wrong.append(f"{identity} {scope} position {position}: SQL {said}, TLC {oracle}")
+            words = "stops" if oracle is None else oracle
+            wrong.append(f"{identity} {scope} position {position}: SQL {said}, TLC {words}")
     for line in wrong:
         print(line)
-    print(f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL")
+    told = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
+    print(f"{told}; TLC stops at {stops}" if stops else told)
     return FOUND if wrong else NOTHING
 
 

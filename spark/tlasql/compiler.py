@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Dict
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from tlasql.check import Checker, declared_types
+from tlasql.defined import always, defined, silent
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
-from tlasql.ir import Expr, Literal, Op, text
+from tlasql.ir import Expr, Literal, Model, Op, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
@@ -25,7 +27,7 @@ from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
-from tlasql.types import BOOL, Type, TypeSyntaxError, parse_type
+from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
 
 _LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
 
@@ -71,12 +73,28 @@ class CompiledModule:
     dialect: Dialect
     skipped: Dict[str, str]
     """id of a marked definition the mapping leaves out -> its reason"""
+    models: frozenset[tuple[str, Type]] = frozenset()
+    """the text of each model value and the type it is used with: in the log, such a text means it"""
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
         """Queries that judge several definitions at once; a definition that shares nothing is in none."""
         every = {each.mark.id: (each.mark.kind, each.frames) for each in self.definitions}
         return passes(every, self.mapping, self.schemas, self.dialect)
+
+    def in_dialect(self, name: str) -> CompiledModule:
+        """The same definitions as SQL of another engine."""
+        dialect = DIALECTS[name]
+
+        def printed(each: Compiled) -> str:
+            if each.mark.kind == "decision":
+                (frame,) = each.frames
+                assert isinstance(frame, RecordFrame)
+                return decision_sql(frame, self.mapping, self.schemas, dialect)
+            return verdict_sql(each.frames, self.mapping, self.schemas, dialect)
+
+        definitions = tuple(replace(each, sql=printed(each)) for each in self.definitions)
+        return replace(self, definitions=definitions, dialect=dialect)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -98,7 +116,34 @@ def compile_module(
     ``schemas``: table -> column -> Spark type. ``libraries``: folders with modules it extends. Raises
     TlaSqlError with every diagnostic that could be found.
     """
-    parsed = Module(export_xml(module, libraries=libraries), module)
+    with refusing(Location(str(module), 1, 1), module.stem):
+        return _compiled(module, mapping, schemas, libraries, dialect)
+
+
+@contextmanager
+def refusing(place: Location, name: str) -> Iterator[None]:
+    """What nobody thought of is refused like all else: no module is worth a traceback."""
+    try:
+        yield
+    except TlaSqlError:
+        raise
+    except RecursionError as error:
+        raise fail(
+            place, f"{name} is nested too deeply", "name its parts, and mark them one by one"
+        ) from error
+    except Exception as error:
+        message = (
+            f"{name} is outside the fragment that can be judged over logs ({type(error).__name__}: {error})"
+        )
+        raise fail(
+            place, message, "leave it out: [skip] in the mapping; this is a fault of tlasql"
+        ) from error
+
+
+def _compiled(
+    module: Path, mapping: Path, schemas: Schemas, libraries: Sequence[Path], dialect: str
+) -> CompiledModule:
+    parsed = Module(export_xml(module, libraries=libraries), module, libraries)
     notes = _annotations(parsed)
     declarations = parsed.declarations()
     types, problems = declared_types([note for each in notes for note in each.types], declarations)
@@ -147,6 +192,7 @@ def compile_module(
         compiled,
         DIALECTS[dialect],
         beside.skip,
+        stages.models,
     )
 
 
@@ -253,6 +299,8 @@ class _Stages:
             else _constant(value)
             for name, value in mapping.constants.items()
         }
+        self._constants = constants
+        self.models: frozenset[tuple[str, Type]] = frozenset()
         self._inliner = Inliner(parsed, constants)
         self._predicates = {each.name: each for each in parsed.definitions()}
 
@@ -261,12 +309,36 @@ class _Stages:
         problems: list[Diagnostic] = []
         for mark, definition in marked:
             try:
-                compiled.append(self._compile(mark, definition))
+                with refusing(definition.location, definition.name):
+                    compiled.append(self._compile(mark, definition))
             except TlaSqlError as error:
                 problems += error.diagnostics
+        problems += self._ambiguous([each.body for each in compiled])
         if problems:
             raise TlaSqlError(problems)
         return compiled
+
+    def _ambiguous(self, bodies: list[Expr]) -> list[Diagnostic]:
+        """Model values that no text can stand for, since a string of their type is spelled the same."""
+        every = [part for whole in (*bodies, *self._constants.values()) for part in walk(whole)]
+        self.models = frozenset(
+            (each.name, each.type) for each in every if isinstance(each, Model) and each.type is not None
+        )
+        found, sorts = [], {kind for _, kind in self.models}
+        for part in every:
+            match part:
+                case Literal(value=str() as value, type=kind) if (value, kind) in self.models:
+                    message = f'in the log "{value}" means the model value, and here it is a string'
+                    remedy = f"write another text for the model value in {self._mapping.file}"
+                    found.append(Diagnostic(self._place(part), message, remedy))
+                case Op(symbol="STRING", type=SetOf(element=kind)) if kind in sorts:
+                    message = "STRING beside model values of its type"
+                    remedy = "quantify over the strings themselves"
+                    found.append(Diagnostic(self._place(part), message, remedy))
+        return found
+
+    def _place(self, part: Expr) -> Location:
+        return part.location if part.location.file else Location(self._mapping.file, 1, 1)
 
     def _compile(self, mark: Mark, definition: Definition) -> Compiled:
         if mark.kind == "decision":
@@ -277,26 +349,41 @@ class _Stages:
         body = self._typed(definition, {}, self._guard(mark))
         parts = clauses(body)
         try:
-            if mark.kind == "step" and len(parts) > 1:
-                where = parts[1].conjuncts[0].location
-                raise fail(where, "a step whose conjuncts range over different sets")
-            frames = [self._frame(part, mark, whole=False) for part in parts]
+            self._check_rows(parts, mark, body)
+            frames = [self._frame(part, mark, body, whole=False) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         except TlaSqlError:
             if mark.transitive:
                 raise
-            frames = [self._frame(part, mark, whole=True) for part in parts]
+            frames = [self._frame(part, mark, body, whole=True) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         return Compiled(mark, definition, body, tuple(frames), sql)
 
-    def _frame(self, part: Clause, mark: Mark, whole: bool) -> Frame:
+    def _check_rows(self, parts: list[Clause], mark: Mark, body: Expr) -> None:
+        """Whether each row can be judged by itself. Raises TlaSqlError."""
+        if any(self._records(part) is not None for part in parts):
+            return
+        if mark.kind == "step" and len(parts) > 1:
+            where = parts[1].conjuncts[0].location
+            raise fail(where, "a step whose conjuncts range over different sets")
+        alone = len(parts) == 1 and not parts[0].ranges and mark.kind != "step"
+        if not always(defined(body, held=True)) and not (alone and silent(body, held=True)):
+            remedy = "write in front of it when it does: x # 0 => ..."
+            raise fail(body.location, f"TLC may find no value for {text(body)}", remedy)
+
+    def _records(self, part: Clause) -> Records | None:
+        return records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
+
+    def _frame(self, part: Clause, mark: Mark, body: Expr, whole: bool) -> Frame:
         """Joined rows, fast for what fits them, or ``whole`` states, for everything else."""
-        records = records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
+        records = self._records(part)
         if records is not None:
             return plan_records(part, records, self._mapping)
+        step = mark.kind == "step"
         if whole:
-            return plan_state(part, self._mapping, mark.kind == "step")
-        return plan_history(part, self._mapping, mark.kind == "step", mark.transitive)
+            needed = None if always(defined(body)) or (not part.ranges and silent(body)) else body
+            return plan_state(part, self._mapping, step, body if step else needed)
+        return plan_history(part, self._mapping, step, mark.transitive)
 
     def _guard(self, mark: Mark) -> Definition | None:
         """Where the mark applies."""
@@ -338,7 +425,7 @@ def _constant(value: object) -> Expr:
     nowhere = Location("", 1, 1)
     match value:
         case {"model": name}:
-            return Literal(nowhere, str(name))
+            return Model(nowhere, str(name))
         case list():
             return Op(nowhere, "{}", tuple(_constant(each) for each in value))
         case bool() | int() | str():

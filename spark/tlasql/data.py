@@ -28,6 +28,7 @@ class Data:
             raise fail(
                 Location(str(path), 1, 1), "no such data", "name a DuckDB database or a folder of tables"
             )
+        self._where = Location(str(path), 1, 1)
         self._connection = duckdb.connect(
             ":memory:" if path.is_dir() else str(path), read_only=path.is_file()
         )
@@ -35,11 +36,21 @@ class Data:
         if path.is_dir():
             self._attach(path, schemas)
 
-    def rows(self, sql: str) -> list[Mapping[str, Any]]:
-        """The rows of a SELECT by column name."""
-        found = self._connection.execute(sql)
-        names = [each[0] for each in found.description or []]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    def rows(self, sql: str, asked_by: Location | None = None) -> list[Mapping[str, Any]]:
+        """The rows of a SELECT by column name.
+
+        Raises TlaSqlError at ``asked_by``, the definition, when DuckDB cannot give them.
+        """
+        import duckdb
+
+        try:
+            found = self._connection.execute(sql)
+            names = [each[0] for each in found.description or []]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except duckdb.Error as error:
+            words = next(line for line in str(error).splitlines() if line.strip())
+            remedy = "the data may not be what the mapping says; `tlasql check` prepares every query"
+            raise fail(asked_by or self._where, f"DuckDB cannot judge it: {words}", remedy) from error
 
     def _attach(self, folder: Path, schemas: Schemas) -> None:
         files = {

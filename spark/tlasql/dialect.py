@@ -16,6 +16,7 @@ from tlasql.mapping import spark_type
 from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
 
 Body = Callable[[exp.Expr], exp.Expr]
+_TRIED = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 _SHORT = 8
 """Nodes of a tree that may as well be written twice."""
 
@@ -33,7 +34,7 @@ class Dialect:
 
     def printed(self, query: exp.Expr) -> str:
         """The text of a query, laid out for reading."""
-        found = query if self.spark else query.copy().transform(_for_duckdb)
+        found = query if self.spark else query.copy().transform(_for_duckdb, copy=False)
         return found.sql(dialect=self.name, pretty=True, max_text_width=100)
 
     def data_type(self, kind: Type) -> exp.DataType:
@@ -43,6 +44,12 @@ class Dialect:
     def null(self, kind: Type) -> exp.Expr:
         """An unknown value."""
         return exp.Cast(this=exp.null(), to=self.data_type(kind))
+
+    def computed(self, operation: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """A sum, difference or product of 64 bits; unknown where it has more."""
+        if self.spark:
+            return tree.call(_TRIED[operation], left, right)
+        return tree.call("TRY", operation(this=left, expression=right))
 
     def array(self, elements: Sequence[exp.Expr], kind: Type) -> exp.Expr:
         """An array of type ``kind``."""
@@ -88,7 +95,8 @@ class Dialect:
         if isinstance(index, exp.Literal) and int(index.this) >= 1:
             return tree.call("TRY_ELEMENT_AT" if self.spark else "LIST_EXTRACT", array, index)
         inside = exp.GTE(this=index, expression=exp.Literal.number(1))
-        found = tree.call("TRY_ELEMENT_AT", array, exp.cast(index.copy(), "int"))
+        place = exp.TryCast(this=index.copy(), to=exp.DataType.build("int", dialect="spark"))
+        found = tree.call("TRY_ELEMENT_AT", array, place)
         if not self.spark:
             found = tree.call("LIST_EXTRACT", array, index.copy())
         return tree.case([(inside, found)])
@@ -138,6 +146,12 @@ class Dialect:
         )
         series = tree.call("SEQUENCE", low, high)
         return tree.case([(some, series), (tree.negation(exp.Paren(this=some.copy())), none)])
+
+    def moment(self, column: exp.Expr) -> exp.Expr:
+        """A timestamp as it stands in a JSON object, alike in both engines; sessions are in UTC."""
+        if self.spark:
+            return column
+        return tree.call("STRFTIME", column, tree.string("%Y-%m-%dT%H:%M:%S.%gZ"))
 
     def lambda_(self, names: Sequence[str], body: exp.Expr) -> exp.Expr:
         """``x -> body``"""
@@ -212,12 +226,13 @@ class Dialect:
         return self.let(f"{name}_all", array, once)
 
     def summed(self, array: exp.Expr) -> exp.Expr:
-        """The sum of an array without nulls; an overflow is an error."""
+        """The sum of an array without nulls; unknown where it has more than 64 bits."""
         zero = exp.cast(exp.Literal.number(0), "bigint")
         if self.spark:
-            added = exp.Add(this=tree.col("total_"), expression=tree.col("part_"))
+            added = self.computed(exp.Add, tree.col("total_"), tree.col("part_"))
             return tree.call("AGGREGATE", array, zero, self.lambda_(["total_", "part_"], added))
-        found = exp.cast(exp.Coalesce(this=tree.call("LIST_SUM", array), expressions=[zero]), "bigint")
+        whole = exp.Coalesce(this=tree.call("LIST_SUM", array), expressions=[zero])
+        found = exp.TryCast(this=whole, to=exp.DataType.build("bigint"))
         return tree.case([(tree.is_known(array.copy()), found)])
 
     def extreme(self, array: exp.Expr, largest: bool) -> exp.Expr:
@@ -257,7 +272,8 @@ def _cased(kind: Type) -> str:
     """The Spark type with the fields' own spelling."""
     match kind:
         case Record(fields=fields):
-            return "struct<" + ",".join(f"`{name}`:{_cased(part)}" for name, part in fields) + ">"
+            named = zip(kind.columns, fields, strict=True)
+            return "struct<" + ",".join(f"`{name}`:{_cased(part)}" for name, (_, part) in named) + ">"
         case Tuple(parts=parts):
             return "struct<" + ",".join(f"_{n}:{_cased(part)}" for n, part in enumerate(parts, 1)) + ">"
         case Function(argument=argument, result=result):

@@ -80,12 +80,18 @@ def _changes(name: str, before: Any, after: Any, kind: Type) -> list[str]:
                 found += _changes(f"{name}[{key}]", old[key], new[key], kind.result)
         return found
     if isinstance(kind, Record) and before is not None and after is not None:
+        named = zip(kind.columns, kind.fields, strict=True)
         return [
             line
-            for field, part in kind.fields
-            for line in _changes(f"{name}.{field}", before[field], after[field], part)
+            for column, (field, part) in named
+            for line in _changes(f"{name}.{field}", _part(before, column), _part(after, column), part)
         ]
     return [f"{name}: {_cut(_text(before, kind))} -> {_cut(_text(after, kind))}"]
+
+
+def _part(record: Mapping[str, Any], column: str) -> Any:
+    """A field of a struct; engines do not agree on the case of its names."""
+    return {name.lower(): value for name, value in record.items()}[column.lower()]
 
 
 def _by_key(value: Any, kind: Function) -> dict[str, Any]:
@@ -102,7 +108,10 @@ def _text(value: Any, kind: Type) -> str:
         pairs = sorted(f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value))
         return "(" + " @@ ".join(pairs) + ")" if pairs else "<<>>"
     if isinstance(kind, Record):
-        return "[" + ", ".join(f"{name} |-> {_text(value[name], part)}" for name, part in kind.fields) + "]"
+        named = zip(kind.columns, kind.fields, strict=True)
+        return (
+            "[" + ", ".join(f"{name} |-> {_text(_part(value, c), part)}" for c, (name, part) in named) + "]"
+        )
     return literal(value, kind) if not isinstance(value, int) or isinstance(value, bool) else str(value)
 
 

@@ -5,7 +5,8 @@ sequence or a range of integers, in the usual shapes::
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
     Sum(n) == IF n = 0 THEN 0 ELSE f(n) + Sum(n - 1)
 
-or with an accumulator. The order of the elements must not matter; everything else is no fold.
+or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where
+it ends may move with the accumulator; everything else is no fold.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tlasql.errors import Location
-from tlasql.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, free, rebuild, text, walk
+from tlasql.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, alike, free, rebuild, walk
 
 _NEUTRAL: dict[str, Callable[[Location], Expr]] = {
     "+": lambda at: Literal(at, 0),
@@ -22,6 +23,8 @@ _NEUTRAL: dict[str, Callable[[Location], Expr]] = {
     "/\\": lambda at: Literal(at, True),
     "\\/": lambda at: Literal(at, False),
 }
+_UNORDERED = {"/\\": "AND", "\\/": "OR"}
+"""The end of a recursion may be read before or after its elements: what has no value decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +46,40 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
 
     ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
     """
+    parts = _ending(body, own)
+    if parts is None:
+        return None
+    test, base, step = parts
+    calls: list[Call] = []
+    for each in walk(step):
+        if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
+            calls.append(each)
+    if len(calls) != 1 or _applied(base, own) or _applied(test, own):
+        return None
+    (call,) = calls
+    if len(call.arguments) != len(parameters):
+        return None
+    return _Fold((test, base, step), call, parameters, fresh).form()
+
+
+def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
+    """When the recursion ends, with what, and what it does otherwise."""
     match body:
-        case Op(symbol="IF", arguments=(test, base, step)):
+        case Op(symbol="IF" | "CASE", arguments=(test, base, step)):
             pass
-        case (
-            Op(symbol="CASE", arguments=(test, base, _, step))
-            | Op(symbol="CASE", arguments=(test, base, step))
-        ):
+        case Op(symbol="CASE", arguments=(test, base, otherwise, step)) if _opposite(test, otherwise):
             pass
         case _:
             return None
     if _applied(base, own) and not _applied(step, own):
-        test, base, step = Op(test.location, "~", (test,)), step, base
-    calls = {text(each): each for each in walk(step) if isinstance(each, Call) and each.uid == own}
-    if len(calls) != 1 or _applied(base, own) or _applied(test, own):
-        return None
-    (call,) = calls.values()
-    if len(call.arguments) != len(parameters):
-        return None
-    return _Fold((test, base, step), call, parameters, fresh).form()
+        return Op(test.location, "~", (test,)), step, base
+    return test, base, step
+
+
+def _opposite(one: Expr, other: Expr) -> bool:
+    """Whether exactly one of two tests is true, as the text shows."""
+    negated = Op(one.location, "~", (one,))
+    return other in (negated, _positive(negated)) or one == Op(one.location, "~", (other,))
 
 
 def _applied(expr: Expr, own: int) -> bool:
@@ -88,6 +106,9 @@ class _Fold:
             loop = self._loop(over, argument)
             if loop is None or len(rest) > 1 or over.uid in free(self._base):
                 continue
+            # what moves with every call can neither be ranged over nor end the recursion
+            if any(moved.uid in free(loop.domain) | free(self._test) for moved, _ in rest):
+                continue
             formed = self._accumulated(loop, over, rest[0]) if rest else self._direct(loop, over)
             if formed is not None:
                 return formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
@@ -96,13 +117,13 @@ class _Fold:
     def _direct(self, loop: _Loop, over: Bound) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
-        step = _put(self._step, lambda each: each == self._call, result)
+        step = _put(self._step, lambda each: alike(each, self._call), result)
         return self._combined(step, result, loop, over, self._base)
 
     def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
         """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
         accumulator, argument = moved
-        if self._step != self._call:
+        if not alike(self._step, self._call):
             return None
         total = self._combined(argument, accumulator, loop, over, accumulator)
         if total is None:
@@ -126,7 +147,9 @@ class _Fold:
             case _:
                 return None
         match taken:
-            case Quantified(kind="choose", variable=variable, domain=domain) if domain == over:
+            case Quantified(kind="choose", variable=variable, domain=domain, body=Literal(value=True)) if (
+                domain == over
+            ):
                 name = variable.name
             case Op(symbol="Min" | "Max", arguments=(domain,)) if domain == over:
                 name = "x"
@@ -134,8 +157,8 @@ class _Fold:
                 return None
         if not _is_empty(self._test, over):
             return None
-        element, shown = Bound(self._at, name, self._fresh()), text(taken)
-        return _Loop(element, over, element, lambda each: text(each) == shown)
+        element = Bound(self._at, name, self._fresh())
+        return _Loop(element, over, element, lambda each: alike(each, taken))
 
     def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
         length = Op(self._at, "Len", (over,))
@@ -241,7 +264,7 @@ def _combined(step: Expr, result: Bound, loop: _Loop, base: Expr) -> Expr | None
         whole = Op(at, "UNION", (Quantified(at, "map", loop.element, loop.domain, image),))
     else:
         whole = Quantified(at, "\\A" if symbol == "/\\" else "\\E", loop.element, loop.domain, image)
-    return whole if base == _NEUTRAL[symbol](at) else Op(at, symbol, (base, whole))
+    return whole if base == _NEUTRAL[symbol](at) else Op(at, _UNORDERED.get(symbol, symbol), (base, whole))
 
 
 def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa: PLR0911
@@ -275,8 +298,52 @@ def _extreme(step: Expr, result: Bound) -> tuple[str, Expr] | None:
         case Op(
             symbol="IF",
             arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol, arguments=(left, right)), then, other),
-        ) if {text(left), text(right)} == {text(then), text(other)} and result in (left, right):
+        ) if _same_pair((left, right), (then, other)) and result in (left, right):
             image = right if left == result else left
-            larger = (symbol in (">", ">=")) == (then == left)
+            larger = (symbol in (">", ">=")) == alike(then, left)
             return None if result.uid in free(image) else ("Max" if larger else "Min", image)
+    return None
+
+
+def _same_pair(one: tuple[Expr, Expr], other: tuple[Expr, Expr]) -> bool:
+    return any(alike(one[0], a) and alike(one[1], b) for a, b in (other, other[::-1]))
+
+
+def smaller_stays(  # noqa: PLR0911 (one for each domain)
+    variable: Bound, argument: Expr, domain: Expr, body: Expr
+) -> bool:
+    """Whether ``argument``, made of an element of ``domain`` that does not end the recursion, is one too."""
+    match domain:
+        case Op(symbol="SUBSET"):
+            return isinstance(argument, Op) and argument.symbol == "\\"
+        case Op(symbol="Seq"):
+            return isinstance(argument, Op) and argument.symbol in ("Tail", "SubSeq")
+        case Op(symbol="Int"):
+            return True
+    ends = None
+    if isinstance(body, Op) and body.arguments:
+        test = body.arguments[0]
+        ends = _end(_positive(test), variable) or _end(_positive(Op(test.location, "~", (test,))), variable)
+    if ends is None:
+        return False
+    order, bound = ends
+    match argument, domain:
+        case Op(symbol="+"), Op(symbol="Nat"):
+            return True
+        case Op(symbol="+"), Op(symbol="..", arguments=(_, high)):
+            return bound == high and order in ("=", ">=", "<")
+        case Op(symbol="-"), _ if isinstance(bound, Literal) and (least := _least(domain)) is not None:
+            # the last application is at the bound, or just below it
+            last = int(bound.value) if order in ("=", "<=", ">") else int(bound.value) - 1
+            return last >= least
+    return False
+
+
+def _least(domain: Expr) -> int | None:
+    """The smallest of all integers from it on."""
+    match domain:
+        case Op(symbol="Nat"):
+            return 0
+        case Op(symbol="..", arguments=(Literal(value=int() as low), _)):
+            return low
     return None

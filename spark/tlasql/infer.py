@@ -19,6 +19,7 @@ from tlasql.ir import (
     Field,
     Index,
     Literal,
+    Model,
     Op,
     Prime,
     Quantified,
@@ -31,7 +32,7 @@ from tlasql.ir import (
 from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 from tlasql.unify import Listing, MismatchError, Numbered, Row, Text, Unifier, Unknown
 
-_LOGIC = {"/\\", "\\/", "~", "=>", "<=>"}
+_LOGIC = {"/\\", "\\/", "~", "=>", "<=>", "AND", "OR"}
 _ORDER = {"<", "<=", ">", ">="}
 _NUMBER = {"+", "-", "*", "-.", "\\div", "%"}
 _BASE = {"Nat": INT, "Int": INT, "BOOLEAN": BOOL}
@@ -98,6 +99,8 @@ class Inference:
             case Literal(value=value):
                 kind = BOOL if isinstance(value, bool) else INT if isinstance(value, int) else None
                 return replace(expr, type=kind or self._unifier.unknown(Text()))
+            case Model():
+                return replace(expr, type=self._unifier.unknown(Text()))
             case Variable() | Constant():
                 return replace(expr, type=self._declared(expr))
             case Bound(uid=uid) if uid in bound:
@@ -292,9 +295,11 @@ class Inference:
                 return SetOf(Tuple(tuple(self._element(part) for part in parts)))
             case ":>":
                 return Function(_type(parts[0]), _type(parts[1]))
-            case "Cardinality":
+            case "Cardinality" | "IsFiniteSet":
                 self._element(parts[0])
-                return INT
+                return INT if symbol == "Cardinality" else BOOL
+            case "Evaluated":
+                return BOOL
             case "Min" | "Max" | "Sum":
                 return self._all(parts, SetOf(INT), INT)
             case "SumOf":

@@ -31,6 +31,13 @@ class Literal(Expr):
 
 
 @dataclass(frozen=True)
+class Model(Expr):
+    """A model value, equal to nothing but itself; ``name`` is its text in the log."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Variable(Expr):
     """A state variable; ``uid`` is SANY's number of its declaration (an INSTANCE substitutes by it)."""
 
@@ -85,6 +92,8 @@ class Op(Expr):
     ``= < <= > >=``; integers ``+ - * -. \div % ..``; sets ``{} \in \subseteq \cup \cap \ UNION SUBSET \X
     Cardinality Min Max Sum``; functions ``DOMAIN -> :> @@``, ``SumOf`` (of a function's values); ``<<>>`` (a
     tuple or sequence), ``Seq Len Head Tail Last SubSeq Append \o``; the sets ``BOOLEAN Nat Int STRING``.
+    ``AND OR`` are ``/\ \/`` of which nobody says in which order they are read; ``Evaluated`` is true of what
+    has a value.
     """
 
     symbol: str
@@ -174,6 +183,7 @@ _INFIX = {
     "\\cap": 8, "\\cup": 8, "\\": 8, "..": 9, "\\X": 10, "+": 10, "-": 11, "%": 11, "*": 13, "\\div": 13,
     "\\o": 13, ":>": 7, "@@": 6,
 }  # fmt: skip
+_SPELLED = {"AND": "/\\", "OR": "\\/"}
 _PREFIX = {
     "~": ("~", 4),
     "-.": ("-", 12),
@@ -202,6 +212,8 @@ def _printed(expr: Expr) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (on
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"', _ATOM
         case Literal(value=value):
             return str(value), _ATOM
+        case Model(name=name):
+            return f"`{name}`", _ATOM
         case Variable(name=name) | Constant(name=name) | Bound(name=name):
             return name, _ATOM
         case Prime(argument=argument):
@@ -250,7 +262,7 @@ def _binder(expr: Quantified) -> tuple[str, int]:
 
 
 def _operator(expr: Op) -> tuple[str, int]:  # noqa: PLR0911 (one for each form)
-    arguments, symbol = expr.arguments, expr.symbol
+    arguments, symbol = expr.arguments, _SPELLED.get(expr.symbol, expr.symbol)
     if symbol in _PREFIX and len(arguments) == 1:
         sign, strength = _PREFIX[symbol]
         return sign + _print(arguments[0], strength), strength
@@ -319,6 +331,24 @@ def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
     if isinstance(expr, Bound) and expr.uid == variable.uid:
         return replace(by, location=expr.location)
     return rebuild(expr, lambda part: substitute(part, variable, by))
+
+
+def alike(one: Expr, other: Expr) -> bool:
+    """Whether two expressions are the same but for the names of the variables they bind."""
+    return _numbered(one, {}) == _numbered(other, {})
+
+
+def _numbered(expr: Expr, own: dict[int, int]) -> Expr:
+    match expr:
+        case Bound(uid=uid) if uid in own:
+            return Bound(expr.location, "", own[uid])
+        case Quantified(variable=variable, domain=domain, body=body):
+            number = -(10**12) - len(own)
+            inner = _numbered(body, {**own, variable.uid: number})
+            bound = Bound(expr.location, "", number)
+            return replace(expr, variable=bound, domain=_numbered(domain, own), body=inner)
+        case _:
+            return rebuild(expr, lambda part: _numbered(part, own))
 
 
 def free(expr: Expr) -> frozenset[int]:

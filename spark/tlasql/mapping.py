@@ -382,7 +382,8 @@ def spark_type(kind: Type) -> str:
         case Function(argument=argument, result=result):
             return f"map<{spark_type(argument)},{spark_type(result)}>"
         case Record(fields=fields):
-            return "struct<" + ",".join(f"{name.lower()}:{spark_type(part)}" for name, part in fields) + ">"
+            named = zip(kind.columns, fields, strict=True)
+            return "struct<" + ",".join(f"{name.lower()}:{spark_type(p)}" for name, (_, p) in named) + ">"
         case Tuple(parts=parts):
             return "struct<" + ",".join(f"_{n}:{spark_type(part)}" for n, part in enumerate(parts, 1)) + ">"
         case _:

@@ -105,6 +105,12 @@ class Membership:
     def function(self, expr: Quantified) -> exp.Expr:
         """``[x \\in S |-> e]``; not known while an argument is not."""
         values, dialect = self._values, self._dialect
+        if isinstance(expr.type, SeqOf):  # over 1..n, or the DOMAIN of another
+            return dialect.transformed(
+                values.of(expr.domain),
+                values.fresh(expr.variable.name),
+                lambda each: values.inside(expr.variable, each, lambda: values.sized(expr.body)),
+            )
 
         def built(keys: exp.Expr) -> exp.Expr:
             images = dialect.transformed(
@@ -153,6 +159,8 @@ class Membership:
                 return self._subset(left, right)
             case "Cardinality", (counted,):
                 return self._cardinality(counted)
+            case "IsFiniteSet", (base,):
+                return exp.true() if _finite(base) else exp.false()
             case ("Min" | "Max") as symbol, (counted,):
                 largest = symbol == "Max"
                 return self._when_known(counted, lambda array: self._dialect.extreme(array, largest))
@@ -211,7 +219,8 @@ class Membership:
                     )
                     for bits in product((False, True), repeat=len(members))
                 ]
-                return dialect.array([values.of(each) for each in chosen], _type(expr))
+                array = dialect.array([values.of(each) for each in chosen], _type(expr))
+                return self._distinct(array, _element(expr)) if len(members) > 1 else array
         raise fail(
             expr.location,
             f"{text(expr)} is too large to be listed",
@@ -270,7 +279,7 @@ class Membership:
 
                 return self._over(base, inner, imaged, Literal(body.location, True), every)
             case Op(symbol="\\cup", arguments=parts):
-                return together(self._over(each, variable, test, body, every) for each in parts)
+                return together([self._over(each, variable, test, body, every) for each in parts])
             case Op(symbol="{}", arguments=members):
                 if variable is None:
                     return together(test() for _ in members)
@@ -472,7 +481,8 @@ class Membership:
 
     def _joined(self, expr: Op, left: Expr, right: Expr) -> exp.Expr:
         kind = _type(expr)
-        assert isinstance(kind, Function)
+        if not isinstance(kind, Function):
+            raise fail(expr.location, "@@ of sequences", "write the whole as a function: [x \\in S |-> ...]")
         domains = [Op(expr.location, "DOMAIN", (each,), type=SetOf(kind.argument)) for each in (left, right)]
         union = Op(expr.location, "\\cup", tuple(domains), type=SetOf(kind.argument))
         variable = self._values.variable(expr.location, "k", kind.argument)
@@ -490,7 +500,9 @@ class Membership:
 
     def records(self, expr: RecordSet) -> exp.Expr:
         """``[a : S, b : T]``, all of them."""
-        return self._product(expr.names, expr.arguments)
+        kind = _element(expr)
+        assert isinstance(kind, Record)
+        return self._product([kind.column(name) for name in expr.names], expr.arguments)
 
     def _product(self, names: Sequence[str], parts: Sequence[Expr]) -> exp.Expr:
         """All tuples or records: nested images of each part, made flat."""
@@ -512,6 +524,21 @@ class Membership:
         return self._dialect.distinct(
             array, self._values.fresh("d"), lambda one, other: self._values.same(one, other, kind)
         )
+
+
+def _finite(base: Expr) -> bool:
+    """Whether TLC finds a set finite; all that are listed are."""
+    match base:
+        case Op(symbol="Nat" | "Int" | "STRING"):
+            return False
+        case Op(symbol="SUBSET", arguments=(inner,)):
+            return _finite(inner)
+        case Op(symbol="Seq" | "->" | "\\cup" | "\\") | Quantified(kind="filter") if any(
+            isinstance(each, Op) and each.symbol in {"Nat", "Int", "STRING", "Seq", "->"}
+            for each in walk(base)
+        ):
+            raise fail(base.location, f"whether {text(base)} is finite is outside the fragment")
+    return True
 
 
 def _written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tlasql.bodies import Recursive
 from tlasql.errors import Location, TlaSqlError, fail
-from tlasql.folds import closed_form
+from tlasql.folds import closed_form, smaller_stays
 from tlasql.ir import (
     Apply,
     Bound,
@@ -26,6 +26,7 @@ from tlasql.ir import (
     Quantified,
     Substituted,
     Variable,
+    alike,
     free,
     rebuild,
     substitute,
@@ -123,7 +124,8 @@ class Inliner:
         operators = {uid: each for uid, each in values.items() if isinstance(each, _Closure)}
         parameters = self._module.definition(expr.uid).parameters
         plain = scope.without(values).binding(operators)
-        body = self._own_body(expr.uid, self._module.body(expr.uid), plain, taken)
+        names = taken | {each.name for each in parameters}
+        body = self._own_body(expr.uid, self._module.body(expr.uid), plain, names)
         given: list[Expr] = [operators.get(each.uid, each) for each in parameters]
         form = closed_form(body, expr.uid, given, lambda: next(self._uids))
         if form is None:
@@ -140,12 +142,21 @@ class Inliner:
                     return Call(part.location, own.name, uid, (calls(key),))
             return rebuild(part, calls)
 
-        body = self._own_body(own.uid, calls(function.body), scope.without([function.variable.uid]), taken)
-        form = closed_form(body, own.uid, [function.variable], lambda: next(self._uids))
-        if form is None or own.uid in free(form):
-            raise _endless(body, Call(expr.location, own.name, own.uid, ()))
+        variable = function.variable
+        names = taken | {own.name, variable.name}
+        body = self._own_body(own.uid, calls(function.body), scope.without([variable.uid]), names)
+        form = closed_form(body, own.uid, [variable], lambda: next(self._uids))
         domain = self._inline(function.domain, scope, taken)
+        if form is None or own.uid in free(form) or not self._stays_inside(body, variable, domain, own.uid):
+            raise _endless(body, Call(expr.location, own.name, own.uid, ()))
         return self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
+
+    @staticmethod
+    def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:
+        """Whether a function that applies itself does so inside its DOMAIN: else TLC would refuse it."""
+        calls = [each for each in walk(body) if isinstance(each, Call) and each.uid == own]
+        same = all(alike(each, calls[0]) for each in calls)
+        return same and smaller_stays(variable, calls[0].arguments[0], domain, body)
 
     def _own_body(self, uid: int, body: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:
         self._active.append(uid)

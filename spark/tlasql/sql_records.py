@@ -12,8 +12,10 @@ from tlasql.dialect import Dialect
 from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Aggregate, RecordFrame
-from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, verdict_row
+from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, unless_held, verdict_row
 from tlasql.values import value
+
+_FIRST = "first_state"
 
 
 def records_query(
@@ -71,8 +73,10 @@ class _Records:
             "values",
             "evidence",
             "antecedent",
+            "evaluates",
             "scope",
             "states",
+            _FIRST,
         )
         numbered = [f"c{n}" for n in range(1, 100)]
         self._names = Names([*taken, *(name + tag for name in (*fixed, *numbered) for tag in tags)])
@@ -119,7 +123,7 @@ class _Records:
                 known = [tree.col(column, self._universe_name)]
                 interval[position] = exp.Coalesce(this=interval[position], expressions=known)  # type: ignore[call-overload]
         rows = [self._row(part, interval) for part in self._parts]
-        return self._beside_the_universe(rows)
+        return self._beside_the_universe(rows, explained=True)
 
     def _row(self, part: _Part, interval: list[exp.Column]) -> list[exp.Expr]:
         return verdict_row(
@@ -127,17 +131,35 @@ class _Records:
             scope=[tree.alias(self._scope_column(each), each) for each in self._mapping.scope],
             interval=interval,
             exercised=tree.surely(part.column("exercised", self._agreed_name)),
-            witness=tree.json_object([self._identity_witness(part)]),
+            witness=self._unless_all_hold(tree.json_object([self._identity_witness(part)])),
             verdict=self._complete(part.column("verdict", self._agreed_name)),
             failed=self._complete(self._failed(part)),
-            values=part.column("values", self._agreed_name),
-            evidence=self._evidence(),
+            values=self._values(part),
+            evidence=self._unless_all_hold(self._evidence()),
         )
+
+    def _unless_all_hold(self, text: exp.Expr) -> exp.Expr:
+        """``text`` where some definition does not hold of the element: of the many others nobody asks, and
+        to make their text costs more than judging.
+        """
+        verdicts = [
+            tree.surely(self._complete(part.column("verdict", self._agreed_name))) for part in self._parts
+        ]
+        return tree.case([(tree.negation(exp.paren(tree.all_of(verdicts))), text)])
+
+    def _values(self, part: _Part) -> exp.Expr:
+        """What the first state had, of an element that has one and is not known to be as it should be."""
+        leaves = [(leaf.text, leaf.text) for leaf in part.frame.leaves]
+        leaves += [(each.text, each.label) for each in part.frame.aggregates]
+        shown = [tree.alias(self._of_first(self._names.columns[text]), label) for text, label in leaves]
+        met = tree.is_known(tree.col("states", self._agreed_name))
+        holds = self._complete(part.column("verdict", self._agreed_name))
+        return tree.case([(tree.all_of([met, tree.negation(tree.surely(holds))]), tree.json_object(shown))])
 
     def _failed(self, part: _Part) -> exp.Expr:
         """The conjunct of one alternative explains a verdict only where all alternatives are violated."""
         violated = tree.negation(part.column("verdict", self._agreed_name))
-        return tree.case([(violated, part.column("failed_conjunct", self._agreed_name))])
+        return tree.case([(violated, self._of_first(f"failed_conjunct{part.tag}"))])
 
     def outcomes(self) -> exp.Select:
         """``cluster, subject, outcome``"""
@@ -151,16 +173,19 @@ class _Records:
             ]
             for part in self._parts
         ]
-        return self._beside_the_universe(rows)
+        return self._beside_the_universe(rows, explained=False)
 
-    def _beside_the_universe(self, rows: list[list[exp.Expr]]) -> exp.Select:
-        """Every element there is, also one without any state."""
+    def _beside_the_universe(self, rows: list[list[exp.Expr]], explained: bool) -> exp.Select:
+        """Every element there is, also one without any state; ``explained`` unless it holds."""
         universe = tree.table(self._records.universe.table, self._universe_name)
         source = exp.select().from_(universe)
         source = source.join(tree.table(self._agreed_name), join_type="full outer", using=self._element_key())
         if len(rows) == 1:
             return source.select(*rows[0])
-        return fanned(dict(zip(self._ids, rows, strict=True)), source, self._dialect)
+        found = fanned(dict(zip(self._ids, rows, strict=True)), source, self._dialect)
+        if explained:
+            found.set("expressions", unless_held(found.expressions))
+        return found
 
     @property
     def _agreed_name(self) -> str:
@@ -261,45 +286,40 @@ class _Records:
         kept = dict.fromkeys(
             (*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL)
         )
+        kept |= dict.fromkeys(self._leaf_columns())
         columns = [column for part in self._parts for column in self._weight(part)]
         return exp.select(*(tree.col(each) for each in kept), *columns).from_(tree.table(judged))
+
+    def _leaf_columns(self) -> list[str]:
+        """What verdicts are explained by."""
+        return [self._names.columns[each] for each in (*self._leaves, *self._aggregates)]
 
     def _weight(self, part: _Part) -> list[exp.Expr]:
         antecedent = part.judged.antecedent
         exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
-        shown = [
-            tree.alias(tree.col(self._names.columns[leaf.text]), leaf.text) for leaf in part.frame.leaves
-        ]
-        shown += [
-            tree.alias(tree.col(self._names.columns[each.text]), each.label) for each in part.frame.aggregates
-        ]
         return [
             tree.alias(part.judged.verdict, f"verdict{part.tag}"),
             tree.alias(exercised, f"exercised{part.tag}"),
             tree.alias(part.judged.failed, f"failed_conjunct{part.tag}"),
-            tree.alias(tree.json_object(shown), f"values{part.tag}"),
         ]
 
     def _agreed(self, weighed: str) -> exp.Select:
         cluster, *scope = self._mapping.scope
         key = [tree.col(each) for each in (cluster, *self._records.identity)]
+        failed = [f"failed_conjunct{part.tag}" for part in self._parts]
         columns: list[exp.Expr] = [
             *key,
-            *(tree.alias(self._first(each), each) for each in scope),
             tree.alias(exp.Min(this=tree.col("from_position")), "from_position"),
             tree.alias(_end("to_position"), "to_position"),
             tree.alias(exp.Min(this=tree.col("from_time")), "from_time"),
             tree.alias(_end("to_time"), "to_time"),
             tree.alias(exp.Count(this=exp.Star()), "states"),
+            tree.alias(self._first([*scope, *failed, *self._leaf_columns()]), _FIRST),
         ]
         for part in self._parts:
             columns += [
                 tree.alias(_unanimous(part.column("verdict")), f"verdict{part.tag}"),
                 tree.alias(_every(part.column("exercised")), f"exercised{part.tag}"),
-                *(
-                    tree.alias(self._first(f"{each}{part.tag}"), f"{each}{part.tag}")
-                    for each in ("failed_conjunct", "values")
-                ),
             ]
         return exp.select(*columns).from_(tree.table(weighed)).group_by(*(each.copy() for each in key))
 
@@ -311,11 +331,17 @@ class _Records:
         ]
         return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
 
-    def _first(self, column: str) -> exp.Expr:
-        """The value of the first alternative, so that one state is shown and not a mixture."""
+    def _first(self, columns: list[str]) -> exp.Expr:
+        """The first alternative, so that one state is shown and not a mixture. As a record: its text is
+        made where a verdict needs it, which of the many that hold is nowhere.
+        """
+        state = self._dialect.struct([(each, tree.col(each)) for each in columns])
         if self._records.alternatives is None:
-            return exp.Max(this=tree.col(column))
-        return tree.call("MIN_BY", tree.col(column), tree.col(self._records.alternatives))
+            return exp.AnyValue(this=state)
+        return tree.call("MIN_BY", state, tree.col(self._records.alternatives))
+
+    def _of_first(self, column: str) -> exp.Expr:
+        return self._dialect.field(tree.col(_FIRST, self._agreed_name), column)
 
     def _complete(self, value: exp.Expr) -> exp.Expr:
         """``value`` if every state the element may have met was judged, else null."""
@@ -333,7 +359,7 @@ class _Records:
     def _scope_column(self, column: str) -> exp.Expr:
         if column == self._mapping.scope[0]:
             return tree.col(column)
-        agreed = tree.col(column, self._agreed_name)
+        agreed = self._of_first(column)
         if column not in self._universe_schema():
             return agreed
         return exp.Coalesce(this=agreed, expressions=[tree.col(column, self._universe_name)])
@@ -344,8 +370,13 @@ class _Records:
     def _evidence(self) -> exp.Expr:
         cited = self._mapping.evidence.get(self._records.universe.table, ())
         joined = {self._mapping.scope[0], *self._records.identity}
+        kinds = self._universe_schema()
+        columns = [tree.col(each, None if each in joined else self._universe_name) for each in cited]
         return tree.json_object(
-            [tree.col(each, None if each in joined else self._universe_name) for each in cited]
+            [
+                tree.alias(self._dialect.moment(column), name) if kinds.get(name) == "timestamp" else column
+                for name, column in zip(cited, columns, strict=True)
+            ]
         )
 
 

@@ -90,6 +90,17 @@ def verdict_row(
     return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
 
 
+def unless_held(row: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """``row`` without its witness and evidence where it holds."""
+    verdict = next(_bare(each) for each in row if each.alias_or_name == "verdict")
+
+    def shown(column: exp.Expr) -> exp.Expr:
+        failed = tree.negation(tree.surely(verdict.copy()))
+        return tree.alias(tree.case([(failed, _bare(column))]), column.alias_or_name)
+
+    return [shown(each) if each.alias_or_name in ("witness", "evidence") else each for each in row]
+
+
 def fanned(
     rows: Dict[str, Sequence[exp.Expr]],
     source: exp.Select,
@@ -144,6 +155,9 @@ def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]
     verdict = together
     if antecedent is not None:
         verdict = tree.any_of([tree.negation(antecedent.copy()), together])
+    if isinstance(predicates, Predicates) and predicates.evaluates is not None:
+        found.append(tree.alias(translate(predicates.evaluates), f"evaluates{tag}"))
+        verdict = tree.case([(tree.col(f"evaluates{tag}"), verdict)])
     failed = [(_false(antecedent, column), tree.string(_cited(each))) for column, each in numbered]
     return Judged(found, verdict, antecedent, tree.case(failed))
 

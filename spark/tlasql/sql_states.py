@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from tlasql import tree
 from tlasql.access import leaves
+from tlasql.errors import TlaSqlError
 from tlasql.ir import Bound, Expr, Op, Prime, Variable, text
 from tlasql.membership import strict
 from tlasql.normalise import Clause, Range
@@ -36,9 +38,11 @@ class States(Judging[StateFrame]):
 
     def _scanned(self) -> Ctes:
         held = StateFrame(tuple(self._variables.values()), Clause((), (), ()), stepped=False)
-        ctes = whole_values(held, self._mapping, self._dialect, self._suffix)
+        ctes = whole_values(held, self._mapping, self._dialect, self._names.columns, self._suffix)
         if self._steps:
             ctes.append((f"steps{self._suffix}", self._paired(ctes[-1][0])))
+        if self._ranges and (asked := self._answers()):  # asked of a state, not of each element
+            ctes.append((f"asked{self._suffix}", exp.select("*", *asked).from_(tree.table(ctes[-1][0]))))
         for number, ranged in enumerate(self._ranges, start=1):
             ctes.append((f"range{self._suffix}_{number}", self._ranged(ranged, ctes[-1][0])))
         return ctes
@@ -53,8 +57,11 @@ class States(Judging[StateFrame]):
         return self._in_order(exp.select(*columns, tree.col("evidence")).from_(tree.table(states)))
 
     def _ranged(self, ranged: Range, rows: str) -> exp.Select:
-        """One row for each element; an unknown set gives one unknown element."""
+        """One row for each element; an unknown set, and a state without a value, give one unknown element."""
         domain = self._value(ranged.domain)
+        (part,) = self._frames.values()  # of several frames none has ranges
+        if part.evaluates is not None:
+            domain = tree.case([(tree.col("evaluates"), domain)])
         assert ranged.variable.type is not None
         elements = self._dialect.elements(domain, ranged.variable.type)
         name = self._names.columns[ranged.variable.name]
@@ -73,6 +80,19 @@ class States(Judging[StateFrame]):
         together = tree.all_of(part.column(f"c{n}") for n in range(1, len(clause.conjuncts) + 1))
         there = exp.Case(ifs=[exp.If(this=tree.any_of(unknown), true=tree.null("boolean"))], default=together)
         return there if antecedent is None else tree.any_of([tree.negation(antecedent.copy()), there])
+
+    def _evaluates(self, part: Part[StateFrame]) -> exp.Expr | None:
+        return None if part.frame.evaluates is None else part.column("evaluates")
+
+    def _asked(self) -> list[exp.Expr]:
+        return [] if self._ranges else self._answers()
+
+    def _answers(self) -> list[exp.Expr]:
+        return [
+            tree.alias(self._value(part.frame.evaluates), f"evaluates{part.tag}")
+            for part in self._parts.values()
+            if part.frame.evaluates is not None
+        ]
 
     def _may_stutter(self, part: Part[StateFrame]) -> bool:
         return part.frame.stepped and not holds_when_unchanged(part.frame.clause)
@@ -95,4 +115,8 @@ class States(Judging[StateFrame]):
             for leaf in leaves(predicate):
                 if not isinstance(leaf, Bound):
                     found.setdefault(leaf.label or text(leaf), leaf)
-        return [tree.alias(self._value(leaf), label) for label, leaf in found.items()]
+        shown = []
+        for label, leaf in found.items():
+            with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
+                shown.append(tree.alias(self._value(leaf), label))
+        return shown

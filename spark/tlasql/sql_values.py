@@ -6,10 +6,14 @@ built: there, no row for a key means that the key is not in the DOMAIN.
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Dict
+from itertools import count
+
 from sqlglot import exp
 
 from tlasql import tree
 from tlasql.dialect import Dialect
+from tlasql.equality import Fresh, tidied
 from tlasql.mapping import INTERVAL, History, Home, Mapping, Whole
 from tlasql.plan import StateFrame
 from tlasql.sql_rows import Ctes
@@ -18,25 +22,44 @@ from tlasql.types import Function, SetOf, Type
 _SPAN = ("from_position", "to_position", "from_time", "to_time")
 
 
-def whole_values(frame: StateFrame, mapping: Mapping, dialect: Dialect, suffix: str) -> Ctes:
-    """CTEs of which the last has a row per state: scope, interval, a column per variable, ``evidence``."""
+def _fresh() -> Fresh:
+    """Names for the parameters of lambdas."""
+    numbers = count(1)
+    return lambda name: f"{name}_{next(numbers)}"
+
+
+def whole_values(
+    frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], suffix: str
+) -> Ctes:
+    """CTEs of which the last has a row per state: scope, interval, a column per variable, ``evidence``.
+
+    ``names``: variable -> column.
+    """
     tables = {each.table for each in frame.variables if isinstance(each, Whole)}
     if len(tables) == 1 and all(isinstance(each, Whole) for each in frame.variables):
-        return [(f"states{suffix}", _as_stored(frame, mapping, tables.pop()))]
-    return _Gathered(frame, mapping, dialect, suffix).ctes()
+        return [(f"states{suffix}", _as_stored(frame, mapping, dialect, names, tables.pop()))]
+    return _Gathered(frame, mapping, dialect, names, suffix).ctes()
 
 
-def _as_stored(frame: StateFrame, mapping: Mapping, table: str) -> exp.Select:
+def _as_stored(
+    frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], table: str
+) -> exp.Select:
+    fresh = _fresh()
     columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
-    columns += [tree.alias(tree.col(v.column), v.name) for v in frame.variables if isinstance(v, Whole)]
+    for v in frame.variables:
+        if isinstance(v, Whole):
+            columns.append(tree.alias(tidied(tree.col(v.column), v.type, dialect, fresh), names[v.name]))
     cited = [tree.col(each) for each in mapping.evidence.get(table, ())]
     evidence = tree.alias(tree.json_object(cited), "evidence")
     return exp.select(*columns, evidence).from_(tree.table(table))
 
 
 class _Gathered:
-    def __init__(self, frame: StateFrame, mapping: Mapping, dialect: Dialect, suffix: str) -> None:
+    def __init__(
+        self, frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], suffix: str
+    ) -> None:
         self._frame, self._mapping, self._dialect, self._suffix = frame, mapping, dialect, suffix
+        self._names, self._fresh = names, _fresh()
         self._ctes: Ctes = []
 
     def ctes(self) -> Ctes:
@@ -53,7 +76,7 @@ class _Gathered:
                 rows = tree.col("gathered_rows", cte)
                 none = self._dialect.empty(kind)
                 found = exp.Case(ifs=[exp.If(this=tree.is_null(rows), true=none)], default=found)
-            columns.append(tree.alias(found, name))
+            columns.append(tree.alias(found, self._names[name]))
         whole = exp.select(*columns, tree.alias(tree.string("{}"), "evidence"))
         whole = whole.from_(tree.table(self._name("covered")))
         for _, cte, _ in gathered:
@@ -144,19 +167,20 @@ class _Gathered:
     def _variable(self, variable: History | Whole) -> str:
         """The CTE with the variable's value (``gathered``) in each stretch in which it has rows."""
         if isinstance(variable, Whole):
-            return self._scalar(variable.name, Home(variable.table, (), variable.column))
+            return self._scalar(variable, Home(variable.table, (), variable.column))
         home = variable.homes[0]
         if not home.key and not isinstance(variable.type, SetOf):
-            return self._scalar(variable.name, home)
-        rows = self._alive(variable.name, home)
+            return self._scalar(variable, home)
+        rows = self._alive(self._names[variable.name], home)
         return self._fold(variable, rows)
 
-    def _scalar(self, name: str, home: Home) -> str:
-        alive = self._alive(name, home)
+    def _scalar(self, variable: History | Whole, home: Home) -> str:
+        alive = self._alive(self._names[variable.name], home)
         keys = [tree.col(each) for each in self._key()]
-        columns = [*keys, tree.alias(tree.col("element"), "gathered")]
+        value = tidied(tree.col("element"), variable.type, self._dialect, self._fresh)
+        columns = [*keys, tree.alias(value, "gathered")]
         columns.append(tree.alias(exp.Literal.number(1), "gathered_rows"))
-        return self._add(f"value_{name}", exp.select(*columns).from_(tree.table(alive)))
+        return self._add(f"value_{self._names[variable.name]}", exp.select(*columns).from_(tree.table(alive)))
 
     def _alive(self, name: str, home: Home) -> str:
         """Each stretch beside the rows of a home that are true in it: keys as ``key_1``..., ``element``."""
@@ -173,17 +197,16 @@ class _Gathered:
         """From the innermost level outwards: a set of elements, then maps from the last key to the first."""
         levels, kind = _levels(variable.type)
         last, held = rows, "element"
+        name = self._names[variable.name]
         if isinstance(kind, SetOf):
-            last, held = (
-                self._grouped(variable.name, len(levels), last, self._dialect.collected(tree.col(held))),
-                "gathered",
-            )
+            found = tidied(self._dialect.collected(tree.col(held)), kind, self._dialect, self._fresh)
+            last, held = self._grouped(name, len(levels), last, found), "gathered"
         for depth in range(len(levels), 0, -1):
             if depth == 1 and variable.domain is not None:
                 last = self._with_domain(variable, last, held, levels[0].result)
                 held = "gathered"
             entries = self._dialect.collected_map(tree.col(f"key_{depth}"), tree.col(held))
-            last, held = self._grouped(variable.name, depth - 1, last, entries), "gathered"
+            last, held = self._grouped(name, depth - 1, last, entries), "gathered"
         return last
 
     def _grouped(self, name: str, depth: int, rows: str, gathered: exp.Expr) -> str:
@@ -199,7 +222,7 @@ class _Gathered:
     def _with_domain(self, variable: History, rows: str, held: str, inner: Type) -> str:
         """The keys that have a row in the domain's home; without values their value is empty."""
         assert variable.domain is not None
-        domain = self._alive(f"{variable.name}_keys", variable.domain)
+        domain = self._alive(f"{self._names[variable.name]}_keys", variable.domain)
         value: exp.Expr = tree.col(held, rows)
         if isinstance(inner, SetOf | Function):
             missing = tree.is_null(tree.col("key_1", rows))
@@ -211,7 +234,7 @@ class _Gathered:
         ]
         found = exp.select(*columns, tree.alias(value, "gathered")).from_(tree.table(domain))
         found = found.join(tree.table(rows), on=tree.all_of(on), join_type="left")
-        return self._add(f"keyed_{variable.name}", found)
+        return self._add(f"keyed_{self._names[variable.name]}", found)
 
 
 def _levels(kind: Type) -> tuple[list[Function], Type]:

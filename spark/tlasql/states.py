@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tlasql.defined import always, defined
 from tlasql.errors import fail
 from tlasql.ir import Expr, Op, Prime, Variable, walk
 from tlasql.mapping import History, Mapping, Whole
@@ -12,10 +13,16 @@ from tlasql.plan import StateFrame
 from tlasql.types import BOOL
 
 
-def plan_state(clause: Clause, mapping: Mapping, step: bool) -> StateFrame:
-    """The frame of any clause whose variables are mapped. Raises TlaSqlError."""
+def plan_state(clause: Clause, mapping: Mapping, step: bool, body: Expr | None) -> StateFrame:
+    """The frame of any clause whose variables are mapped.
+
+    ``body``: the definition the clause is a part of, where that must have a value, or be a step, as a whole.
+    Raises TlaSqlError.
+    """
     clause = _once_each(clause)
     parts = [*(each.domain for each in clause.ranges), *clause.antecedents, *clause.conjuncts]
+    evaluates = None if body is None else defined(body)
+    parts += [] if body is None else [body]
     found: dict[str, History | Whole] = {}
     for part in parts:
         for expr in walk(part):
@@ -25,7 +32,8 @@ def plan_state(clause: Clause, mapping: Mapping, step: bool) -> StateFrame:
                 raise fail(expr.location, "this is primed", "mark it as a @step")
     if not found:
         raise fail(_where(clause).location, "this definition reads no variable", "state it as an ASSUME")
-    return StateFrame(tuple(found[name] for name in sorted(found)), clause, step)
+    variables = tuple(found[name] for name in sorted(found))
+    return StateFrame(variables, clause, step, None if evaluates is None or always(evaluates) else evaluates)
 
 
 def _once_each(clause: Clause) -> Clause:

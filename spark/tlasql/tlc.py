@@ -50,6 +50,7 @@ class _Model:
     module: Path
     cfg: Path
     extra_path: tuple[Path, ...]
+    classes: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -64,10 +65,12 @@ def run_tlc(
     timeout: float,
     extra_path: Sequence[Path] = (),
     heap: str = "1g",
+    classes: Path | None = None,
 ) -> TlcResult:
     """Checks the model ``cfg_path`` of ``module_path`` with one worker, breadth first.
 
-    ``extra_path`` holds folders searched for extended modules beside the module's own. Every run has a
+    ``extra_path`` holds folders searched for extended modules beside the module's own, ``classes`` operators
+    in Java. Every run has a
     temporary folder of its own (SANY unpacks the standard modules there), so runs may overlap.
 
     Raises TlcError when the jar, Java or a file is missing, when ``timeout`` seconds are over, and when TLC
@@ -79,7 +82,7 @@ def run_tlc(
     java = shutil.which("java")
     if java is None:
         raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later")
-    model = _Model(module_path, cfg_path, tuple(extra_path))
+    model = _Model(module_path, cfg_path, tuple(extra_path), classes)
     with tempfile.TemporaryDirectory(prefix="tlc-") as scratch:
         command = [java, *_JVM, f"-Xmx{heap}", *_arguments(model, jar, Path(scratch))]
         started = time.monotonic()
@@ -99,7 +102,8 @@ def _arguments(model: _Model, jar: Path, scratch: Path) -> list[str]:
     return [
         f"-Djava.io.tmpdir={scratch}",
         f"-DTLA-Library={library}",
-        *("-cp", str(jar.resolve()), "tlc2.TLC"),
+        *("-cp", os.pathsep.join([str(jar.resolve()), *([str(model.classes)] if model.classes else [])])),
+        "tlc2.TLC",
         *("-workers", "1", "-nowarning"),
         *("-metadir", str(scratch / "states")),
         *("-config", str(model.cfg.resolve())),

@@ -7,7 +7,7 @@ dicts for functions (or lists of pairs) and records; None for what is not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
@@ -21,35 +21,53 @@ class TooLargeError(ValueError):
     """The states hold integers beyond 32 bits that cannot be moved without changing what is judged."""
 
 
-def literal(value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
+Models = Mapping[tuple[str, Type], str]
+"""(text, type) of a model value -> what stands for it in the module"""
+
+
+def literal(value: Any, kind: Type, models: Models | None = None) -> str:
     """A value of ``kind`` as a TLA+ expression; what is unknown is completed, since a sound verdict holds for
     every completion.
     """
-    match kind:
-        case SetOf(element=element):
-            known = [each for each in value or () if each is not None]
-            return "{" + ", ".join(literal(each, element) for each in known) + "}"
-        case SeqOf(element=element):
-            return "<<" + ", ".join(literal(each, element) for each in value or ()) + ">>"
-        case Function(argument=argument, result=result):
-            pairs = entries(value)
-            if not pairs:
-                # of nested functions the inner type is the shorter, and no name may be bound twice
-                return f"[trace_none_{len(str(kind))} \\in {{}} |-> {literal(None, result)}]"
-            return (
-                "(" + " @@ ".join(f"{literal(k, argument)} :> {literal(v, result)}" for k, v in pairs) + ")"
-            )
-        case Record(fields=fields):
-            inside = (f"{name} |-> {literal((value or {}).get(name), part)}" for name, part in fields)
-            return "[" + ", ".join(inside) + "]"
-        case Tuple(parts=parts):
-            return (
-                "<<"
-                + ", ".join(literal(v, p) for v, p in zip(_parts(value, parts), parts, strict=True))
-                + ">>"
-            )
-        case _:
-            return _scalar(value, kind)
+    return _Printer(models or {}).text(value, kind)
+
+
+class _Printer:
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def text(self, value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
+        match kind:
+            case SetOf(element=element):
+                return "{" + self._listed([each for each in value or () if each is not None], element) + "}"
+            case SeqOf(element=element):
+                return "<<" + self._listed(value or (), element) + ">>"
+            case Function():
+                return self._function(entries(value), kind)
+            case Record(fields=fields):
+                found = {name.lower(): part for name, part in (value or {}).items()}
+                inside = (
+                    f"{name} |-> {self.text(found.get(column.lower()), part)}"
+                    for column, (name, part) in zip(kind.columns, fields, strict=True)
+                )
+                return "[" + ", ".join(inside) + "]"
+            case Tuple(parts=parts):
+                values = zip(_parts(value, parts), parts, strict=True)
+                return "<<" + ", ".join(self.text(v, p) for v, p in values) + ">>"
+            case _ if (value, kind) in self._models:
+                return self._models[value, kind]
+            case _:
+                return _scalar(value, kind)
+
+    def _listed(self, values: Iterable[Any], kind: Type) -> str:
+        return ", ".join(self.text(each, kind) for each in values)
+
+    def _function(self, pairs: list[tuple[Any, Any]], kind: Function) -> str:
+        if not pairs:
+            # of nested functions the inner type is the shorter, and no name may be bound twice
+            return f"[trace_none_{len(str(kind))} \\in {{}} |-> {self.text(None, kind.result)}]"
+        inside = (f"{self.text(k, kind.argument)} :> {self.text(v, kind.result)}" for k, v in pairs)
+        return "(" + " @@ ".join(inside) + ")"
 
 
 def entries(value: Any) -> list[tuple[Any, Any]]:
@@ -117,11 +135,14 @@ def _moved(value: Any, moved: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Successive ``states``; after those whose index is in ``ends`` there is no step."""
+    """Successive ``states``; after those whose index is in ``ends`` there is no step. ``models``: what of them
+    is a model value.
+    """
 
     states: Sequence[State]
     types: Mapping[str, Type]
     ends: frozenset[int] = frozenset()
+    models: Models = field(default_factory=dict)
 
 
 def module(
@@ -132,11 +153,11 @@ def module(
     Each state is initial, so that a counterexample has one state or two, however long the trace. ``unmapped``
     variables, of which no definition under judgement speaks, stay at 0. ``goal``: what is to be checked.
     """
-    states, types = behaviour.states, behaviour.types
+    states, types, printer = behaviour.states, behaviour.types, _Printer(behaviour.models)
     ends = ", ".join(str(each + 1) for each in sorted(behaviour.ends | {len(states) - 1}))
     shown = ",\n    ".join(
         "["
-        + ",\n     ".join(f"{each} |-> {literal(state[each], kind)}" for each, kind in types.items())
+        + ",\n     ".join(f"{each} |-> {printer.text(state[each], kind)}" for each, kind in types.items())
         + "]"
         for state in states
     )

@@ -11,19 +11,29 @@ from sqlglot import exp
 
 DIALECT = "spark"
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_RESERVED = {
-    "values",
-    "partition",
-    "position",
-    "rule",
-    "state",
-    "member",
-    "both",
-    "from",
-    "to",
-    "end",
-    "order",
-}
+_RESERVED = set(
+    re.findall(
+        r"\w+",
+        """
+        all analyse analyze and anti any array as asc asof asymmetric at authorization between bigint
+        binary bit boolean both by case cast char character check coalesce collate collation column
+        columns concurrently constraint create cross current_catalog current_date current_role
+        current_schema current_time current_timestamp current_timezone current_user dec decimal default
+        deferrable desc describe distinct do else end except exists extract false fetch float for
+        foreign freeze from full generated glob group grouping grouping_id having ilike in initially
+        inner inout int integer intersect interval into is isnull join lambda lateral leading left like
+        limit localtime localtimestamp map member minus national natural nchar none not notnull null
+        nullif numeric offset on only or order out outer overlaps overlay partition pivot pivot_longer
+        pivot_wider placing position positional precision primary qualify real references returning
+        right row rule select semi session_user set setof show similar smallint some state struct
+        substring summarize symmetric system_user table tablesample then time timestamp to trailing
+        treat trim true try_cast tuple union unique unpack unpivot user using values varchar variadic
+        verbose when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest
+        xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
+        """,
+    )
+)
+"""Words that one of the engines does not take for a name."""
 
 
 def name(text: str) -> exp.Identifier:
@@ -86,13 +96,13 @@ def grouped(tree: exp.Expr) -> exp.Expr:
 def all_of(trees: Iterable[exp.Expr]) -> exp.Expr:
     """Kleene conjunction; TRUE for none."""
     found = list(trees)
-    return exp.and_(*found) if found else exp.true()
+    return exp.and_(*found, copy=False) if found else exp.true()
 
 
 def any_of(trees: Iterable[exp.Expr]) -> exp.Expr:
     """Kleene disjunction; FALSE for none."""
     found = list(trees)
-    return exp.or_(*found) if found else exp.false()
+    return exp.or_(*found, copy=False) if found else exp.false()
 
 
 def surely(tree: exp.Expr) -> exp.Expr:

@@ -72,6 +72,24 @@ class Record(Type):
         """The type of a field, None when there is no such field."""
         return dict(self.fields).get(name)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the fields in a struct, where names that differ in case only are one: a number tells
+        the later ones apart.
+        """
+        found: list[str] = []
+        for name, _ in self.fields:
+            column, number = name, 1
+            while column.lower() in (each.lower() for each in found):
+                number += 1
+                column = f"{name}_{number}"
+            found.append(column)
+        return tuple(found)
+
+    def column(self, name: str) -> str:
+        """The name of a field in a struct."""
+        return self.columns[[each for each, _ in self.fields].index(name)]
+
     def __str__(self) -> str:
         return "{" + ", ".join(f"{name}: {kind}" for name, kind in self.fields) + "}"
 

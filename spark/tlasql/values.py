@@ -22,10 +22,13 @@ from tlasql.ir import (
     Field,
     Index,
     Literal,
+    Model,
     Op,
+    Prime,
     Quantified,
     RecordOf,
     RecordSet,
+    Variable,
     substitute,
     text,
 )
@@ -33,6 +36,9 @@ from tlasql.membership import COMPARED, Membership, counts
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_NAMED = (Variable, Prime, Bound, Field, Index, Quantified)
+"""What a frame may have a column for."""
+LARGEST = 2**63 - 1
 Columns = Mapping[str, exp.Expr]
 
 
@@ -59,15 +65,14 @@ class Values:
         """The value of ``expr``."""
         if isinstance(expr, Bound) and expr.uid in self._bound:
             return self._bound[expr.uid].copy()
-        column = self._columns.get(text(expr))
-        if column is not None:
+        if isinstance(expr, _NAMED) and (column := self._columns.get(text(expr))) is not None:
             return column.copy()
         match expr:
             case Literal(value=bool() as found):
                 return exp.true() if found else exp.false()
             case Literal(value=int() as found):
-                return exp.Literal.number(found)
-            case Literal(value=str() as found):
+                return _number(expr, found)
+            case Literal(value=str() as found) | Model(name=found):
                 return tree.string(found)
             case Field(record=record, name=name):
                 return self._field(record, name)
@@ -125,7 +130,8 @@ class Values:
                 return self.of(new) if changed == name else self._field(inner, name)
             case Op(symbol="IF", arguments=(test, then, other)):
                 return self._if(test, self._field(then, name), self._field(other, name), None)
-        return self.dialect.field(self.of(record), name)
+        assert isinstance(record.type, Record)
+        return self.dialect.field(self.of(record), record.type.column(name))
 
     def _index(self, function: Expr, key: Expr) -> exp.Expr:  # noqa: PLR0911 (one each)
         kind = function.type
@@ -153,13 +159,14 @@ class Values:
 
     def _record(self, expr: Expr, given: Mapping[str, Expr]) -> exp.Expr:
         assert isinstance(expr.type, Record)
-        return self.dialect.struct([(name, self.sized(given[name])) for name, _ in expr.type.fields])
+        named = zip(expr.type.columns, expr.type.fields, strict=True)
+        return self.dialect.struct([(column, self.sized(given[name])) for column, (name, _) in named])
 
     def _except(self, expr: Except) -> exp.Expr:
         kind, dialect = expr.type, self.dialect
         if isinstance(kind, Record):
             assert isinstance(expr.key, Literal)
-            changed_field, names = expr.key.value, [name for name, _ in kind.fields]
+            changed_field, names = kind.column(str(expr.key.value)), kind.columns
 
             def updated(old: exp.Expr) -> exp.Expr:
                 fields = [
@@ -214,9 +221,9 @@ class Values:
     def _operator(self, expr: Op) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
         arguments = expr.arguments
         match expr.symbol:
-            case "/\\":
+            case "/\\" | "AND":
                 return tree.all_of(self.of(each) for each in arguments)
-            case "\\/":
+            case "\\/" | "OR":
                 return tree.any_of(self.of(each) for each in arguments)
             case "~":
                 return tree.negation(self.of(arguments[0]))
@@ -224,14 +231,19 @@ class Values:
                 return tree.any_of([tree.negation(self.of(arguments[0])), self.of(arguments[1])])
             case "<=>":
                 return eq(tree.grouped(self.of(arguments[0])), tree.grouped(self.of(arguments[1])))
+            case "Evaluated":  # where it is not, the definition has no value at all
+                return exp.true()
             case "=":
                 return self._sets.equality(arguments[0], arguments[1])
             case "IF":
                 return self._if(arguments[0], self.of(arguments[1]), self.of(arguments[2]), expr.type)
             case "CASE":
                 return self._case(arguments, _type(expr))
+            case "-." if isinstance(arguments[0], Literal):
+                return _number(expr, -int(arguments[0].value))
             case "-.":
-                return exp.Neg(this=tree_big(tree.grouped(self.of(arguments[0]))))
+                zero = tree_big(exp.Literal.number(0))
+                return self.dialect.computed(exp.Sub, zero, tree.grouped(self.of(arguments[0])))
             case "\\div":
                 return self._quotient(*(self.of(each) for each in arguments))
             case "%":
@@ -241,9 +253,11 @@ class Values:
             case symbol if symbol in COMPARED:
                 left, right = (tree.grouped(self.of(each)) for each in arguments)
                 return COMPARED[symbol](this=left, expression=right)
+            case symbol if symbol in _COMPUTED and (known := _constant(symbol, arguments)) is not None:
+                return _number(expr, known)
             case symbol if symbol in _COMPUTED:
                 left, right = (tree.grouped(self.of(each)) for each in arguments)
-                return _COMPUTED[symbol](this=tree_big(left), expression=right)
+                return self.dialect.computed(_COMPUTED[symbol], tree_big(left), right)
             case "<<>>":
                 return self._tuple(expr)
             case "Len" | "Head" | "Last" | "Tail" | "SubSeq" | "Append" | "\\o":
@@ -330,9 +344,35 @@ class Values:
         return tree.case(found)
 
 
+def _constant(symbol: str, arguments: tuple[Expr, ...]) -> int | None:
+    """The result, where both numbers are written out."""
+    found = []
+    for each in arguments:
+        match each:
+            case Literal(value=int() as number):
+                found.append(number)
+            case Op(symbol="-.", arguments=(Literal(value=int() as number),)):
+                found.append(-number)
+            case _:
+                return None
+    left, right = found
+    return left + right if symbol == "+" else left - right if symbol == "-" else left * right
+
+
+def _number(expr: Expr, value: int) -> exp.Expr:
+    if abs(value) > LARGEST:
+        raise fail(expr.location, f"{value} has more than 64 bits", "no column of a log holds such a number")
+    return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
+
+
+def _divisor(b: exp.Expr) -> exp.Expr:
+    """No zero: an engine may compute a quotient before it asks whether there is one."""
+    return b if _positive(b) else tree.call("NULLIF", b, exp.Literal.number(0))
+
+
 def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    divided, zero = exp.IntDiv(this=a, expression=b), exp.Literal.number(0)
-    rest = exp.Mod(this=a.copy(), expression=b.copy())
+    divided, zero = exp.IntDiv(this=a, expression=_divisor(b)), exp.Literal.number(0)
+    rest = exp.Mod(this=a.copy(), expression=_divisor(b.copy()))
     down = exp.Sub(this=divided.copy(), expression=exp.Literal.number(1))
     if _positive(b):
         cut = exp.LT(this=rest, expression=zero)
@@ -346,7 +386,7 @@ def _rounded_down(a: exp.Expr, b: exp.Expr) -> exp.Expr:
 
 
 def _never_negative(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    inner, zero = exp.Paren(this=exp.Mod(this=a, expression=b)), exp.Literal.number(0)
+    inner, zero = exp.Paren(this=exp.Mod(this=a, expression=_divisor(b))), exp.Literal.number(0)
     # a remainder plus a divisor near 2^63 would overflow: add only to what is negative
     lifted = exp.Add(this=inner.copy(), expression=b.copy())
     negative = exp.LT(this=inner, expression=zero)

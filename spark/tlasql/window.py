@@ -16,6 +16,7 @@ from tlasql.ir import Variable, walk
 from tlasql.mapping import INTERVAL, History, Records, Whole
 from tlasql.normalise import Clause
 from tlasql.plan import StateFrame
+from tlasql.sql_rows import Names
 from tlasql.sql_values import whole_values
 
 LONGEST = 50
@@ -42,11 +43,18 @@ def window(
     if records:
         return _record_window(compiled, records[0], verdict, run, dialect)
     held = tuple(each for each in variables if isinstance(each, History | Whole))
+    columns = state_columns(compiled, held)
     found = run(states_sql(compiled, held, dialect, verdict))
     found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
     found = _unbroken(found, 2 if definition.mark.kind == "step" else 1)
-    names = [each.name for each in held]
-    return Window([{n: row[n] for n in names} for row in found], [row["from_position"] for row in found])
+    states: list[Mapping[str, Any]] = [{name: row[column] for name, column in columns.items()} for row in found]
+    return Window(states, [row["from_position"] for row in found])
+
+
+def state_columns(compiled: CompiledModule, variables: tuple[History | Whole, ...]) -> dict[str, str]:
+    """Variable -> the column of ``states_sql`` that has its value."""
+    names = Names((*compiled.mapping.scope, *INTERVAL, "evidence"))
+    return {each.name: names.add(each.name) for each in variables}
 
 
 def _unbroken(rows: list[Mapping[str, Any]], needed: int) -> list[Mapping[str, Any]]:
@@ -70,9 +78,9 @@ def states_sql(
 ) -> str:
     """Whole states of every scope, or at most LONGEST of one scope up to the position of a verdict."""
     mapping = compiled.mapping
-    ctes = whole_values(StateFrame(variables, Clause((), (), ()), stepped=False), mapping, dialect, "")
-    columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
-    columns += [tree.alias(tree.col(each.name), each.name) for each in variables]
+    names = state_columns(compiled, variables)
+    ctes = whole_values(StateFrame(variables, Clause((), (), ()), stepped=False), mapping, dialect, names, "")
+    columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL, *names.values())]
     found = exp.select(*columns).from_(tree.table(ctes[-1][0]))
     if verdict is not None:
         found = found.where(tree.all_of(_in_scope(mapping.scope, verdict)))

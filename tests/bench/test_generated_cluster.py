@@ -14,11 +14,10 @@ from generate import Generated, Size, generate
 from pyspark.sql import SparkSession
 from walk import Mix
 
-from fencepost import lake
-from fencepost.capture import capture
-from fencepost.judge import judge
-from fencepost.rebuild import rebuild
+from fencepost import pipeline
+from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.settings import Cluster, Settings, load
+from fencepost.tables import DECISIONS, VERDICT_COVERAGE
 
 SIZE = Size(commits=400, groups=20, members=120, coordinators=4)
 CLUSTERS = [(f"{release}-{seed}", release, seed) for release in RELEASES for seed in (1, 2, 3)]
@@ -64,9 +63,10 @@ def audited(
         assert len(truth[name]) == len(rows)
         clusters += load(folder / name / "fencepost.toml").clusters
     settings = replace(settings, clusters=tuple(clusters))
-    assert capture(spark, settings, "run").quarantined == 0
-    rebuild(spark, settings, "run")
-    judge(spark, settings, "run")
+    with pipeline.Run(settings) as run:
+        assert pipeline.STEPS["capture"](run)["quarantined"] == 0
+        for step in ("rebuild", "judge"):
+            pipeline.STEPS[step](run)
     return Audited(spark, made, truth)
 
 
@@ -81,7 +81,7 @@ def _truth(state: dict[str, Any]) -> str:
 
 
 def test_every_commit_is_there_with_the_answer_it_got(audited: Audited) -> None:
-    commits = audited.rows(f"SELECT * FROM {lake.COMMITS.name}")
+    commits = audited.rows(f"SELECT * FROM {COMMITS.name}")
     found = {(row["cluster"], *(row[part] for part in KEY)): row for row in commits}
     assert len(found) == len(commits) == sum(made.commits for made in audited.made.values())
     for name, rows in audited.truth.items():
@@ -97,7 +97,7 @@ def test_every_commit_is_there_with_the_answer_it_got(audited: Audited) -> None:
 def test_every_commit_met_the_state_that_it_met(audited: Audited) -> None:
     states = audited.rows(
         f"SELECT s.*, c.client_id, c.correlation_id, c.topic, c.partition "
-        f"FROM {lake.COMMIT_STATES.name} s JOIN {lake.COMMITS.name} c USING (cluster, commit_id)"
+        f"FROM {COMMIT_STATES.name} s JOIN {COMMITS.name} c USING (cluster, commit_id)"
     )
     met: dict[tuple[Any, ...], set[str]] = {}
     for state in states:
@@ -109,8 +109,8 @@ def test_every_commit_met_the_state_that_it_met(audited: Audited) -> None:
 
 def test_every_policy_decides_as_the_generator_knows(audited: Audited) -> None:
     decisions = audited.rows(
-        f"SELECT d.decision, d.outcome, d.cluster, {', '.join(KEY)} FROM {lake.DECISIONS.name} d "
-        f"JOIN {lake.COMMITS.name} c ON d.cluster = c.cluster AND d.subject = c.commit_id"
+        f"SELECT d.decision, d.outcome, d.cluster, {', '.join(KEY)} FROM {DECISIONS.name} d "
+        f"JOIN {COMMITS.name} c ON d.cluster = c.cluster AND d.subject = c.commit_id"
     )
     compared: Counter[str] = Counter()
     for row in decisions:
@@ -125,7 +125,7 @@ def test_every_policy_decides_as_the_generator_knows(audited: Audited) -> None:
 
 
 def test_no_broker_broke_its_rule_and_nothing_is_unknown(audited: Audited) -> None:
-    coverage = audited.rows(f"SELECT * FROM {lake.VERDICT_COVERAGE.name}")
+    coverage = audited.rows(f"SELECT * FROM {VERDICT_COVERAGE.name}")
     assert [row for row in coverage if row["unknown"]] == []
     kept = [row for row in coverage if row["invariant"] == "broker_keeps_its_rule"]
     assert {row["cluster"]: row["exercised"] for row in kept} == {

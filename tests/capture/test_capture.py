@@ -6,17 +6,16 @@ import gzip
 import json
 import shutil
 import struct
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from fencepost import lake
-from fencepost.capture import CaptureSummary, capture, run
+from fencepost import lake, pipeline, protocols, tables
+from fencepost.capture import CaptureSummary, capture, readers
 from fencepost.settings import Broker, Client, Cluster, Settings, load
 
 EPOCH_APIS = frozenset(
@@ -40,14 +39,16 @@ EPOCH_APIS = frozenset(
     ]
 )
 INTERNAL = ("__consumer_offsets", "__cluster_metadata", "__transaction_state")
-BRONZE = (lake.BATCHES, lake.RECORDS, lake.REQUESTS)
+BRONZE = (tables.BATCHES, tables.RECORDS, tables.REQUESTS)
+BOTH_ENGINES = pytest.mark.parametrize("site", ["process", "spark"], indirect=True)
+
+Row = dict[str, Any]
 
 
 @dataclass
 class Site:
     """A cluster of its own in the module's lake, its files in a folder that is hostile to globs."""
 
-    spark: SparkSession
     settings: Settings
     folder: Path
     cluster: str
@@ -56,34 +57,41 @@ class Site:
         self, *brokers: Broker, clients: tuple[Client, ...] = (), run_id: str = "run"
     ) -> CaptureSummary:
         settings = replace(self.settings, clusters=(Cluster(self.cluster, brokers, clients),))
-        return capture(self.spark, settings, run_id, lambda line: None)
+        with pipeline.Run(settings, run_id) as started:
+            return capture(settings, started.catalog, started.engine_for, run_id, lambda line: None)
 
-    def rows(self, table: lake.Table) -> DataFrame:
-        return self.spark.table(table.name).where(F.col("cluster") == self.cluster)
+    def rows(self, table: tables.Table) -> list[Row]:
+        catalog = lake.ensure(self.settings.lake)
+        return lake.scan(catalog, table, where=[{"cluster": self.cluster}]).to_pylist()
 
     def counts(self) -> tuple[int, ...]:
-        return tuple(self.rows(table).count() for table in BRONZE)
+        return tuple(len(self.rows(table)) for table in BRONZE)
 
     def quarantine(self) -> dict[str, tuple[str, int]]:
         """File name -> (reason, position); one fault per file is what these tests make."""
-        found = self.rows(lake.QUARANTINE).collect()
-        assert len({row.file for row in found}) == len(found)
-        return {Path(row.file).name: (row.reason, row.position) for row in found}
+        found = self.rows(tables.QUARANTINE)
+        assert len({row["file"] for row in found}) == len(found)
+        return {Path(row["file"]).name: (row["reason"], row["position"]) for row in found}
 
     def glob(self, *parts: str) -> tuple[str, ...]:
         return (str(Path(str(self.folder).replace("[", "[[]"), *parts)),)
 
 
 @pytest.fixture(scope="module")
-def module_lake(new_lake: Callable[[], tuple[SparkSession, Settings]]) -> tuple[SparkSession, Settings]:
-    return new_lake()
+def module_lake(empty_lake: Callable[[], Settings]) -> Settings:
+    return empty_lake()
 
 
 @pytest.fixture
-def site(module_lake: tuple[SparkSession, Settings], tmp_path: Path) -> Site:
+def site(module_lake: Settings, tmp_path: Path, request: pytest.FixtureRequest) -> Site:
+    """In this process, or by Spark (BOTH_ENGINES)."""
     folder = tmp_path / "lo'gs [1] ☃"
     folder.mkdir()
-    return Site(*module_lake, folder, f'{tmp_path.name} "quo\'ted"\n☃')
+    settings = module_lake
+    if getattr(request, "param", "process") == "spark":
+        request.getfixturevalue("spark")
+        settings = replace(settings, in_process_mb=-1)
+    return Site(settings, folder, f'{tmp_path.name} "quo\'ted"\n☃')
 
 
 @pytest.fixture
@@ -124,6 +132,7 @@ def request_lines(files: list[Path]) -> int:
     return count
 
 
+@BOTH_ENGINES
 def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
     site: Site, captures: Path, capture_of: Callable[[str], Settings]
 ) -> None:
@@ -147,15 +156,15 @@ def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
     assert min(expected) > 100
     assert site.quarantine() == {}
     snapshots = {str(file) for file in source.glob("broker-*/log_dir/*-*/*.snapshot")}
-    read = site.rows(lake.PRODUCER_SNAPSHOT_ENTRIES).select("file", "producer_id").collect()
-    assert {row.file for row in read} == snapshots
-    assert len({row.file for row in read if row.producer_id is None}) < len(snapshots)
+    read = site.rows(tables.PRODUCER_SNAPSHOT_ENTRIES)
+    assert {row["file"] for row in read} == snapshots
+    assert len({row["file"] for row in read if row["producer_id"] is None}) < len(snapshots)
     again = site.capture(*cluster.brokers, run_id="again")
     assert (again.files, again.batches, again.records, again.requests) == (0, 0, 0, 0)
     assert site.counts() == expected
-    ids = site.rows(lake.RECORDS).select("topic", "topic_id", "decode_status").distinct().collect()
-    assert {row.decode_status for row in ids} <= {"known", "control"}
-    read_whole = {(row.topic, row.topic_id) for row in ids if row.decode_status == "known"}
+    records = site.rows(tables.RECORDS)
+    assert {row["decode_status"] for row in records} <= {"known", "control"}
+    read_whole = {(row["topic"], row["topic_id"]) for row in records if row["decode_status"] == "known"}
     assert sorted(topic for topic, _ in read_whole) == sorted(INTERNAL)
 
 
@@ -199,9 +208,9 @@ def test_a_growing_segment_and_a_rotating_log_are_taken_piece_by_piece(site: Sit
     log.write_bytes(text[middle:-200])
     last_line = len(text) - len(lines[-1]) - middle
     expect(len(data), len(text) - 200, {log.name: ("torn_tail", last_line)})
-    (rotated_row,) = site.rows(lake.FILES).where(F.col("file").endswith(".log.1")).collect()
+    (rotated_row,) = [row for row in site.rows(tables.FILES) if row["file"].endswith(".log.1")]
     # it went on where it had stopped under its old name
-    assert 0 < rotated_row.entries < request_lines([rotated])
+    assert 0 < rotated_row["entries"] < request_lines([rotated])
 
     # rotated files are compressed, and the partition's folder is renamed by a deletion of the topic
     (site.folder / "kafka-request.log.2.gz").write_bytes(gzip.compress(rotated.read_bytes()))
@@ -220,29 +229,29 @@ def test_a_run_killed_at_any_commit_is_repeated_without_loss(
     class KilledError(Exception):
         pass
 
-    def dies(*args: object, **kwargs: object) -> None:
-        raise KilledError
+    append = lake.append
 
-    append = run._append
-
-    def append_until(spark: SparkSession, table: lake.Table, *args: Any) -> int:
+    def append_until(catalog: Any, table: tables.Table, rows: Any) -> int:
         if table.name == f"bronze.{killed}":
             raise KilledError
-        return append(spark, table, *args)
+        return append(catalog, table, rows)
 
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(run, "_append", append_until)
-        if killed == "files":
-            patch.setattr(run, "_note_progress", dies)
+        patch.setattr(lake, "append", append_until)
         site.capture(*cluster.brokers)
-    assert site.rows(lake.FILES).count() == 0
+    assert site.rows(tables.FILES) == []
     site.capture(*cluster.brokers)
     files = segments_of(Path(cluster.brokers[0].log_dirs[0]))
     batches = [batch for file in files for batch in batches_of(file)]
-    for table, expected in ((lake.BATCHES, len(batches)), (lake.RECORDS, sum(batch[3] for batch in batches))):
-        assert site.rows(table).count() == site.rows(table).select(*table.key).distinct().count() == expected
+    for table, expected in (
+        (tables.BATCHES, len(batches)),
+        (tables.RECORDS, sum(batch[3] for batch in batches)),
+    ):
+        rows = site.rows(table)
+        assert len(rows) == len({tuple(row[name] for name in table.key) for row in rows}) == expected
 
 
+@BOTH_ENGINES
 def test_every_kind_of_bad_input_is_set_aside_and_the_rest_is_read(  # noqa: PLR0915 (one case a line)
     site: Site, captures: Path
 ) -> None:
@@ -295,7 +304,7 @@ def test_every_kind_of_bad_input_is_set_aside_and_the_rest_is_read(  # noqa: PLR
     brokers.append(Broker(13, log_dirs=site.glob("b9", "request-9.log")))
     summary = site.capture(*brokers)
 
-    found = {(row.broker_id, row.reason, row.position) for row in site.rows(lake.QUARANTINE).collect()}
+    found = {(row["broker_id"], row["reason"], row["position"]) for row in site.rows(tables.QUARANTINE)}
     half = next(row for row in found if row[0] == 10)
     assert found == {
         (1, "torn_tail", last[0]),
@@ -310,22 +319,18 @@ def test_every_kind_of_bad_input_is_set_aside_and_the_rest_is_read(  # noqa: PLR
         (13, "unreadable", 0),
     }
     assert 0 < half[2] < len(text)
-    by_partition = {
-        row.partition: row["count"] for row in site.rows(lake.RECORDS).groupBy("partition").count().collect()
-    }
+    by_partition = Counter(row["partition"] for row in site.rows(tables.RECORDS))
     whole_but = {1: last[3], 2: last[3], 3: third[3], 4: last[3], 5: 0, 8: 0}
     assert by_partition == {partition: records - lost for partition, lost in whole_but.items()}
-    by_broker = {
-        row.broker_id: row["count"] for row in site.rows(lake.REQUESTS).groupBy("broker_id").count().collect()
-    }
+    by_broker = Counter(row["broker_id"] for row in site.rows(tables.REQUESTS))
     assert by_broker[9] == request_lines([log(99, text)])
     assert 0 < by_broker[10] < by_broker[9]
-    details = [row.detail for row in site.rows(lake.QUARANTINE).collect()]
+    details = [row["detail"] for row in site.rows(tables.QUARANTINE)]
     assert all(len(detail.split()) > 5 for detail in details)
     assert summary.quarantined >= len(details) == 11
     # what is still bad is still there after the next run, once
     site.capture(*brokers, run_id="again")
-    assert site.rows(lake.QUARANTINE).count() == 11
+    assert len(site.rows(tables.QUARANTINE)) == 11
 
 
 def test_preallocated_segments_grow_without_changing_size(site: Site, captures: Path) -> None:
@@ -337,7 +342,7 @@ def test_preallocated_segments_grow_without_changing_size(site: Site, captures: 
     for upto in (half, len(data)):
         file.write_bytes(data[:upto] + bytes(len(data) + 100_000 - upto))
         site.capture(Broker(1, log_dirs=site.glob("data")))
-        assert site.rows(lake.BATCHES).count() == sum(batch[0] < upto for batch in batches)
+        assert len(site.rows(tables.BATCHES)) == sum(batch[0] < upto for batch in batches)
     assert site.quarantine() == {}
 
 
@@ -373,9 +378,9 @@ def test_what_applications_wrote_is_nowhere(site: Site) -> None:
     broker = Broker(1, log_dirs=site.glob("data"))
     site.capture(broker)
     found = {
-        (Path(row.file).parent.name, row.reason)
-        for row in site.rows(lake.QUARANTINE).collect()
-        if row.kind == "segment"
+        (Path(row["file"]).parent.name, row["reason"])
+        for row in site.rows(tables.QUARANTINE)
+        if row["kind"] == "segment"
     }
     assert found == {
         ("lost-0", "bad_magic"),
@@ -383,22 +388,17 @@ def test_what_applications_wrote_is_nowhere(site: Site) -> None:
         ("garbage-0", "bad_magic"),
         ("control-0", "bad_record"),
     }
-    counts = {row.topic: row["count"] for row in site.rows(lake.BATCHES).groupBy("topic").count().collect()}
+    counts = Counter(row["topic"] for row in site.rows(tables.BATCHES))
     assert counts == {"whole": 30, "lost": 5, "torn": 30, "garbage": 30, "zeros": 30, "control": 31}
-    assert site.rows(lake.RECORDS).count() == 0
+    assert site.rows(tables.RECORDS) == []
     # a snapshot without producers is there, and says so
-    empty = site.rows(lake.PRODUCER_SNAPSHOT_ENTRIES).select("producer_id", "snapshot_offset").collect()
-    assert [tuple(row) for row in empty] == [(None, 60)] * len(contents)
-    for table in lake.TABLES:
+    empty = site.rows(tables.PRODUCER_SNAPSHOT_ENTRIES)
+    assert [(row["producer_id"], row["snapshot_offset"]) for row in empty] == [(None, 60)] * len(contents)
+    for table in protocols.tables():
         if table.name.startswith("bronze."):
-            rows = site.rows(table).select(F.concat_ws("|", *map(_as_text, table.columns)).alias("text"))
-            assert not [row for row in rows.collect() if SECRET.decode() in row.text]
+            assert not [row for row in site.rows(table) if SECRET.decode() in repr(row)]
     for file in Path(site.settings.lake.warehouse).rglob("*"):
         assert file.is_dir() or SECRET not in file.read_bytes(), file
-
-
-def _as_text(column: str) -> F.Column:
-    return F.col(f"`{column}`").cast("string")
 
 
 def test_a_data_segment_grows_is_renamed_and_goes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,9 +413,9 @@ def test_a_data_segment_grows_is_renamed_and_goes(site: Site, monkeypatch: pytes
 
     def expect(batches: int, lines: int, *torn: int) -> None:
         site.capture(Broker(1, log_dirs=site.glob("data")), clients=(client,))
-        assert site.rows(lake.BATCHES).count() == batches
+        assert len(site.rows(tables.BATCHES)) == batches
         assert [position for _, position in site.quarantine().values()] == list(torn)
-        epochs = [row.producer_epoch for row in site.rows(lake.CLIENT_LINES).collect()]
+        epochs = [row["producer_epoch"] for row in site.rows(tables.CLIENT_LINES)]
         assert epochs == [12] * lines
 
     file.write_bytes(whole[: 5 * size + 30])
@@ -424,23 +424,24 @@ def test_a_data_segment_grows_is_renamed_and_goes(site: Site, monkeypatch: pytes
     file.write_bytes(whole)
     last.touch()
     told.write_text(line * 2)
-    append_all, deleted = run._append_all, Path(f"{file}.deleted")
+    read_all, deleted = readers.read_all, Path(f"{file}.deleted")
 
-    def append_later(*args: Any) -> dict[str, int]:
-        # retention renames the segment while it is read, then deletes it; the client's log is rotated
+    def read_later(sources: Any) -> Any:
+        # retention renames the segment before it is read, then deletes it; the client's log is rotated
         file.rename(deleted)
         told.rename(f"{told}.1").with_name("client.log").write_text("")
-        return append_all(*args)
+        return read_all(sources)
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "_append_all", append_later)
+        patch.setattr(readers, "read_all", read_later)
         expect(5, 1)
     other = b"".join(data_batch(120 + i) for i in range(3))
     last.write_bytes(other)
     expect(23, 2)
-    read = site.rows(lake.FILES).where(F.col("file").contains(file.name)).orderBy("captured_at").collect()
+    noted = sorted(site.rows(tables.FILES), key=lambda row: row["captured_at"])
+    read = [(row["file"], row["entries"]) for row in noted if file.name in row["file"]]
     # each run went on where the one before had stopped
-    assert [(row.file, row.entries) for row in read] == [(str(file), 5), (str(deleted), 15)]
+    assert read == [(str(file), 5), (str(deleted), 15)]
     # a follower was truncated and written again under another leader
     deleted.unlink()
     again = bytearray(other + data_batch(123))

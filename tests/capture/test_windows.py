@@ -26,10 +26,10 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 def read(source: Source, *tables: Table) -> list[list[dict[str, Any]]]:
     """The rows of each table and the outcome; but for the sample of a fault, which ends with its window."""
-    return [
-        [{**row, "sample": None} for batch in readers.rows(source, table) for row in batch.to_pylist()]
-        for table in (*tables, OUTCOME)
-    ]
+    found: dict[str, list[dict[str, Any]]] = {table.name: [] for table in (*tables, OUTCOME)}
+    for table, batch in readers.read_all([source]):
+        found[table.name] += [{**row, "sample": None} for row in batch.to_pylist()]
+    return list(found.values())
 
 
 @pytest.mark.parametrize("closed", [False, True])

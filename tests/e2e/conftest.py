@@ -16,7 +16,7 @@ from altered import ALTERED, ALTERED_PRODUCERS
 from broken import BROKEN, WHOLE, break_everything
 from pyspark.sql import SparkSession
 
-from fencepost import lake, pipeline
+from fencepost import pipeline
 from fencepost.gate import GateResult
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings, load
@@ -84,8 +84,8 @@ def audit(
         clusters=tuple(clusters),
     )
     session = spark_session(settings)
-    lake.ensure(session)
-    return Audit(settings, session, pipeline.audit(session, settings))
+    with pipeline.Run(settings) as run:
+        return Audit(settings, session, pipeline.audit(run))
 
 
 @pytest.fixture(scope="session", params=[*CAPTURES, pytest.param(LIVE, marks=pytest.mark.live)])

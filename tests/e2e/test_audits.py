@@ -10,7 +10,7 @@ import pytest
 from altered import ALTERED
 
 from fencepost import pipeline
-from fencepost.judge.compiled import definitions
+from fencepost.definitions import definitions
 
 KEY = (
     "group_id",
@@ -198,6 +198,7 @@ def test_a_second_audit_takes_nothing_new_and_says_the_same(audit: Any) -> None:
     query = "SELECT * FROM marts.fct_invariant_verdicts ORDER BY verdict_id"
     counts = "SELECT (SELECT count(*) FROM bronze.records) r, (SELECT count(*) FROM bronze.requests) q"
     verdicts, counted = audit.rows(query), audit.rows(counts)
-    pipeline.audit(audit.spark, audit.settings)
+    with pipeline.Run(audit.settings) as run:
+        pipeline.audit(run)
     assert audit.rows(counts) == counted
     assert audit.rows(query) == verdicts

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.formats.client_log import CLIENT_LINE_SCHEMA, EVENTS, parse_client_lines
-from fencepost.lake import CLIENT_LINES
+from fencepost.tables import CLIENT_LINES
 
 PREFIX = "[Producer clientId=c-1, transactionalId=orders] "
 LOGGER = " (org.apache.kafka.clients.producer.internals.TransactionManager)"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fencepost.formats.errors import error_name, error_names
 from fencepost.formats.request_log import REQUEST_SCHEMA, parse_lines
-from fencepost.lake import REQUESTS
+from fencepost.tables import REQUESTS
 
 TAIL = b" (kafka.request.logger)"
 

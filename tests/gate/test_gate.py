@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
-from pyspark.sql import SparkSession
 
+from fencepost import lake
+from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
-from fencepost.judge.compiled import definitions
-from fencepost.report import printable
-from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.words import printable
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = {
@@ -33,11 +34,17 @@ COUNTS = {
     "unknown": {"checked": 5, "exercised": 3, "holds": 4, "unknown": 1},
     "not_exercised": {"checked": 5},
 }
-Publish = Callable[..., tuple[SparkSession, Settings]]
+Publish = Callable[..., Settings]
+ARROW = {
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
 
 
 @pytest.fixture(scope="module")
-def publish(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Publish:
+def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
     """Call it with statuses by invariant (the rest hold) for a lake whose marts say so."""
     folder = tmp_path_factory.mktemp("gate")
     settings = Settings(
@@ -45,22 +52,15 @@ def publish(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pu
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
     )
-    session = spark_session(settings)
-    session.sql("create schema if not exists marts")
+    catalog = lake.ensure(settings.lake)
 
     def fill(mart: str, rows: list[dict[str, Any]]) -> None:
-        columns = MODELS[mart]
-        text = session.createDataFrame(
-            [[None if row.get(name) is None else str(row[name]) for name in columns] for row in rows],
-            ", ".join(f"`{name}` string" for name in columns),
-        )
-        text.select([text[name].cast(kind) for name, kind in columns.items()]).writeTo(
-            f"marts.{mart}"
-        ).createOrReplace()
+        schema = pa.schema([(name, ARROW.get(kind, pa.string())) for name, kind in MODELS[mart].items()])
+        table = catalog.create_table_if_not_exists(f"marts.{mart}", schema)
+        named = [{name: row.get(name) for name in schema.names} for row in rows]
+        table.overwrite(pa.Table.from_pylist(named, schema=schema))
 
-    def make(
-        episodes: tuple[str, ...] = (), without: str = "", **statuses: str
-    ) -> tuple[SparkSession, Settings]:
+    def make(episodes: tuple[str, ...] = (), without: str = "", **statuses: str) -> Settings:
         fill(
             "fct_invariant_coverage",
             [_coverage(each, statuses.get(each, "holds")) for each in MARKED if each != without],
@@ -68,7 +68,7 @@ def publish(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pu
         fill("fct_invariant_verdicts", [_episode(each, number) for each in episodes for number in range(5)])
         fill("fct_offset_commits", [_commit()])
         fill("fct_ownership_intervals", [])
-        return session, settings
+        return settings
 
     return make
 
@@ -98,7 +98,7 @@ def _episode(invariant: str, number: int) -> dict[str, Any]:
         "severity": MARKED[invariant].severity,
         "cluster": "prod",
         "scope": json.dumps({"group_id": HOSTILE, "life": 1}),
-        "from_time": f"2026-01-02 00:00:0{number}",
+        "from_time": dt.datetime(2026, 1, 2, 0, 0, number, tzinfo=dt.UTC),
         "verdict": "violated",
         "failed_conjunct": "~c.ownedByAnother",
         "values": json.dumps({"c.ownedByAnother": True}),
@@ -117,7 +117,7 @@ def _commit() -> dict[str, Any]:
         "partition": 1,
         "committed_offset": 12,
         "client_epoch": 5,
-        "requested_at": "2026-01-02 00:00:02",
+        "requested_at": dt.datetime(2026, 1, 2, 0, 0, 2, tzinfo=dt.UTC),
         "broker_error": "NONE",
         "truth": "not_owner",
         "owner_member_id": "m2",
@@ -132,12 +132,12 @@ def _commit() -> dict[str, Any]:
 
 
 def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> None:
-    spark, settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
     heard: list[tuple[str, str]] = []
     with pytest.raises(
         GateFailed, match=f"Critical and violated: {CRITICAL} in cluster prod \\(1 of 5\\)"
     ) as caught:
-        run_gate(spark, settings, sinks=[lambda title, text: heard.append((title, text))])
+        run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
     result = caught.value.result
     assert [each.invariant for each in result.critical] == [CRITICAL]
     assert [each.invariant for each in result.warnings] == [WARNING]
@@ -169,8 +169,8 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
 
 def test_what_is_not_critical_is_reported_and_lets_the_run_pass(publish: Publish) -> None:
     unknown, unexercised = "epoch_order", CRITICAL
-    spark, settings = publish(**{WARNING: "violated", unknown: "unknown", unexercised: "not_exercised"})
-    result = run_gate(spark, settings)
+    settings = publish(**{WARNING: "violated", unknown: "unknown", unexercised: "not_exercised"})
+    result = run_gate(settings)
     assert result.passed
     assert result.alert is None
     reported = (result.critical, result.warnings, result.unknown, result.not_exercised)
@@ -194,16 +194,16 @@ def _failed_in_data_docs(page: Path) -> dict[str, str]:
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:
-    spark, settings = publish(**{CRITICAL: "violated", WARNING: "violated"})
-    assert run_gate(spark, dataclasses.replace(settings, severities={CRITICAL: "warning"})).passed
+    settings = publish(**{CRITICAL: "violated", WARNING: "violated"})
+    assert run_gate(dataclasses.replace(settings, severities={CRITICAL: "warning"})).passed
     with pytest.raises(GateFailed, match=WARNING):
-        run_gate(spark, dataclasses.replace(settings, severities={CRITICAL: "info", WARNING: "critical"}))
+        run_gate(dataclasses.replace(settings, severities={CRITICAL: "info", WARNING: "critical"}))
 
 
 def test_a_definition_that_was_not_judged_is_not_let_through(publish: Publish) -> None:
-    spark, settings = publish(without=CRITICAL)
+    settings = publish(without=CRITICAL)
     with pytest.raises(GateError, match=CRITICAL):
-        run_gate(spark, settings)
+        run_gate(settings)
 
 
 def test_a_broken_sink_does_not_silence_the_others(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pickle
 
 import pyarrow as pa
 
-from fencepost import tables
+from fencepost.protocols.offset_commit import tables
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of, topic_key

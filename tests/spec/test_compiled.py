@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from fencepost.lake import schemas_json
+from fencepost.protocols import schemas_json
 from tlasql import CompiledModule, compile_module
 from tlasql.data import Data, duckdb_type
 from tlasql.dialect import DUCKDB

@@ -17,7 +17,7 @@ os.environ.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
 @pytest.fixture(scope="session")
 def schemas() -> dict[str, dict[str, str]]:
     """The tables of the lake, as the command line gets them."""
-    from fencepost.lake import schemas_json
+    from fencepost.protocols import schemas_json
 
     found: dict[str, dict[str, str]] = json.loads(schemas_json())
     return found

@@ -55,7 +55,7 @@ def test_stale_missing_and_left_over_files_are_found(
     out = tmp_path / "out"
     assert main([*arguments, "--out", str(out)]) == 0
     assert main([*arguments, "--out", str(out), "--check"]) == 0
-    sql = out / "spark/fencepost/judge/compiled/offset_commit"
+    sql = out / "spark/fencepost/protocols/offset_commit/compiled"
     stale, missing, left = sql / "epoch_order.sql", sql / "strict.sql", sql / "once_marked.sql"
     shutil.copy(missing, left)
     missing.unlink()

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyiceberg.catalog import Catalog
 
-from fencepost import lake
 from fencepost.capture.plan import expand
-from fencepost.lake import CLEANED
+from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
+from fencepost.tables import CLEANED
 
 CHECKPOINT = "cleaner-offset-checkpoint"
 
 Row = tuple[str, int, str, int, int, str, str, datetime]
 
 
-def note_cleaned(spark: SparkSession, clusters: Iterable[Cluster], run_id: str, now: datetime) -> int:
+def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
     """Append to ``bronze.cleaned`` what the checkpoints say that is not there yet; gives back how many rows.
 
     To be called after segments were read: whatever the cleaner has taken from them lies below. A checkpoint
@@ -33,7 +33,8 @@ def note_cleaned(spark: SparkSession, clusters: Iterable[Cluster], run_id: str, 
         for file in [Path(path, CHECKPOINT)]
         for topic, partition, offset in _entries(file)
     ]
-    return lake.append_new(spark, CLEANED, spark.createDataFrame(rows, CLEANED.ddl)) if rows else 0
+    within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
+    return ProcessEngine(catalog).append_new(CLEANED, CLEANED.rows(rows), within) if rows else 0
 
 
 def _entries(file: Path) -> Iterator[tuple[str, int, int]]:

@@ -1,18 +1,15 @@
-"""The logs of client applications as Spark rows: what their producers say of their epochs."""
+"""The logs of client applications as rows: what their producers say of their epochs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pyarrow as pa
-
+from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLIENT_LOG, Fault, Source
-from fencepost.capture.rows import OUTCOME, arrow_rows
-from fencepost.capture.text import Piece, files, parsed_pieces, text_outcome
+from fencepost.capture.rows import Rows
+from fencepost.capture.text import Piece, files, text_rows
 from fencepost.formats.client_log import parse_client_lines
 from fencepost.formats.lines import Parsed
 from fencepost.settings import Cluster
-from fencepost.tables import Table
+from fencepost.tables import CLIENT_LINES
 
 _MISSING = "no file matches: correct the client's logs in the configuration, or mount them"
 
@@ -33,15 +30,10 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return sources, faults
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``bronze.client_lines`` in the source's range, or what became of it."""
-    if table is OUTCOME:
-        yield text_outcome(source, _parse, _is_unfinished)
-        return
+def rows(source: Source) -> Rows:
+    """The rows of ``bronze.client_lines`` in the source's range, and what became of it."""
     origin = {"cluster": source.cluster, "client": source.client, "file": source.file}
-    for _, parsed in parsed_pieces(source, _parse):
-        columns = {name: parsed.rows[name] for name in parsed.rows.schema.names}
-        yield arrow_rows(table, parsed.rows.num_rows, {**columns, **origin})
+    yield from text_rows(source, CLIENT_LINES, _parse, _is_unfinished, origin)
 
 
 def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
@@ -54,3 +46,6 @@ def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     """Never: what waits may be anyone's line."""
     return False
+
+
+CLIENT_LOGS = Kind(CLIENT_LOG, (find_client_logs,), rows, (CLIENT_LINES,))

@@ -42,6 +42,10 @@ def find_internal_files(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return _find(cluster, internal=True)
 
 
+FINDS = (find_data_files, find_internal_files)
+"""In this order: whatever an application's partition holds, the coordinator's log read last knows already."""
+
+
 def with_known_topic_ids(sources: list[Source]) -> list[Source]:
     """Sources whose ``partition.metadata`` could not be read get the one id that other replicas have.
 

@@ -7,34 +7,33 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
 
+from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.plan import CLIENT_LOG, REQUEST_LOG, Plan, Read, Source, is_compressed
-from fencepost.lake import FILES
+from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
 _TEXT = (REQUEST_LOG, CLIENT_LOG)
+_ORIGIN = ("cluster", "broker_id", "kind", "file")
+_READ = ("head_digest", "size", "consumed_to")
 
 
 class Progress:
     """The newest row of every file, to be asked where to go on."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        newest = (
-            spark.table(FILES.name)
-            .groupBy("cluster", "broker_id", "kind", "file")
-            .agg(F.max_by(F.struct("head_digest", "size", "consumed_to"), "captured_at").alias("last"))
-            .select("cluster", "broker_id", "kind", "file", "last.*")
-        )
+    def __init__(self, catalog: Catalog) -> None:
+        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at")).sort_by("captured_at")
+        # the last one of each file stays
+        newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # all that a file may have been called: few, however many files there are
         self._read: dict[tuple[object, ...], dict[str, Read]] = defaultdict(dict)
-        for row in newest.collect():
-            read = Read(row.file, row.head_digest, row["size"], row.consumed_to)
-            self._read[row.cluster, row.broker_id, row.kind, _family(row.kind, row.file)][row.file] = read
+        for (cluster, broker_id, kind, file), last in newest.items():
+            self._read[cluster, broker_id, kind, _family(kind, file)][file] = Read(file, *last)
 
     def resume(self, source: Source, plan: Plan) -> None:
         """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
@@ -63,6 +62,10 @@ class Progress:
     def _known(self, source: Source) -> dict[str, Read]:
         family = _family(source.kind, source.file)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
+
+
+def _values(rows: pa.Table) -> list[list[Any]]:
+    return [column.to_pylist() for column in rows.columns]
 
 
 def _find(source: Source, size: int, known: Iterable[Read]) -> Read | None:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import reduce
-from operator import and_
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.plan import Fault, Plan
-from fencepost.lake import QUARANTINE
+from fencepost.tables import QUARANTINE
 
 # found while looking for files; every run looks again
 _OF_LISTING = ("missing", "unreadable")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
 
+Row = dict[str, Any]
+
 
 def update(
-    spark: SparkSession,
+    catalog: Catalog,
     plan: Plan,
-    faults: DataFrame | None,
+    faults: Sequence[Fault],
     clusters: Sequence[str],
     *,
     run_id: str,
@@ -33,48 +33,46 @@ def update(
 
     Rows of a file that was read from ``start`` on are replaced from there; rows of a renamed file follow it.
     """
-    table = spark.table(QUARANTINE.name)
-    of_listing = F.col("cluster").isin(list(clusters)) & F.col("reason").isin(*_OF_LISTING)
-    before = table.count()
-    looked_again = plan.sources or plan.known or (before and not table.where(of_listing).isEmpty())
-    if not plan.faults and not (before and looked_again) and faults is None:
-        return before
-    listed = spark.createDataFrame(
-        [dataclasses.astuple(fault) for fault in plan.faults],
-        _ddl(*(f.name for f in dataclasses.fields(Fault))),
-    )
-    found = listed.unionByName(faults.select(listed.columns)) if faults else listed
-    found = found.withColumns({"run_id": F.lit(run_id), "captured_at": F.lit(now)})
-    kept = _kept(spark, plan, table.where(~of_listing))
-    lake.replace(spark, QUARANTINE, kept.unionByName(found).dropDuplicates(list(QUARANTINE.key)))
-    return spark.table(QUARANTINE.name).count()
+    old = lake.scan(catalog, QUARANTINE).to_pylist()
+    listed = [row for row in old if row["cluster"] in clusters and row["reason"] in _OF_LISTING]
+    looked_again = plan.sources or plan.known or listed
+    if not plan.faults and not faults and not (old and looked_again):
+        return len(old)
+    found = [
+        {**dataclasses.asdict(fault), "run_id": run_id, "captured_at": now}
+        for fault in (*plan.faults, *faults)
+    ]
+    rows = _once([*_kept(plan, (row for row in old if row not in listed)), *found])
+    return lake.replace(catalog, QUARANTINE, QUARANTINE.rows([tuple(row.values()) for row in rows]))
 
 
-def _kept(spark: SparkSession, plan: Plan, old: DataFrame) -> DataFrame:
+def _kept(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
     """The rows of ``old`` that still stand: their file was not read again, or only behind them."""
-    change = spark.createDataFrame(_changes(plan), f"{_ddl(*_ORIGIN)}, read_from bigint, now_at string")
-    stands = F.col("read_from").isNull() | (F.col("position") < F.col("read_from"))
-    # a client's log has no broker
-    same = reduce(and_, [old[name].eqNullSafe(change[name]) for name in _ORIGIN])
-    joined = (
-        old.join(F.broadcast(change), same, "left").where(stands).drop(*(change[name] for name in _ORIGIN))
-    )
-    return joined.withColumn("file", F.coalesce("now_at", "file")).select(list(QUARANTINE.columns))
+    changes = _changes(plan)
+    for row in old:
+        read_from, now_at = changes.get(tuple(row[name] for name in _ORIGIN), (None, row["file"]))
+        if read_from is None or row["position"] < read_from:
+            yield {**row, "file": now_at}
 
 
-def _changes(plan: Plan) -> list[tuple[str, int | None, str, str, int | None, str]]:
-    """One row per path whose rows are touched: origin, read again from where (null: not at all), path now."""
+def _once(rows: Iterable[Row]) -> list[Row]:
+    """The rows in the order of the table's columns, the first of each key."""
+    first: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in QUARANTINE.key)
+        first.setdefault(key, {name: row[name] for name in QUARANTINE.columns})
+    return list(first.values())
+
+
+def _changes(plan: Plan) -> dict[tuple[Any, ...], tuple[int | None, str]]:
+    """Of each path whose rows are touched: from where it is read again (None: not at all), its path now."""
     looked_at = [
         *((source, source.start) for source in plan.sources),
         *((known, None) for known, _ in plan.known),
     ]
-    changes: dict[tuple[str, int | None, str, str], tuple[int | None, str]] = {}
+    changes: dict[tuple[Any, ...], tuple[int | None, str]] = {}
     # a path may be read anew while what was there before goes on elsewhere: its rows follow the rename
     for source, start in sorted(looked_at, key=lambda each: each[0].moved_from is not None):
         before = source.moved_from or source.file
         changes[source.cluster, source.broker_id, source.kind, before] = (start, source.file)
-    return [(*origin, *change) for origin, change in changes.items()]
-
-
-def _ddl(*names: str) -> str:
-    return ", ".join(f"{name} {QUARANTINE.columns[name]}" for name in names)
+    return changes

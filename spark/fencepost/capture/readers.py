@@ -1,40 +1,38 @@
-"""Which module reads which kind of file."""
+"""Every kind of evidence, in the order in which it is looked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 
-import pyarrow as pa
+from fencepost.capture.client_logs import CLIENT_LOGS
+from fencepost.capture.kinds import Find, Kind
+from fencepost.capture.plan import Source
+from fencepost.capture.request_logs import REQUEST_LOGS
+from fencepost.capture.rows import OUTCOME, Rows, outcome, unreadable
+from fencepost.capture.segments import SEGMENTS
+from fencepost.capture.state_files import ABORTED_INDEXES, PRODUCER_SNAPSHOTS
 
-from fencepost.capture import client_logs, request_logs, segments, state_files
-from fencepost.capture.plan import ABORTED_INDEX, CLIENT_LOG, PRODUCER_SNAPSHOT, REQUEST_LOG, SEGMENT, Source
-from fencepost.tables import (
-    ABORTED_TRANSACTIONS,
-    BATCHES,
-    CLIENT_LINES,
-    PRODUCER_SNAPSHOT_ENTRIES,
-    RECORDS,
-    REQUESTS,
-    Table,
-)
-
-_ROWS: dict[str, Callable[[Source, Table], Iterator[pa.RecordBatch]]] = {
-    SEGMENT: segments.rows,
-    PRODUCER_SNAPSHOT: state_files.rows,
-    ABORTED_INDEX: state_files.rows,
-    REQUEST_LOG: request_logs.rows,
-    CLIENT_LOG: client_logs.rows,
-}
-TABLES: dict[str, tuple[Table, ...]] = {
-    SEGMENT: (BATCHES, RECORDS),
-    PRODUCER_SNAPSHOT: (PRODUCER_SNAPSHOT_ENTRIES,),
-    ABORTED_INDEX: (ABORTED_TRANSACTIONS,),
-    REQUEST_LOG: (REQUESTS,),
-    CLIENT_LOG: (CLIENT_LINES,),
-}
-"""The tables whose rows a kind of file holds."""
+# Logs in text first: whatever a line read here speaks of, the segments read afterwards hold already.
+KINDS: tuple[Kind, ...] = (CLIENT_LOGS, REQUEST_LOGS, SEGMENTS, PRODUCER_SNAPSHOTS, ABORTED_INDEXES)
+OF_NAME = {kind.name: kind for kind in KINDS}
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``table``, or of OUTCOME, in the source's range; an OSError on the way ends them."""
-    return _ROWS[source.kind](source, table)
+def finds() -> tuple[Find, ...]:
+    """How files are found, each way once."""
+    return tuple(dict.fromkeys(find for kind in KINDS for find in kind.finds))
+
+
+def read_all(sources: Sequence[Source]) -> Rows:
+    """The rows of every source, each read once.
+
+    One that cannot be read has no progress, so the next run reads the same range again; what was read of it
+    until then counts once. One that is gone was renamed or deleted since it was found: the next run finds it
+    under its new name, or nothing is left to be read.
+    """
+    for source in sources:
+        try:
+            yield from OF_NAME[source.kind].rows(source)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield OUTCOME, outcome(source, [unreadable(source, error)])

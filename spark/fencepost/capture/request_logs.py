@@ -1,18 +1,15 @@
-"""The brokers' request logs as Spark rows."""
+"""The brokers' request logs as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pyarrow as pa
-
+from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
-from fencepost.capture.rows import OUTCOME, arrow_rows
-from fencepost.capture.text import Piece, files, parsed_pieces, text_outcome
+from fencepost.capture.rows import Rows
+from fencepost.capture.text import Piece, files, text_rows
 from fencepost.formats.lines import Parsed
 from fencepost.formats.request_log import parse_lines
 from fencepost.settings import Cluster
-from fencepost.tables import Table
+from fencepost.tables import REQUESTS
 
 _LINE_END = b"(kafka.request.logger)"
 _MISSING = "no file matches: correct request_logs in the configuration, or switch the request log on"
@@ -34,15 +31,10 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return sources, faults
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``bronze.requests`` in the source's range, or what became of it."""
-    if table is OUTCOME:
-        yield text_outcome(source, _parse, _is_unfinished)
-        return
+def rows(source: Source) -> Rows:
+    """The rows of ``bronze.requests`` in the source's range, and what became of it."""
     origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-    for _, parsed in parsed_pieces(source, _parse):
-        columns = {name: parsed.rows[name] for name in parsed.rows.schema.names}
-        yield arrow_rows(table, parsed.rows.num_rows, {**columns, **origin})
+    yield from text_rows(source, REQUESTS, _parse, _is_unfinished, origin)
 
 
 def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
@@ -52,3 +44,6 @@ def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     return parsed.rows.num_rows == 0 and not piece.data.rstrip().endswith(_LINE_END)
+
+
+REQUEST_LOGS = Kind(REQUEST_LOG, (find_request_logs,), rows, (REQUESTS,))

@@ -1,9 +1,9 @@
-"""Rows on their way to Spark: Arrow columns of a table, and what became of every file."""
+"""Rows of bronze: Arrow columns of a table, and what became of every file."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -36,25 +36,19 @@ OUTCOME = Table(
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
-_ARROW = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
-}
+Rows = Iterator[tuple[Table, pa.RecordBatch]]
+"""What is read of a source: rows of its tables, and at the end its rows of OUTCOME."""
 
 
 def arrow_rows(table: Table, count: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
     """``count`` rows of ``table`` from Arrow columns and from single values that every row has."""
     arrays = []
-    for name, kind in table.columns.items():
-        given = columns.get(name)
+    for field in table.arrow_schema:
+        given = columns.get(field.name)
         if isinstance(given, pa.Array):
-            arrays.append(given.cast(_ARROW[kind]))
+            arrays.append(given.cast(field.type))
         else:
-            arrays.append(pa.repeat(pa.scalar(given, _ARROW[kind]), count))
+            arrays.append(pa.repeat(pa.scalar(given, field.type), count))
     return pa.RecordBatch.from_arrays(arrays, names=list(table.columns))
 
 
@@ -72,7 +66,7 @@ def outcome(
             "file": source.file,
         }
         rows.append({**origin, **progress, "faults": len(faults)})
-    schema = pa.schema([(name, _ARROW[kind]) for name, kind in OUTCOME.columns.items()])
+    schema = OUTCOME.arrow_schema
     return pa.RecordBatch.from_pylist(
         [{name: row.get(name) for name in schema.names} for row in rows], schema=schema
     )

@@ -8,34 +8,27 @@ meanwhile nothing is noted: it is read again.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
-from operator import or_
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import quarantine, readers
 from fencepost.capture.cleaner import note_cleaned
-from fencepost.capture.client_logs import find_client_logs
-from fencepost.capture.log_dirs import (
-    base_offset,
-    find_data_files,
-    find_internal_files,
-    has_no_replicas,
-    with_known_topic_ids,
-)
-from fencepost.capture.plan import Plan, Read, Source
+from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.plan import Fault, Plan, Read, Source, bundles
 from fencepost.capture.progress import Progress, still_holds
-from fencepost.capture.reader import read_planned
-from fencepost.capture.request_logs import find_request_logs
 from fencepost.capture.rows import OUTCOME, unreadable
-from fencepost.lake import (
+from fencepost.engines import Engine
+from fencepost.lake import AtLeast, Where
+from fencepost.settings import Settings
+from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
     CLIENT_LINES,
@@ -43,8 +36,8 @@ from fencepost.lake import (
     PRODUCER_SNAPSHOT_ENTRIES,
     RECORDS,
     REQUESTS,
+    Table,
 )
-from fencepost.settings import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +45,7 @@ _log = logging.getLogger(__name__)
 _OFFSETS = {BATCHES.name: "base_offset", RECORDS.name: "record_offset"}
 # A condition for each topic spares more of a large table; one of thousands could not be planned.
 _FEW_TOPICS = 32
+_FAULT = tuple(field.name for field in dataclasses.fields(Fault))
 
 
 @dataclass(frozen=True)
@@ -70,23 +64,32 @@ class CaptureSummary:
     quarantined: int
 
 
+Outcome = dict[str, Any]
+"""A row of OUTCOME."""
+
+
 def capture(
-    spark: SparkSession, settings: Settings, run_id: str, report: Callable[[str], None] = _log.info
+    settings: Settings,
+    catalog: Catalog,
+    engine_for: Callable[[int, str], Engine],
+    run_id: str,
+    report: Callable[[str], None] = _log.info,
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, line by line."""
+    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, line by line.
+
+    ``engine_for`` gives the engine for so many bytes of evidence (and what they are).
+    """
     now = datetime.now(UTC)
-    plan = make_plan(settings, Progress(spark))
+    plan = make_plan(settings, Progress(catalog))
     size = sum(source.end - source.start for source in plan.sources)
     report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
-    read = (
-        read_planned(spark, plan.sources, OUTCOME).where("reason is null").collect() if plan.sources else []
-    )
-    added = _append_all(spark, plan.sources, read, report)
-    faults = _faults(spark, plan.sources, read)
+    outcomes, added = _read(plan.sources, engine_for, report)
+    read = [row for row in outcomes if row["reason"] is None]
+    faults = [Fault(*(row[name] for name in _FAULT)) for row in outcomes if row["reason"] is not None]
     clusters = [cluster.name for cluster in settings.clusters]
-    quarantined = quarantine.update(spark, plan, faults, clusters, run_id=run_id, now=now)
-    _note_progress(spark, plan, _unchanged(plan.sources, read), run_id, now)
-    note_cleaned(spark, settings.clusters, run_id, now)
+    quarantined = quarantine.update(catalog, plan, faults, clusters, run_id=run_id, now=now)
+    _note_progress(catalog, plan, _unchanged(plan.sources, read), run_id, now)
+    note_cleaned(catalog, settings.clusters, run_id, now)
     report(f"{quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),
@@ -96,7 +99,7 @@ def capture(
         producer_snapshots=added[PRODUCER_SNAPSHOT_ENTRIES.name],
         aborted_transactions=added[ABORTED_TRANSACTIONS.name],
         client_lines=added[CLIENT_LINES.name],
-        skipped=sum(row.skipped for row in read),
+        skipped=sum(row["skipped"] for row in read),
         quarantined=quarantined,
     )
 
@@ -104,9 +107,7 @@ def capture(
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
     plan = Plan()
-    # Logs in text first: whatever a line read here speaks of, the segments read afterwards hold already.
-    # Kafka's own topics last: whatever a partition holds, the coordinator's log knows already.
-    for find in (find_client_logs, find_request_logs, find_data_files, find_internal_files):
+    for find in readers.finds():
         # one file may match several patterns
         found: dict[tuple[str, int | None, str], Source] = {}
         for cluster in settings.clusters:
@@ -121,41 +122,36 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
     return plan
 
 
-def _faults(spark: SparkSession, sources: Sequence[Source], read: Sequence[Row]) -> DataFrame | None:
-    """Rows of OUTCOME for what is wrong with the sources; None when nothing is."""
-    whole = {(row.cluster, row.broker_id, row.kind, row.file) for row in read if not row.faults}
-    bad = [source for source in sources if _origin(source) not in whole]
-    return read_planned(spark, bad, OUTCOME).where("reason is not null") if bad else None
-
-
-def _append_all(
-    spark: SparkSession, sources: Sequence[Source], read: Sequence[Row], report: Callable[[str], None]
-) -> dict[str, int]:
-    """Append the rows of every table; gives back how many, by the table's name."""
-    found = {(row.cluster, row.broker_id, row.kind, row.file): row for row in read}
+def _read(
+    sources: Sequence[Source], engine_for: Callable[[int, str], Engine], report: Callable[[str], None]
+) -> tuple[list[Outcome], dict[str, int]]:
+    """Read all sources and append their rows; gives back what became of each, and how many rows of each
+    table are new, by its name.
+    """
     added: dict[str, int] = defaultdict(int)
-    for kind, tables in readers.TABLES.items():
-        of_kind = [source for source in sources if source.kind == kind]
-        for table in tables:
-            counted = "records" if table is RECORDS else "entries"
-            counts = [(source, row[counted]) for source in of_kind if (row := found.get(_origin(source)))]
-            some = [source for source, count in counts if count]
-            if some:
-                expected = sum(count for _, count in counts)
-                added[table.name] = _append(spark, table, some, expected)
-                report(f"{table.name}: {added[table.name]} rows are new")
-    return added
+    if not sources:
+        return [], added
+    engine = engine_for(sum(source.cost for source in sources), "capture")
+    of_kind = [(kind, [source for source in sources if source.kind == kind.name]) for kind in readers.KINDS]
+    read = [(table, some) for kind, some in of_kind for table in kind.tables if some]
+    tables = [table for table, _ in read]
+    found = engine.spread(list(bundles(list(sources))), readers.read_all, [*tables, OUTCOME])
+    for table, some in read:
+        once = table.name in _OFFSETS and has_no_replicas(some)
+        added[table.name] = engine.append_new(table, found[table.name], _within(table, some), distinct=once)
+        report(f"{table.name}: {added[table.name]} rows are new")
+    return engine.collect(found[OUTCOME.name]).to_pylist(), added
 
 
-def _unchanged(sources: Sequence[Source], read: Sequence[Row]) -> list[Row]:
+def _unchanged(sources: Sequence[Source], read: Sequence[Outcome]) -> list[Outcome]:
     """What was read of the files that are still the same, so that all their rows came from them."""
     by_origin = {_origin(source): source for source in sources}
     return [
         row
         for row in read
         if still_holds(
-            by_origin[row.cluster, row.broker_id, row.kind, row.file],
-            Read(row.file, row.head_digest, row["size"], row.consumed_to),
+            by_origin[row["cluster"], row["broker_id"], row["kind"], row["file"]],
+            Read(row["file"], row["head_digest"], row["size"], row["consumed_to"]),
         )
     ]
 
@@ -164,41 +160,27 @@ def _origin(source: Source) -> tuple[str, int | None, str, str]:
     return source.cluster, source.broker_id, source.kind, source.file
 
 
-def _append(spark: SparkSession, table: lake.Table, sources: Sequence[Source], expected: int) -> int:
-    rows = read_planned(spark, sources, table)
-    if table.name not in _OFFSETS:
-        within = F.col("cluster").isin(*sorted({source.cluster for source in sources}))
-        return lake.append_new(spark, table, rows, within)
-    within = _offsets_from(sources, _OFFSETS[table.name])
-    once = has_no_replicas(sources)
-    if once and spark.table(table.name).where(within).isEmpty():
-        lake.align(rows, table).writeTo(table.name).append()
-        return expected
-    return lake.append_new(spark, table, rows, within, distinct=once)
-
-
-def _offsets_from(sources: Sequence[Source], column: str) -> Column:
-    """The part of a table that the rows of these segments can lie in."""
+def _within(table: Table, sources: Sequence[Source]) -> Where:
+    """The part of a table that the rows of these sources can lie in."""
+    offset = _OFFSETS.get(table.name)
+    if offset is None:
+        return [{"cluster": frozenset(source.cluster for source in sources)}]
     first: dict[tuple[str, str | None], int] = {}
     for source in sources:
         topic = (source.cluster, source.topic)
         first[topic] = min(base_offset(source.file), first.get(topic, 1 << 62))
-    if len(first) > _FEW_TOPICS:
-        topics: dict[str, list[str | None]] = defaultdict(list)
-        for cluster, name in first:
-            topics[cluster].append(name)
-        parts = [
-            (F.col("cluster") == cluster) & F.col("topic").isin(*names) for cluster, names in topics.items()
+    if len(first) <= _FEW_TOPICS:
+        return [
+            {"cluster": cluster, "topic": topic, offset: AtLeast(least)}
+            for (cluster, topic), least in first.items()
         ]
-    else:
-        parts = [
-            (F.col("cluster") == cluster) & (F.col("topic") == topic) & (F.col(column) >= offset)
-            for (cluster, topic), offset in first.items()
-        ]
-    return reduce(or_, parts)
+    topics: dict[str, set[str | None]] = defaultdict(set)
+    for cluster, topic_name in first:
+        topics[cluster].add(topic_name)
+    return [{"cluster": cluster, "topic": frozenset(names)} for cluster, names in topics.items()]
 
 
-def _note_progress(spark: SparkSession, plan: Plan, read: Sequence[Row], run_id: str, now: datetime) -> None:
+def _note_progress(catalog: Catalog, plan: Plan, read: Sequence[Outcome], run_id: str, now: datetime) -> None:
     """Append to ``bronze.files``."""
     columns = [name for name in FILES.columns if name not in ("run_id", "captured_at")]
     rows = [tuple(row[name] for name in columns) for row in read]
@@ -209,5 +191,4 @@ def _note_progress(spark: SparkSession, plan: Plan, read: Sequence[Row], run_id:
         )
         for source, as_of in plan.known
     ]
-    if rows:
-        spark.createDataFrame([(*row, run_id, now) for row in rows], FILES.ddl).writeTo(FILES.name).append()
+    lake.append(catalog, FILES, FILES.rows([(*row, run_id, now) for row in rows]))

@@ -1,4 +1,4 @@
-"""Log segments as Spark rows: headers of batches, and records with what type they are."""
+"""Log segments as rows: headers of batches, and records with what type they are."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ import pyarrow.compute as pc
 
 from fencepost.capture.digests import head_digest, headers_digest
 from fencepost.capture.headers import header_pieces
+from fencepost.capture.kinds import Kind
+from fencepost.capture.log_dirs import FINDS
 from fencepost.capture.pieces import Piece
-from fencepost.capture.plan import Fault, Source
-from fencepost.capture.rows import OUTCOME, arrow_rows, fault_of, outcome
+from fencepost.capture.plan import SEGMENT, Fault, Source
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
-from fencepost.formats.batches import Walk
+from fencepost.formats.batches import Records, Walk
 from fencepost.formats.classify import classify
-from fencepost.tables import BATCHES, RECORDS, Table
+from fencepost.tables import BATCHES, RECORDS
 
 _FRAMED = ("end", "torn_tail", "limit")
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The rows of ``bronze.batches``, of ``bronze.records``, or what became of the source."""
-    if table is OUTCOME:
-        yield _outcome(source)
-        return
-    give = _batches if table is BATCHES else _records
+def rows(source: Source) -> Rows:
+    """The rows of ``bronze.batches`` and ``bronze.records``, and what became of the source."""
+    progress = _Progress(source)
     for piece in _pieces(source):
-        yield give(source, piece)
+        read = piece.records()
+        yield BATCHES, _batches(source, piece)
+        if read.records.num_rows:
+            yield RECORDS, _records(source, piece, read)
+        progress.add(piece, read)
+    yield OUTCOME, progress.outcome()
 
 
 def _pieces(source: Source) -> Iterator[Piece]:
@@ -44,9 +48,9 @@ def _batches(source: Source, piece: Piece) -> pa.RecordBatch:
     return arrow_rows(BATCHES, walked.num_rows, {**columns, **_origin(source), "position": position})
 
 
-def _records(source: Source, piece: Piece) -> pa.RecordBatch:
+def _records(source: Source, piece: Piece, read: Records) -> pa.RecordBatch:
     walked = piece.walk.batches
-    records = piece.records().records
+    records = read.records
     index = records["batch_index"]
     inherited = (
         "leader_epoch",
@@ -77,30 +81,38 @@ def _origin(source: Source) -> dict[str, object]:
     }
 
 
-def _outcome(source: Source) -> pa.RecordBatch:
-    faults: list[Fault] = []
-    consumed_to, last_header, preallocated = source.start, source.last_header, False
-    entries = records = 0
-    for piece in _pieces(source):
-        read = piece.records()
-        faults += _faults(source, piece, (*piece.walk.faults, *read.faults))
+class _Progress:
+    """How far a source has been read, and what is wrong with it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._faults: list[Fault] = []
+        self._consumed_to, self._last_header, self._preallocated = source.start, source.last_header, False
+        self._entries = self._records = 0
+
+    def add(self, piece: Piece, read: Records) -> None:
+        """Count one more piece."""
+        self._faults += _faults(self._source, piece, (*piece.walk.faults, *read.faults))
         batches = piece.walk.batches
-        entries += batches.num_rows
-        records += read.records.num_rows
-        consumed_to = piece.position + _known_to(piece.walk)
+        self._entries += batches.num_rows
+        self._records += read.records.num_rows
+        self._consumed_to = piece.position + _known_to(piece.walk)
         if batches.num_rows:
-            last_header = piece.position + batches["position"][-1].as_py()
-        preallocated = piece.walk.stop == "end" and consumed_to < source.end
-    progress = {
-        "head_digest": _digest(source, consumed_to, last_header),
-        # the size of a preallocated file stays the same: never note it, so that it is always looked at
-        "size": consumed_to if preallocated else source.end,
-        "consumed_to": consumed_to,
-        "entries": entries,
-        "records": records,
-        "skipped": 0,
-    }
-    return outcome(source, faults, progress)
+            self._last_header = piece.position + batches["position"][-1].as_py()
+        self._preallocated = piece.walk.stop == "end" and self._consumed_to < self._source.end
+
+    def outcome(self) -> pa.RecordBatch:
+        """The source's rows of OUTCOME, once its last piece was added."""
+        progress = {
+            "head_digest": _digest(self._source, self._consumed_to, self._last_header),
+            # the size of a preallocated file stays the same: never note it, so that it is always looked at
+            "size": self._consumed_to if self._preallocated else self._source.end,
+            "consumed_to": self._consumed_to,
+            "entries": self._entries,
+            "records": self._records,
+            "skipped": 0,
+        }
+        return outcome(self._source, self._faults, progress)
 
 
 def _digest(source: Source, consumed_to: int, last_header: int) -> str:
@@ -125,3 +137,6 @@ def _faults(source: Source, piece: Piece, faults: tuple[formats.Fault, ...]) -> 
 def _known_to(walk: Walk) -> int:
     """Where to read on, should the file change: where the framing was lost, else after the last batch."""
     return walk.consumed_to if walk.stop in _FRAMED else max(fault.position for fault in walk.faults)
+
+
+SEGMENTS = Kind(SEGMENT, FINDS, rows, (BATCHES, RECORDS))

@@ -1,16 +1,16 @@
-"""``.snapshot`` and ``.txnindex`` files as Spark rows."""
+"""``.snapshot`` and ``.txnindex`` files as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
-from fencepost.capture.log_dirs import base_offset
-from fencepost.capture.plan import PRODUCER_SNAPSHOT, Source
-from fencepost.capture.rows import OUTCOME, arrow_rows, fault_of, outcome
+from fencepost.capture.kinds import Kind
+from fencepost.capture.log_dirs import FINDS, base_offset
+from fencepost.capture.plan import ABORTED_INDEX, PRODUCER_SNAPSHOT, Source
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats.producer_state import (
     ABORTED_SCHEMA,
     SNAPSHOT_SCHEMA,
@@ -19,24 +19,22 @@ from fencepost.formats.producer_state import (
     read_aborted_index,
     read_snapshot,
 )
-from fencepost.tables import Table
+from fencepost.tables import ABORTED_TRANSACTIONS, PRODUCER_SNAPSHOT_ENTRIES
 
 _SAMPLE = 256
 
 
-def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
-    """The entries of the file, or what became of it."""
+def rows(source: Source) -> Rows:
+    """The entries of the file, and what became of it."""
     with Path(source.file).open("rb") as file:
         file.seek(source.start)
         data = file.read(source.end - source.start)
         entries = _entries(source, data)
-        if table is OUTCOME:
-            yield _outcome(source, data, entries, head_digest(file, entries.consumed_to))
-            return
+        digest = head_digest(file, entries.consumed_to)
+    of_snapshots = source.kind == PRODUCER_SNAPSHOT
     found = entries.rows
     if _is_empty(source, entries):
-        found = nothing(SNAPSHOT_SCHEMA if source.kind == PRODUCER_SNAPSHOT else ABORTED_SCHEMA)
-    offset = "snapshot_offset" if source.kind == PRODUCER_SNAPSHOT else "segment_offset"
+        found = nothing(SNAPSHOT_SCHEMA if of_snapshots else ABORTED_SCHEMA)
     origin = {
         "cluster": source.cluster,
         "broker_id": source.broker_id,
@@ -44,10 +42,12 @@ def rows(source: Source, table: Table) -> Iterator[pa.RecordBatch]:
         "topic": source.topic,
         "topic_id": source.topic_id,
         "partition": source.partition,
-        offset: base_offset(source.file),
+        "snapshot_offset" if of_snapshots else "segment_offset": base_offset(source.file),
     }
     columns = {name: found[name] for name in found.schema.names}
-    yield arrow_rows(table, found.num_rows, {**columns, **origin})
+    table = PRODUCER_SNAPSHOT_ENTRIES if of_snapshots else ABORTED_TRANSACTIONS
+    yield table, arrow_rows(table, found.num_rows, {**columns, **origin})
+    yield OUTCOME, _outcome(source, data, entries, digest)
 
 
 def _entries(source: Source, data: bytes) -> Entries:
@@ -76,3 +76,7 @@ def _outcome(source: Source, data: bytes, entries: Entries, digest: str) -> pa.R
         "skipped": 0,
     }
     return outcome(source, faults, progress)
+
+
+PRODUCER_SNAPSHOTS = Kind(PRODUCER_SNAPSHOT, FINDS, rows, (PRODUCER_SNAPSHOT_ENTRIES,))
+ABORTED_INDEXES = Kind(ABORTED_INDEX, FINDS, rows, (ABORTED_TRANSACTIONS,))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import pyarrow as pa
-
 from fencepost.capture.digests import head_digest
 from fencepost.capture.plan import Fault, Source, expand, is_compressed
-from fencepost.capture.rows import fault_of, outcome
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
+from fencepost.tables import Table
 
 _CHUNK = 8 << 20
 # what damaged data costs at most
@@ -56,22 +55,19 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(found), missing
 
 
-def parsed_pieces(source: Source, parse: Parse) -> Iterator[tuple[Piece, Parsed]]:
-    """The source's range in pieces, each with its lines."""
-    last_ms = None
-    for piece in _pieces(source):
-        parsed = parse(source, piece, last_ms)
-        last_ms = parsed.last_ms
-        yield piece, parsed
-
-
-def text_outcome(source: Source, parse: Parse, is_unfinished: Unfinished) -> pa.RecordBatch:
-    """What became of the source."""
+def text_rows(
+    source: Source, table: Table, parse: Parse, is_unfinished: Unfinished, origin: Mapping[str, object]
+) -> Rows:
+    """The rows of ``table`` in the source's range, with the columns of ``origin``; and what became of it."""
     faults: list[Fault] = []
-    consumed_to, entries, skipped = source.start, 0, 0
+    consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with Path(source.file).open("rb") as file:
         compressed = is_compressed(file)
-        for piece, parsed in parsed_pieces(source, parse):
+        for piece in _pieces(source):
+            parsed = parse(source, piece, last_ms)
+            last_ms = parsed.last_ms
+            columns = {name: parsed.rows[name] for name in parsed.rows.schema.names}
+            yield table, arrow_rows(table, parsed.rows.num_rows, {**columns, **origin})
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
@@ -87,7 +83,7 @@ def text_outcome(source: Source, parse: Parse, is_unfinished: Unfinished) -> pa.
             "records": 0,
             "skipped": skipped,
         }
-    return outcome(source, faults, progress)
+    yield OUTCOME, outcome(source, faults, progress)
 
 
 def _bad_line(source: Source, piece: Piece, fault: formats.Fault) -> Fault:

@@ -6,12 +6,11 @@ import dataclasses
 import logging
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from fencepost.gate.checkpoint import Checked, check
 from fencepost.gate.notify import Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, Outcome, decide, outcomes
 from fencepost.places import project_folder, work_folder
+from fencepost.reading import open_lake, rows
 from fencepost.report import COVERAGE
 from fencepost.settings import Settings
 
@@ -20,27 +19,25 @@ __all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "run_gate"]
 logger = logging.getLogger(__name__)
 
 
-def run_gate(spark: SparkSession, settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
+def run_gate(settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
     """Judge ``marts.fct_invariant_coverage`` and give back what was found.
 
     Raises GateFailed, after the alert went to a file, the log and ``sinks``, when a critical invariant is
     violated; GateError when expectations and coverage contradict each other or cannot be read.
     """
-    coverage = spark.table(COVERAGE).cache()
-    try:
-        found = outcomes([row.asDict() for row in coverage.collect()], settings.severities)
-        checked = check(coverage, project_folder("expectations"), work_folder(settings, "gate"))
-    finally:
-        coverage.unpersist()
-    _agree(found, checked)
-    result = decide(found, checked.data_docs)
-    logger.info("gate: %s", result.summary())
-    if not result.passed:
-        path = alert_file(settings)
-        result = dataclasses.replace(result, alert=path)
-        send(subject(result), alert_text(spark, result), [file_sink(path), log_sink, *sinks])
-        raise GateFailed(result)
-    return result
+    with open_lake(settings) as lake:
+        coverage = lake.scan(COVERAGE)
+        found = outcomes(rows(coverage), settings.severities)
+        checked = check(coverage.to_pandas(), project_folder("expectations"), work_folder(settings, "gate"))
+        _agree(found, checked)
+        result = decide(found, checked.data_docs)
+        logger.info("gate: %s", result.summary())
+        if not result.passed:
+            path = alert_file(settings)
+            result = dataclasses.replace(result, alert=path)
+            send(subject(result), alert_text(lake, result), [file_sink(path), log_sink, *sinks])
+            raise GateFailed(result)
+        return result
 
 
 def _agree(found: Sequence[Outcome], checked: Checked) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pandas as pd
 
 from fencepost.gate.outcomes import GateError
 
@@ -32,7 +32,7 @@ class Checked:
     data_docs: Path
 
 
-def check(coverage: DataFrame, project: Path, work: Path) -> Checked:
+def check(coverage: pd.DataFrame, project: Path, work: Path) -> Checked:
     """Run every suite of ``project`` (the folder ``expectations``) over ``coverage``, one row per invariant
     and cluster; the context, its results and Data Docs live in ``work``. Raises GateError.
     """
@@ -90,10 +90,10 @@ def _coverage_suite(context: Any) -> Any:
     return context.suites.add_or_update(suite)
 
 
-def _run(context: Any, coverage: DataFrame, suites: list[Any]) -> list[Any]:
+def _run(context: Any, coverage: pd.DataFrame, suites: list[Any]) -> list[Any]:
     import great_expectations as gx
 
-    source = context.data_sources.add_or_update_spark("marts")
+    source = context.data_sources.add_or_update_pandas("marts")
     batch = source.add_dataframe_asset("fct_invariant_coverage").add_batch_definition_whole_dataframe("all")
     validations = [
         context.validation_definitions.add_or_update(

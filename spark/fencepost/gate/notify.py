@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
+from fencepost.definitions import definition
 from fencepost.gate.outcomes import GateResult, Outcome
-from fencepost.judge.compiled import definition
 from fencepost.places import work_folder
-from fencepost.report import VERDICTS, finding_sentence, findings, printable
+from fencepost.reading import Reader
+from fencepost.report import VERDICTS, finding_sentence, findings
 from fencepost.settings import Settings
+from fencepost.words import WIDTH, printable
 
 logger = logging.getLogger(__name__)
 
@@ -25,12 +25,11 @@ Sink = Callable[[str, str], None]
 
 MOST_PER_INVARIANT = 3
 MOST_INVARIANTS = 10
-WIDTH = 100
 
 
-def alert_text(spark: SparkSession, result: GateResult) -> str:
+def alert_text(reader: Reader, result: GateResult) -> str:
     """What is wrong, where, since when, how to see more: grouped by invariant and cluster, capped."""
-    blocks = [_block(spark, each) for each in result.critical[:MOST_INVARIANTS]]
+    blocks = [_block(reader, each) for each in result.critical[:MOST_INVARIANTS]]
     if len(result.critical) > MOST_INVARIANTS:
         rest = ", ".join(map(str, result.critical[MOST_INVARIANTS:]))
         blocks.append(f"And {len(result.critical) - MOST_INVARIANTS} more: {rest}")
@@ -91,20 +90,20 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: S
     return path
 
 
-def _block(spark: SparkSession, outcome: Outcome) -> str:
+def _block(reader: Reader, outcome: Outcome) -> str:
     count = f"violated in {outcome.violated} of {outcome.checked} checks"
     lines = [
         f"{outcome.severity.upper()}  {outcome.invariant}  ({count}, cluster {printable(outcome.cluster)})"
     ]
     lines += _wrapped(outcome.description, "  ")
-    first = findings(spark, outcome.cluster, outcome.invariant, MOST_PER_INVARIANT)
+    first = findings(reader, outcome.cluster, outcome.invariant, MOST_PER_INVARIANT)
     for finding in first:
         lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
         if finding.verdict["failed_conjunct"]:
             lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
-        if finding.commit is not None:
-            commit = finding.commit
-            lines += _wrapped(f"Evidence: {commit['file']} at byte {commit['position']}", "    ")
+        if finding.told is not None:
+            told = finding.told
+            lines += _wrapped(f"Evidence: {told.file} at byte {told.position}", "    ")
         else:
             lines += _wrapped(f"Evidence: {finding.verdict['evidence']}", "    ")
         lines.append(f"    fencepost explain {finding.verdict['verdict_id']}")

@@ -1,7 +1,4 @@
-"""What a timeline shows, before it is drawn: kinds of commits, histories as runs, lanes and their names.
-
-Times are days since 1970, as Matplotlib counts them; heights are within a lane of height 1.
-"""
+"""What every picture arranges: kinds of marks, runs, the scale of epochs, names as they can be drawn."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ import pandas as pd
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
-from fencepost.plots.reading import Timeline
-from fencepost.report import printable
+from fencepost.words import printable
 
 
 @dataclass(frozen=True)
@@ -33,24 +29,10 @@ class Kind:
     size: float
 
 
-# From the least to the most remarkable, which is drawn last. The colours are Okabe and Ito's, which everybody
-# can tell apart.
-KINDS = (
-    Kind("accepted_owner", "accepted, owner", "o", "#56B4E9", "none", 14),
-    Kind("unfenced", "unfenced (no epoch presented)", "s", "#F0E442", "#8A7F00", 20),
-    Kind("unknown", "unknown", "o", "none", "#666666", 24),
-    Kind("other_error", "refused for another reason", "P", "#9AA3AA", "white", 40),
-    Kind("refused_not_owner", "refused, not the owner", "<", "#0072B2", "white", 40),
-    Kind("refused_zombie", "refused, zombie", "v", "#0072B2", "white", 46),
-    Kind("accepted_not_owner", "accepted, not the owner", "D", "#E69F00", "black", 34),
-    Kind("refused_owner", "refused, owner (false fencing)", "X", "#CC79A7", "black", 64),
-    Kind("accepted_zombie", "ACCEPTED ZOMBIE", "*", "#D55E00", "black", 230),
-)
-# Above this many members, those with the least to show are left out, and the picture says so.
-MOST_LANES = 40
-_HALF_SECOND = 0.5 / 86_400
-# An epoch's height in its lane: room below for what presents none, above for the number beside the step.
 _LOW, _HIGH = 0.16, 0.74
+_HALF_SECOND = 0.5 / 86_400
+
+
 LEFT_TO_RIGHT = "\u200e"
 
 
@@ -61,16 +43,6 @@ class Run:
     start: float
     end: float
     value: float | None
-
-
-@dataclass(frozen=True)
-class Lane:
-    """A member: ``name`` and ``detail`` label its lane, ``runs`` are its epochs."""
-
-    member_id: str
-    name: str
-    detail: str
-    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True)
@@ -88,80 +60,6 @@ class Scale:
         else:
             place = np.clip((epochs - self.low) / (self.high - self.low), -0.1, 1.1)
         return np.where(epochs < 0, 0.05, _LOW + (_HIGH - _LOW) * place)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """``lanes`` that are shown and the ``commits`` in them, with their kind; ``every`` counts what there is.
-
-    ``group`` has the runs of the group's own epochs, ``left_out`` the numbers of lanes and commits not shown.
-    """
-
-    start: float
-    end: float
-    lanes: tuple[Lane, ...]
-    group: dict[str, tuple[Run, ...]]
-    scale: Scale
-    commits: pd.DataFrame
-    every: dict[str, int]
-    members: int
-    left_out: tuple[int, int]
-
-
-def arrange(timeline: Timeline) -> Layout:
-    """The timeline as it will be drawn."""
-    start, end = limits(timeline)
-    commits = timeline.commits.assign(kind=kinds(timeline.commits))
-    every = lanes_of(timeline, end)
-    lanes = chosen(every, commits)
-    shown = commits["member_id"].isin([lane.member_id for lane in lanes])
-    group = {name: runs(timeline.members, name, end) for name in ("group_epoch", "target_assignment_epoch")}
-    return Layout(
-        start,
-        end,
-        tuple(lanes),
-        group,
-        scale_of(every, group.values()),
-        commits[shown],
-        counts_of(commits),
-        sum(lane.member_id != "" for lane in every),
-        (len(every) - len(lanes), int(commits.loc[~shown, "commits"].sum())),
-    )
-
-
-def kinds(commits: pd.DataFrame) -> pd.Series:
-    """The kind of each commit, from the broker's answer and the truth."""
-    truth, answer = commits["truth"], commits["broker_answer"]
-    word = answer.map({"accept": "accepted_", "reject": "refused_"})
-    found = (word + truth).where(answer != "other_error", "other_error")
-    found = found.where((truth != "unknown") & (answer != "unknown"), "unknown")
-    return found.where(truth != "unfenced", "unfenced").astype(object)
-
-
-def runs(rows: pd.DataFrame, column: str, end: float) -> tuple[Run, ...]:
-    """One column's history. Rows are in the order of the log; an open one lasts until ``end``."""
-    found: list[Run] = []
-    starts = days(rows["from_time"])
-    latest = max(end, starts.max(initial=end))
-    ends = np.where(rows["to_time"].isna(), latest, days(rows["to_time"]))
-    for from_time, to_time, value in zip(starts, ends, rows[column], strict=True):
-        run = Run(from_time, to_time, None if pd.isna(value) else float(value))
-        last = found[-1] if found else None
-        if last is not None and run.start <= last.end:
-            if run.value == last.value:
-                found[-1] = Run(last.start, max(last.end, run.end), last.value)
-                continue
-            found[-1] = Run(last.start, max(last.start, run.start), last.value)
-        found.append(run)
-    return tuple(found)
-
-
-def limits(timeline: Timeline) -> tuple[float, float]:
-    """Where the picture begins and ends: as asked, else around everything that is known."""
-    members, commits = timeline.members, timeline.commits
-    return extent(
-        (members["from_time"], members["to_time"], commits["answered_at"]), timeline.start, timeline.end
-    )
 
 
 def extent(
@@ -183,87 +81,6 @@ def extent(
 def days(times: pd.Series) -> np.ndarray:
     """Times as Matplotlib counts them; what is no time has no meaning here."""
     return np.asarray(times.to_numpy(dtype="datetime64[us]").astype("int64") / 86_400e6)
-
-
-def lanes_of(timeline: Timeline, end: float) -> list[Lane]:
-    """Every member that has epochs or commits, in the order of first appearance."""
-    members, commits = timeline.members, timeline.commits
-    seen = pd.concat(
-        [
-            members[["member_id", "client_id", "from_time"]].rename(columns={"from_time": "at"}),
-            commits[["member_id", "client_id", "answered_at"]].rename(columns={"answered_at": "at"}),
-        ]
-    ).sort_values(["at", "member_id"], kind="stable")
-    clients = seen.drop_duplicates("member_id").set_index("member_id")["client_id"].fillna("")
-    heads = _heads(clients)
-    rows = dict(tuple(members.groupby("member_id", sort=False)))
-    lanes = []
-    for member_id, client_id in clients.items():
-        known = rows.get(member_id)
-        epochs = () if known is None else runs(known, "member_epoch", end)
-        if member_id:
-            lane = Lane(str(member_id), clean(client_id, 27) or "(no client id)", heads[member_id], epochs)
-        else:
-            lane = Lane("", "(no member)", "names no member id", epochs)
-        lanes.append(lane)
-    return lanes
-
-
-def _heads(clients: pd.Series) -> dict[str, str]:
-    """The head of each member id, without the client id that classic ones begin with."""
-    tails = {str(member): str(member).removeprefix(f"{client}-") for member, client in clients.items()}
-    most = max(map(len, tails.values()), default=0)
-    for length in (8, 12, 18):
-        heads = {member: tail[:length] for member, tail in tails.items()}
-        if length >= most or len({(clients[member], head) for member, head in heads.items()}) == len(heads):
-            break
-    return {
-        member: clean(head, 30) + ("…" if len(head) < len(tails[member]) else "")
-        for member, head in heads.items()
-    }
-
-
-def chosen(lanes: list[Lane], commits: pd.DataFrame) -> list[Lane]:
-    """As many lanes as fit, by what they have to show; their order stays."""
-    if len(lanes) <= MOST_LANES:
-        return lanes
-    rank = {kind.name: number for number, kind in enumerate(KINDS)}
-    worst = commits["kind"].map(rank).groupby(commits["member_id"]).max().to_dict()
-    count = commits.groupby("member_id")["commits"].sum().to_dict()
-    kept = sorted(
-        lanes,
-        key=lambda lane: (
-            -worst.get(lane.member_id, -1),
-            -count.get(lane.member_id, 0),
-            -len(lane.runs),
-            lane.member_id,
-        ),
-    )[:MOST_LANES]
-    names = {lane.member_id for lane in kept}
-    return [lane for lane in lanes if lane.member_id in names]
-
-
-def scale_of(lanes: Iterable[Lane], group: Iterable[tuple[Run, ...]]) -> Scale:
-    """The scale that holds every epoch of the members and the group."""
-    every = [run.value for each in (*(lane.runs for lane in lanes), *group) for run in each]
-    known = [value for value in every if value is not None and value >= 0]
-    return Scale(min(known, default=0), max(known, default=0))
-
-
-def counts_of(commits: pd.DataFrame) -> dict[str, int]:
-    """How many commits there are of each kind."""
-    return {str(kind): int(count) for kind, count in commits.groupby("kind")["commits"].sum().items()}
-
-
-def findings(counts: dict[str, int]) -> str:
-    """What counts of kinds come to, in a line."""
-    zombies, owners = counts.get("accepted_zombie", 0), counts.get("refused_owner", 0)
-    found = (
-        f"{counted(sum(counts.values()), 'commit')}: {counted(zombies, 'zombie')} accepted, "
-        f"{counted(owners, 'owner')} refused"
-    )
-    unknown = counts.get("unknown", 0)
-    return f"{found}, {unknown:,} unknown" if unknown else found
 
 
 def counted(number: int, word: str) -> str:

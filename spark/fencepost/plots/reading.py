@@ -1,93 +1,36 @@
-"""The rows of one group that a picture is drawn from, found by name in the marts."""
+"""What every picture asks of the lake: which entity a name means, from when to when, and rows for drawing."""
 
 from __future__ import annotations
 
 import datetime as dt
 import difflib
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-
-from fencepost.report import COMMITS, printable
+from fencepost.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-EPOCHS = "marts.fct_member_epochs"
-MEMBER_COLUMNS = (
-    "member_id",
-    "client_id",
-    "protocol",
-    "life",
-    "from_position",
-    "member_epoch",
-    "group_epoch",
-    "target_assignment_epoch",
-    "from_time",
-    "to_time",
-)
-COMMIT_COLUMNS = (
-    "member_id",
-    "client_id",
-    "client_epoch",
-    "truth",
-    "broker_answer",
-    "answered_at",
-    "commits",
-)
-# Commits of one member and kind that are closer than this share of the picture's width are one mark.
-_RESOLUTION = 10_000
+    import pyarrow as pa
 
 
 class PlotError(Exception):
     """There is nothing to draw as asked; the message says what there is."""
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT) and ``commits`` (COMMIT_COLUMNS).
-
-    Times are UTC and without zone. ``commits`` counts what a row stands for. ``start`` and ``end`` limit the
-    picture, None where the rows do.
-    """
-
-    cluster: str
-    group_id: str
-    members: pd.DataFrame
-    commits: pd.DataFrame
-    start: dt.datetime | None = None
-    end: dt.datetime | None = None
+def limits(start: dt.datetime | None, end: dt.datetime | None) -> dict[str, object]:
+    """From when to when, as parameters of a query: null where there is no limit."""
+    # without a zone an engine would take it for a local time of this machine
+    named = {"start": start, "end": end}
+    return {name: each and each.replace(tzinfo=dt.UTC) for name, each in named.items()}
 
 
-def read(
-    spark: SparkSession,
-    group: str,
-    cluster: str | None = None,
-    start: dt.datetime | None = None,
-    end: dt.datetime | None = None,
-) -> Timeline:
-    """The timeline of one group between two moments (UTC, without zone). Raises PlotError."""
-    epochs, commits = spark.table(EPOCHS), spark.table(COMMITS)
-    names = epochs.select("cluster", "group_id").union(commits.select("cluster", "group_id")).distinct()
-    cluster, group_id = find([(row[0], row[1]) for row in names.collect()], group, cluster)
-    same = (F.col("cluster") == cluster) & (F.col("group_id") == group_id)
-    members: pd.DataFrame = epochs.where(same & overlaps(start, end)).select(*MEMBER_COLUMNS).toPandas()
-    asked = commits.where(same & between("responded_at", start, end))
-    marks: pd.DataFrame = _thinned(asked).toPandas()
-    if members.empty and marks.empty:
-        raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
-    by = ["from_time", "life", "from_position", "member_id"]
-    return Timeline(
-        cluster,
-        group_id,
-        members.sort_values(by, ignore_index=True),
-        marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
-        start,
-        end,
-    )
+def frame(found: pa.Table) -> pd.DataFrame:
+    """Rows for a picture: times in UTC and without zone."""
+    table: pd.DataFrame = found.to_pandas()
+    for name in table.select_dtypes("datetimetz"):
+        table[name] = table[name].dt.tz_localize(None)
+    return table
 
 
 def find(
@@ -127,40 +70,3 @@ def _near(ids: Collection[str], name: str, what: str) -> str:
 
 def _listed(names: Collection[str]) -> str:
     return ", ".join(repr(printable(name)) for name in names)
-
-
-def overlaps(
-    start: dt.datetime | None, end: dt.datetime | None, begun: str = "from_time", ended: str = "to_time"
-) -> Column:
-    """What has begun by ``end`` and has not ended before ``start``; null where something lasts."""
-    over = F.lit(False) if start is None else F.coalesce(F.col(ended) < _moment(start), F.lit(False))
-    return between(begun, None, end) & ~over
-
-
-def between(column: str, start: dt.datetime | None, end: dt.datetime | None) -> Column:
-    """What happened from ``start`` to ``end``, where they are given."""
-    begun = F.lit(True) if start is None else F.col(column) >= _moment(start)
-    return begun & (F.lit(True) if end is None else F.col(column) <= _moment(end))
-
-
-def _moment(time: dt.datetime) -> Column:
-    # without a zone Spark would take it for a local time of this machine
-    return F.lit(time.replace(tzinfo=dt.UTC))
-
-
-def spot(rows: DataFrame, column: str) -> Column:
-    """A number that is the same for rows whose times fall on one spot of the picture."""
-    at = F.unix_micros(column)
-    ends = rows.agg(F.min(at), F.max(at)).collect()[0]
-    first, last = (0, 0) if ends[0] is None else ends
-    return F.floor((at - F.lit(first)) / F.lit(max(1, (last - first) // _RESOLUTION)))
-
-
-def _thinned(commits: DataFrame) -> DataFrame:
-    """One row for commits that fall on one spot of the picture, at the first one's time."""
-    named = commits.withColumn("member_id", F.coalesce("member_id", F.lit("")))
-    alike = ("member_id", "client_id", "client_epoch", "truth", "broker_answer")
-    rows = named.groupBy(*alike, spot(commits, "responded_at")).agg(
-        F.min("responded_at").alias("answered_at"), F.count("*").alias("commits")
-    )
-    return rows.select(*COMMIT_COLUMNS)

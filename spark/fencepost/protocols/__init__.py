@@ -1,1 +1,40 @@
-"""The protocols that Fencepost audits, one folder each."""
+"""The protocols that Fencepost audits: one folder each, found by import.
+
+A protocol is a package in this folder, or in a folder ``fencepost/protocols`` anywhere else on Python's path,
+with a module ``protocol`` whose PROTOCOL says what it brings (:mod:`fencepost.protocols.base`). Its
+specification lies in ``spec/<name>``, what was compiled from it in its folder ``compiled``, its marts in
+``dbt/models/marts/<name>``, its tests in ``tests/protocols/<name>``. Nothing outside these folders names it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import extend_path, iter_modules
+
+from fencepost.protocols.base import Protocol
+from fencepost.tables import BRONZE, VERDICTS, Table
+
+__all__ = ["Protocol", "protocols", "schemas_json", "tables"]
+
+__path__ = extend_path(__path__, __name__)
+
+
+@cache
+def protocols() -> tuple[Protocol, ...]:
+    """Every protocol, by name."""
+    names = sorted(module.name for module in iter_modules(__path__) if module.ispkg)
+    return tuple(import_module(f"{__name__}.{name}.protocol").PROTOCOL for name in names)
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Every table of the lake but dbt's: bronze, each protocol's silver, verdicts."""
+    return (*BRONZE, *(table for each in protocols() for table in each.tables), *VERDICTS)
+
+
+def schemas_json(of: Sequence[Table] | None = None) -> str:
+    """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
+    return json.dumps({table.name: table.columns for table in of or tables()}, indent=2)

@@ -9,22 +9,7 @@ import pyarrow.compute as pc
 
 from fencepost.tables import Table
 
-_KINDS = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "array<string>": pa.list_(pa.string()),
-}
 _ROWS_AT_ONCE = 4_096
-
-
-def arrow_schema(table: Table) -> pa.Schema:
-    """The table's columns as Arrow types; timestamps are microseconds in UTC."""
-    return pa.schema([(name, _KINDS[kind]) for name, kind in table.columns.items()])
 
 
 class Columns:
@@ -32,7 +17,7 @@ class Columns:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._schema = arrow_schema(table)
+        self._schema = table.arrow_schema
         self._batches: list[pa.RecordBatch] = []
         self._rows: list[tuple[Any, ...]] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
@@ -31,6 +32,17 @@ def digest_of(*values: object) -> str:
     """The id of what these values name: sha256 of their texts with ``|`` between; None is left out."""
     text = "|".join([str(value) for value in values if value is not None])
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str]:
+    """``digest_of`` the values of a prefix that many rows share and of each row; none of them is None."""
+    begun = hashlib.sha256("".join(f"{value}|" for value in prefix).encode())
+    found = []
+    for values in zip(*columns, strict=True):
+        digest = begun.copy()
+        digest.update("|".join(map(str, values)).encode())
+        found.append(digest.hexdigest())
+    return found
 
 
 def coordinator_partition(key: str, partitions: int) -> int:

@@ -1,7 +1,8 @@
-"""Every table of the lake: its name, columns and key. The one contract between the layers.
+"""The tables that every protocol shares: name, columns and key. The one contract between the layers.
 
-Data flows one way: bronze (what was written), silver (what was believed, from when to when),
-verdicts (what the specification says of it), marts (built by dbt, not listed here).
+Data flows one way: bronze (what was written), silver (what was believed, from when to when: each protocol
+has tables of its own, see :mod:`fencepost.protocols`), verdicts (what the specification says of it), marts
+(built by dbt, not listed here).
 
 Conventions shared by every table:
 
@@ -29,33 +30,10 @@ from fencepost.tables.bronze import (
     RECORDS,
     REQUESTS,
 )
-from fencepost.tables.groups import (
-    COMMIT_STATES,
-    COMMITS,
-    COVERAGE,
-    GROUPS,
-    MEMBERS,
-    OWNED_PARTITIONS,
-    REVOKED_PARTITIONS,
-)
-from fencepost.tables.producers import (
-    CLIENT_EVENTS,
-    INIT_PRODUCER_ID_STATES,
-    INIT_PRODUCER_IDS,
-    LOG_COVERAGE,
-    PARTITION_TRANSACTIONS,
-    PRODUCER_FENCINGS,
-    PRODUCER_REQUESTS,
-    PRODUCER_SNAPSHOTS,
-    PRODUCER_STATES,
-    TRANSACTION_MARKERS,
-    TRANSACTIONAL_IDS,
-    TRANSACTIONS,
-)
 from fencepost.tables.table import Table
 from fencepost.tables.verdicts import DECISIONS, EPISODES, VERDICT_COVERAGE
 
-TABLES: tuple[Table, ...] = (
+BRONZE: tuple[Table, ...] = (
     BATCHES,
     RECORDS,
     REQUESTS,
@@ -65,64 +43,25 @@ TABLES: tuple[Table, ...] = (
     FILES,
     CLEANED,
     QUARANTINE,
-    GROUPS,
-    MEMBERS,
-    OWNED_PARTITIONS,
-    REVOKED_PARTITIONS,
-    COVERAGE,
-    COMMITS,
-    COMMIT_STATES,
-    LOG_COVERAGE,
-    TRANSACTIONAL_IDS,
-    PRODUCER_STATES,
-    TRANSACTIONS,
-    TRANSACTION_MARKERS,
-    PARTITION_TRANSACTIONS,
-    PRODUCER_SNAPSHOTS,
-    PRODUCER_REQUESTS,
-    PRODUCER_FENCINGS,
-    INIT_PRODUCER_IDS,
-    INIT_PRODUCER_ID_STATES,
-    CLIENT_EVENTS,
-    EPISODES,
-    VERDICT_COVERAGE,
-    DECISIONS,
 )
+VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",
     "BATCHES",
+    "BRONZE",
     "CLEANED",
-    "CLIENT_EVENTS",
     "CLIENT_LINES",
-    "COMMITS",
-    "COMMIT_STATES",
-    "COVERAGE",
     "DECISIONS",
     "EPISODES",
     "FILES",
-    "GROUPS",
-    "INIT_PRODUCER_IDS",
-    "INIT_PRODUCER_ID_STATES",
-    "LOG_COVERAGE",
-    "MEMBERS",
-    "OWNED_PARTITIONS",
-    "PARTITION_TRANSACTIONS",
-    "PRODUCER_FENCINGS",
-    "PRODUCER_REQUESTS",
-    "PRODUCER_SNAPSHOTS",
     "PRODUCER_SNAPSHOT_ENTRIES",
-    "PRODUCER_STATES",
     "QUARANTINE",
     "RECORDS",
     "REQUESTS",
-    "REVOKED_PARTITIONS",
     "SCHEMAS",
-    "TABLES",
-    "TRANSACTIONAL_IDS",
-    "TRANSACTIONS",
-    "TRANSACTION_MARKERS",
+    "VERDICTS",
     "VERDICT_COVERAGE",
     "Table",
 ]

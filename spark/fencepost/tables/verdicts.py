@@ -9,7 +9,6 @@ EPISODES = Table(
     "What each marked invariant or step says, one row per episode.",
     {
         "verdict_id": "string",
-        "run_id": "string",
         "module": "string",
         "invariant": "string",
         "kind": "string",  # invariant, step
@@ -30,7 +29,6 @@ VERDICT_COVERAGE = Table(
     "verdicts.coverage",
     "How often each marked definition was checked and exercised: what nothing exercised is never green.",
     {
-        "run_id": "string",
         "module": "string",
         "invariant": "string",
         "kind": "string",
@@ -51,7 +49,6 @@ DECISIONS = Table(
     "verdicts.decisions",
     "What each policy would have answered to each commit, over every state the commit may have met.",
     {
-        "run_id": "string",
         "module": "string",
         "decision": "string",  # the decision's id in the specification
         "cluster": "string",

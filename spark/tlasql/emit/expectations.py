@@ -51,8 +51,13 @@ def _expectation(suite_name: str, each: Compiled, pages: str | None) -> dict[str
         "kwargs": {
             "column": "violated",
             "max_value": 0,
-            "condition_parser": "spark",
-            "row_condition": f'invariant = "{mark.id}"',
+            # a condition of any engine: rows may come from Spark, pandas or a database
+            "row_condition": {
+                "column": {"name": "invariant"},
+                "operator": "==",
+                "parameter": mark.id,
+                "type": "comparison",
+            },
         },
         "meta": meta,
         "severity": mark.severity,

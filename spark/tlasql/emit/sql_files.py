@@ -13,14 +13,21 @@ def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """``<id>.sql`` for each definition, ``pass_<n>.sql`` for several over one table, and ``manifest.json``,
     in the folder ``target``.
     """
+    manifest = json.dumps(_manifest(compiled), indent=2, ensure_ascii=False) + "\n"
+    return {**_queries(compiled, target), str(PurePosixPath(target) / "manifest.json"): manifest}
+
+
+def duckdb_files(compiled: CompiledModule, target: str) -> dict[str, str]:
+    """The same queries for DuckDB, in files of the same names; the manifest is beside the first ones."""
+    return _queries(compiled.in_dialect("duckdb"), target)
+
+
+def _queries(compiled: CompiledModule, target: str) -> dict[str, str]:
     folder = PurePosixPath(target)
     found = {str(folder / _file(each)): _text(each) for each in compiled.definitions}
     for number, each in enumerate(compiled.passes, start=1):
         comment = [f"-- {generated_from_module(compiled)}", f"-- one pass for {', '.join(each.ids)}"]
         found[str(folder / _pass_file(number))] = "\n".join([*comment, each.sql, ""])
-    found[str(folder / "manifest.json")] = (
-        json.dumps(_manifest(compiled), indent=2, ensure_ascii=False) + "\n"
-    )
     return found
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.capture import request_logs, segments
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
+from fencepost.capture.readers import read_all
 from fencepost.protocols.offset_commit import shards
 from fencepost.protocols.offset_commit.decoding import sightings
 from fencepost.protocols.offset_commit.evidence import ShardRows
@@ -30,17 +30,15 @@ Rows = dict[str, pa.Table]
 @pytest.fixture(scope="module")
 def bronze(captures: Path) -> Rows:
     """Bronze of a cluster of three brokers, every replica's rows: what a replay takes once, it takes once."""
-    batches, records, requests = [], [], []
+    found: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in (BATCHES, RECORDS, REQUESTS)}
     for broker in (1, 2, 3):
         folder = captures / CLUSTER / f"broker-{broker}"
-        for source in _sources(folder, broker):
-            batches += segments.rows(source, BATCHES)
-            records += segments.rows(source, RECORDS)
+        sources = list(_sources(folder, broker))
         for file in sorted(folder.glob("kafka-request.log*")):
-            source = Source(CLUSTER, broker, REQUEST_LOG, str(file), end=file.stat().st_size)
-            requests += request_logs.rows(source, REQUESTS)
-    found = {BATCHES.name: batches, RECORDS.name: records, REQUESTS.name: requests}
-    rows = {name: pa.Table.from_batches(each) for name, each in found.items()}
+            sources.append(Source(CLUSTER, broker, REQUEST_LOG, str(file), end=file.stat().st_size))
+        for table, rows in read_all(sources):
+            found.setdefault(table.name, []).append(rows)
+    rows = {table.name: pa.Table.from_batches(found[table.name]) for table in (BATCHES, RECORDS, REQUESTS)}
     none = {"cluster": pa.array([], pa.string()), "topic": pa.array([], pa.string())}
     none |= {"kind": pa.array([], pa.string()), "file": pa.array([], pa.string())}
     none |= {name: pa.array([], pa.int64()) for name in ("position", "cleaned_to")}

@@ -21,7 +21,7 @@ from tlasql.mapping import spark_type
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type, parse_type
 
 FOLDER = Path(__file__).resolve().parents[1] / "corpus"
-KEYS = ("a", "b", "c")
+KEYS = ("a", "b", "nobody")
 INTEGERS = (0, 1, 2)
 STATES, COVERAGE = "corpus.states", "corpus.coverage"
 _GONE = object()

@@ -16,6 +16,7 @@ from tlasql.ir import (
     Field,
     Index,
     Literal,
+    Model,
     Op,
     Prime,
     Quantified,
@@ -74,7 +75,7 @@ class _Evaluator:
 
     def value(self, expr: Expr, bound: dict[int, Any]) -> Any:  # noqa: C901, PLR0911 (one for each kind)
         match expr:
-            case Literal(value=value):
+            case Literal(value=value) | Model(name=value):  # no string of a state is spelled as a model value
                 return value
             case Variable(name=name, type=kind):
                 return frozen(self._now[name], kind)
@@ -232,6 +233,10 @@ def _subseq(sequence: Graph, first: int, last: int) -> Graph:
 
 _APPLY: dict[str, Callable[..., Any]] = {
     "~": lambda a: not a,
+    "AND": lambda *each: all(each),
+    "OR": lambda *each: any(each),
+    "Evaluated": lambda _: True,
+    "IsFiniteSet": lambda _: True,
     "<=>": lambda a, b: a == b,
     "=": lambda a, b: a == b,
     "<": lambda a, b: a < b,

@@ -11,11 +11,11 @@ from fencepost.protocols.offset_commit.places import Candidate
 from fencepost.protocols.offset_commit.records import OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import ELSEWHERE, Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
+from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import NONE
-from fencepost.tables.groups import COMMIT_STATES, COMMITS
 
 
 @dataclass(slots=True)

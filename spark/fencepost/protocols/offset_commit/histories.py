@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.protocols.offset_commit.members import Member
+from fencepost.protocols.offset_commit.tables import (
+    COVERAGE,
+    GROUPS,
+    MEMBERS,
+    OWNED_PARTITIONS,
+    REVOKED_PARTITIONS,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import Interval
 from fencepost.replay.metadata import Topics
-from fencepost.tables.groups import COVERAGE, GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS
 
 if TYPE_CHECKING:
     from fencepost.protocols.offset_commit.groups import Epochs, Group

@@ -121,3 +121,9 @@ def shard_name(cluster: str, partition: int | None) -> str:
 
 def _unescaped(text: str) -> str:
     return str(json.loads(f'"{text}"')) if "\\" in text else text
+
+
+def shard_of_name(name: str) -> tuple[str, int | None]:
+    """The cluster and the partition of a shard_name."""
+    cluster, _, partition = name.rpartition("/")
+    return cluster, None if partition == "?" else int(partition)

@@ -23,9 +23,7 @@ WITH frame AS (
   SELECT
     *,
     `level'` = level AS unchanged,
-    `level'` = (
-      CAST(level AS BIGINT) + 1
-    ) AS c1
+    `level'` = TRY_ADD(CAST(level AS BIGINT), 1) AS c1
   FROM frame
   WHERE
     next_from_position = to_position

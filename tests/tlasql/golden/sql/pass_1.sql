@@ -41,9 +41,7 @@ WITH frame AS (
     level >= 2 AS c1_1,
     NOT level = 4 AS c2_1,
     `level'` >= level AS c1_2,
-    `level'` = (
-      CAST(level AS BIGINT) + 1
-    ) AS c1_3
+    `level'` = TRY_ADD(CAST(level AS BIGINT), 1) AS c1_3
   FROM seen
 ), weighed AS (
   SELECT

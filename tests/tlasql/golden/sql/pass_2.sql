@@ -27,36 +27,16 @@ WITH frame AS (
         `epoch[m]` = 1 OR `epoch[m]` = 2 OR `epoch[m]` = 4
       )
       WHEN TRUE
-      THEN (
-        CAST(-CAST((
-          CAST(2 AS BIGINT) * `epoch[m]`
-        ) AS BIGINT) AS BIGINT) + 6
-      ) > 0
+      THEN TRY_ADD(CAST(TRY_SUBTRACT(CAST(0 AS BIGINT), TRY_MULTIPLY(CAST(2 AS BIGINT), `epoch[m]`)) AS BIGINT), 6) > 0
       WHEN FALSE
-      THEN (
-        CAST((
-          CAST(`epoch[m]` AS BIGINT) - 1
-        ) AS BIGINT) * 2
-      ) <= 4
+      THEN TRY_MULTIPLY(CAST(TRY_SUBTRACT(CAST(`epoch[m]` AS BIGINT), 1) AS BIGINT), 2) <= 4
       ELSE CASE
         WHEN (
-          (
-            CAST(-CAST((
-              CAST(2 AS BIGINT) * `epoch[m]`
-            ) AS BIGINT) AS BIGINT) + 6
-          ) > 0
+          TRY_ADD(CAST(TRY_SUBTRACT(CAST(0 AS BIGINT), TRY_MULTIPLY(CAST(2 AS BIGINT), `epoch[m]`)) AS BIGINT), 6) > 0
         ) = (
-          (
-            CAST((
-              CAST(`epoch[m]` AS BIGINT) - 1
-            ) AS BIGINT) * 2
-          ) <= 4
+          TRY_MULTIPLY(CAST(TRY_SUBTRACT(CAST(`epoch[m]` AS BIGINT), 1) AS BIGINT), 2) <= 4
         )
-        THEN (
-          CAST(-CAST((
-            CAST(2 AS BIGINT) * `epoch[m]`
-          ) AS BIGINT) AS BIGINT) + 6
-        ) > 0
+        THEN TRY_ADD(CAST(TRY_SUBTRACT(CAST(0 AS BIGINT), TRY_MULTIPLY(CAST(2 AS BIGINT), `epoch[m]`)) AS BIGINT), 6) > 0
       END
     END AS c1_1,
     `epoch[m]` > 2 AS antecedent_2,

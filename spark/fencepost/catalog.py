@@ -1,0 +1,82 @@
+"""The Iceberg catalog that the configuration names, for PyIceberg and for Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from fencepost.settings import SQLITE, Lake
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+NAME = "lake"
+"""What Spark calls the catalog, and a catalog in a database writes beside each table."""
+
+_SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
+# PyIceberg's names of the kinds that both know; a JDBC catalog is its "sql"
+_BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
+
+
+class CatalogError(Exception):
+    """PyIceberg cannot open such a catalog; Spark may. The message says why."""
+
+
+def open_catalog(lake: Lake) -> Catalog:
+    """The catalog, opened by PyIceberg. Raises CatalogError where it knows none of this kind."""
+    from pyiceberg.catalog import load_catalog
+
+    return load_catalog(NAME, **catalog_properties(lake))
+
+
+def catalog_properties(lake: Lake) -> dict[str, str]:
+    """What PyIceberg asks for. Raises CatalogError where it has no catalog of this kind."""
+    if lake.catalog.startswith(SQLITE):
+        kind = {"type": "sql", "uri": lake.catalog}
+    else:
+        kind = _pyiceberg_kind(lake.catalog_properties)
+    return {**lake.catalog_properties, **kind, **_warehouse(lake)}
+
+
+def spark_catalog_conf(lake: Lake) -> dict[str, str]:
+    """What Spark asks for: ``spark.sql.catalog.lake`` and what is below it."""
+    properties = {
+        # other processes write to the same tables; a cached table would hide their commits
+        "cache-enabled": "false",
+        # version 1 of the tables of a catalog in a database has views, which dbt needs
+        "jdbc.schema-version": "V1",
+        **_warehouse(lake),
+        **lake.catalog_properties,
+    }
+    if lake.catalog.startswith(SQLITE):
+        database = lake.catalog.removeprefix(SQLITE)
+        properties["type"] = "jdbc"
+        properties["uri"] = f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=60000"
+    return {
+        _SPARK_PREFIX: "org.apache.iceberg.spark.SparkCatalog",
+        **{f"{_SPARK_PREFIX}.{name}": value for name, value in properties.items()},
+    }
+
+
+def _warehouse(lake: Lake) -> dict[str, str]:
+    return {"warehouse": lake.warehouse} if lake.warehouse else {}
+
+
+def _pyiceberg_kind(properties: dict[str, str]) -> dict[str, str]:
+    kind = _BOTH.get(properties.get("type", ""))
+    if kind is None:
+        named = properties.get("type") or properties.get("catalog-impl")
+        raise CatalogError(f"PyIceberg knows no catalog of the kind {named!r}")
+    return {"type": kind, **({"uri": _database(properties)} if kind == "sql" else {})}
+
+
+def _database(properties: dict[str, str]) -> str:
+    """A JDBC URL as SQLAlchemy writes it: ``jdbc:postgresql://host/name`` or ``jdbc:sqlite:/path``."""
+    kind, _, rest = properties.get("uri", "").removeprefix("jdbc:").partition(":")
+    if kind == "sqlite":
+        return SQLITE + rest.partition("?")[0]
+    if kind != "postgresql" or not rest.startswith("//"):
+        raise CatalogError(f"PyIceberg opens no database {properties.get('uri')!r}")
+    user, password = (quote(properties.get(f"jdbc.{each}", ""), safe="") for each in ("user", "password"))
+    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    return f"postgresql://{login}{rest.removeprefix('//').partition('?')[0]}"

@@ -1,0 +1,105 @@
+"""What ``tlasql compile`` made of the specifications: committed in the folder ``compiled`` of each protocol.
+
+The queries are there twice, under the same names: for Spark, and in ``duckdb`` for DuckDB.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from fencepost.protocols import protocols
+
+Dialect = Literal["spark", "duckdb"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One marked definition: its mark, where it stands in the specification, and the Spark SQL it became.
+
+    ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision.
+    """
+
+    module: str
+    id: str
+    name: str
+    kind: str
+    severity: str | None
+    grain: str | None
+    file: str
+    line: int
+    formula: str
+    prose: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """What the judge runs: rows of one or several definitions, told apart by the column ``definition``."""
+
+    definitions: tuple[Definition, ...]
+    sql: str
+
+    @property
+    def tables(self) -> set[str]:
+        """The tables of silver that it reads."""
+        return tables_in(self.sql)
+
+    @property
+    def decides(self) -> bool:
+        """Whether its rows are decisions (cluster, subject, outcome), not verdicts."""
+        return self.definitions[0].kind == "decision"
+
+
+def _manifests() -> Iterator[tuple[Path, dict[str, Any]]]:
+    for protocol in protocols():
+        path = protocol.compiled / "manifest.json"
+        if path.is_file():
+            yield path, json.loads(path.read_text(encoding="utf-8"))
+
+
+def tables_in(sql: str) -> set[str]:
+    """The tables of silver that ``sql`` names."""
+    return set(re.findall(r"\bsilver\.\w+", sql))
+
+
+@cache
+def definitions() -> list[Definition]:
+    """Every compiled definition of every module, in the order of the specification."""
+    found: list[Definition] = []
+    for path, manifest in _manifests():
+        for entry in manifest["definitions"]:
+            fields = {name: entry.get(name) for name in Definition.__dataclass_fields__ if name != "sql"}
+            fields["module"] = manifest["module"]
+            sql = (path.parent / entry["sql"]).read_text(encoding="utf-8")
+            found.append(Definition(**fields, sql=sql))
+    return found
+
+
+@cache
+def queries(dialect: Dialect = "spark") -> list[Query]:
+    """Queries that together judge every definition once: several over one table in one pass."""
+    found, known = [], {(each.module, each.id): each for each in definitions()}
+    for path, manifest in _manifests():
+        folder = path.parent if dialect == "spark" else path.parent / dialect
+        alone = {entry["id"]: entry["sql"] for entry in manifest["definitions"]}
+        for entry in manifest["passes"]:
+            for each in entry["definitions"]:
+                del alone[each]
+            judged = tuple(known[manifest["module"], each] for each in entry["definitions"])
+            found.append(Query(judged, (folder / entry["sql"]).read_text(encoding="utf-8")))
+        for each, file in alone.items():
+            sql = (folder / file).read_text(encoding="utf-8")
+            judged = (known[manifest["module"], each],)
+            found.append(Query(judged, f"SELECT '{each}' AS definition, * FROM (\n{sql}\n)"))
+    return found
+
+
+def definition(invariant: str) -> Definition | None:
+    """The definition with this id, or None."""
+    return next((found for found in definitions() if found.id == invariant), None)

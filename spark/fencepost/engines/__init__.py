@@ -1,0 +1,102 @@
+"""Where the work of a run is done: in this process, or spread by Spark.
+
+The work itself is the same functions over Arrow, whoever calls them. A session of Spark costs more CPU before
+its first task than a small cluster's whole hour of logs; a large one's does not fit into one process. So the
+size of the evidence decides (:func:`choose`), and both give the same rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from fencepost.lake import Where
+from fencepost.settings import Settings
+from fencepost.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+Rows = Any
+"""Rows of one table on an engine: an Arrow table in this process, a DataFrame in Spark."""
+
+Work = Callable[[T], Iterator[tuple[Table, pa.RecordBatch]]]
+"""What a task does: rows of tables, in any order."""
+
+Replay = Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]
+"""What is done with one entity (its name) and all its evidence (by name): rows of tables."""
+
+Change = Callable[[pa.Table], pa.Table]
+"""What is done with rows, however many at a time."""
+
+_log = logging.getLogger(__name__)
+
+
+class Engine(Protocol):
+    """What the steps of a run ask for."""
+
+    name: str
+    parallelism: int
+    """Into how many parts work is worth being cut."""
+
+    def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
+        """The rows that all tasks give, by the table's name; every task is done once."""
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""
+
+    def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
+        """What ``change`` makes of the rows, in this Arrow schema; it is given some of them at a time."""
+
+    def replay(
+        self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]
+    ) -> Mapping[str, Rows]:
+        """The rows that ``replay`` gives, by the table's name; called once for each entity.
+
+        ``evidence``: rows by name, each with the column ``entity`` (string) that tells whose they are.
+        """
+
+    def keep(self, rows: Rows) -> Rows:
+        """The same rows, made once however often they are used."""
+
+    def union(self, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts."""
+
+    def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
+        """Append the rows whose key the table does not hold yet, once each; gives back how many.
+
+        Keys compare null-safely. ``within`` is a condition on the table's columns that every row is known to
+        meet: rows outside it are not compared, which spares most files of a large table. ``distinct`` says
+        that no key is twice in ``rows``, which spares sorting it.
+        """
+
+    def replace(self, table: Table, rows: Rows) -> int:
+        """Make ``rows`` the whole content of the table, in one commit; gives back how many."""
+
+    def collect(self, rows: Rows) -> pa.Table:
+        """The rows, here. For what is few."""
+
+
+def choose(
+    settings: Settings, catalog: Catalog, session: Callable[[], SparkSession], size: int, what: str
+) -> Engine:
+    """The engine for work on ``size`` bytes of evidence; ``what`` it is, for the log."""
+    limit = settings.in_process_mb << 20
+    if settings.spark_is_remote:
+        reason = "the Spark master is not on this machine"
+    elif size > limit:
+        reason = f"{size / 1e6:,.0f} MB are more than {settings.in_process_mb} MB"
+    else:
+        from fencepost.engines.process import ProcessEngine
+
+        _log.debug("%s: in this process (%.1f MB)", what, size / 1e6)
+        return ProcessEngine(catalog)
+    from fencepost.engines.spark import SparkEngine
+
+    _log.info("%s: by Spark, because %s", what, reason)
+    return SparkEngine(session(), catalog)

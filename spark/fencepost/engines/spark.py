@@ -1,0 +1,214 @@
+"""The engine of Spark: tasks and entities are spread over its executors, rows are DataFrames.
+
+What a task or a replay gives are rows of several tables. Each of its batches goes through Spark as one value,
+in Arrow's own format, so that every task runs once and nothing is turned into rows of the JVM before it is
+written.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import and_, itemgetter, or_
+from typing import Any, cast
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from fencepost import lake
+from fencepost.engines import Change, Replay, T, Work
+from fencepost.engines.process import by_entity
+from fencepost.lake import AtLeast, Where
+from fencepost.tables import Table
+
+_PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
+_OF_ENTITY = pa.schema([("entity", pa.string()), ("name", pa.string()), ("rows", pa.binary())])
+_TASK = pa.schema([("task", pa.binary())])
+_ROWS_AT_ONCE = 1 << 16
+
+Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+
+
+class SparkEngine:
+    """See :class:`fencepost.engines.Engine`; rows are DataFrames."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+        self._spark, self._catalog = spark, catalog
+        self.parallelism = 2 * spark.sparkContext.defaultParallelism
+
+    def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
+        """The rows that all tasks give, by the table's name."""
+        pickled = pa.table({"task": [pickle.dumps(task) for task in tasks]}, schema=_TASK)
+        given = self._spark.createDataFrame(pickled).repartition(max(1, len(tasks)))
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            for batch in batches:
+                for task in batch["task"].to_pylist():
+                    for table, rows in work(pickle.loads(task)):
+                        yield from _packed(table.name, rows)
+
+        return _unpacked(given.mapInArrow(run, _ddl(_PACKED)).localCheckpoint(), tables)
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
+        """Rows of a table."""
+        rows = self._spark.table(table.name).select(*(columns or table.columns))
+        return rows if where is None else rows.where(_condition(where))
+
+    def map(self, rows: DataFrame, change: Change, schema: pa.Schema) -> DataFrame:
+        """What ``change`` makes of the rows."""
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            for batch in batches:
+                yield from change(pa.Table.from_batches([batch])).cast(schema).to_batches()
+
+        return rows.mapInArrow(run, _ddl(schema))
+
+    def replay(
+        self, evidence: Mapping[str, Sequence[DataFrame]], replay: Replay, tables: Sequence[Table]
+    ) -> Mapping[str, DataFrame]:
+        """The rows that ``replay`` gives for each entity, by the table's name."""
+        parts = [
+            part.where("entity is not null").mapInArrow(_pack_entities(name), _ddl(_OF_ENTITY))
+            for name, given in evidence.items()
+            for part in given
+        ]
+        empty = {name: _empty(given[0]) for name, given in evidence.items()}
+        together = reduce(DataFrame.union, parts).repartition("entity").sortWithinPartitions("entity")
+        done = together.mapInArrow(_replay_each(replay, empty), _ddl(_PACKED)).localCheckpoint()
+        return _unpacked(done, tables)
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """The rows, stored beside the executors."""
+        return rows.localCheckpoint()
+
+    def union(self, parts: Sequence[DataFrame]) -> DataFrame:
+        """The rows of all parts."""
+        return reduce(DataFrame.unionByName, parts)
+
+    def append_new(self, table: Table, rows: DataFrame, within: Where, *, distinct: bool = False) -> int:
+        """Append the rows whose key the table does not hold yet, once each."""
+        before = lake.count(self._catalog, table)
+        present = self._spark.table(table.name).where(_condition(within))
+        old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
+        same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"__{name}")) for name in table.key])
+        new = _aligned(rows, table)
+        if not distinct:
+            new = new.dropDuplicates(list(table.key))
+        if before:
+            new = new.join(old, same, "left_anti")
+        new.writeTo(table.name).append()
+        return lake.count(self._catalog, table) - before
+
+    def replace(self, table: Table, rows: DataFrame) -> int:
+        """Make ``rows`` the whole content of the table."""
+        _aligned(rows, table).writeTo(table.name).overwrite(F.lit(True))
+        return lake.count(self._catalog, table)
+
+    def collect(self, rows: DataFrame) -> pa.Table:
+        """The rows, here."""
+        return rows.toArrow()
+
+
+def _condition(where: Where) -> Column:
+    either = [reduce(and_, [_is(F.col(name), value) for name, value in each.items()]) for each in where]
+    return reduce(or_, either, F.lit(False))
+
+
+def _is(column: Column, value: Any) -> Column:
+    if isinstance(value, AtLeast):
+        return column >= value.value
+    if isinstance(value, frozenset):
+        one_of = column.isin(*(value - {None}))
+        return one_of | column.isNull() if None in value else one_of
+    return column.eqNullSafe(value)
+
+
+def _aligned(rows: DataFrame, table: Table) -> DataFrame:
+    """Exactly the table's columns, in its order and types. Fails when one is missing."""
+    return rows.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
+
+
+def _ddl(schema: pa.Schema) -> StructType:
+    return from_arrow_schema(schema)
+
+
+def _packed(name: str, rows: pa.RecordBatch | pa.Table) -> Iterator[pa.RecordBatch]:
+    """Rows of one table as few values, each in Arrow's own format."""
+    for first in range(0, rows.num_rows, _ROWS_AT_ONCE):
+        yield pa.RecordBatch.from_pydict(
+            {"name": [name], "rows": [_written(rows.slice(first, _ROWS_AT_ONCE))]}, schema=_PACKED
+        )
+
+
+def _written(rows: pa.RecordBatch | pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write(rows)
+    return bytes(sink.getvalue())
+
+
+def _read(packed: bytes) -> pa.Table:
+    with pa.ipc.open_stream(packed) as reader:
+        return reader.read_all()
+
+
+def _unpacked(packed: DataFrame, tables: Sequence[Table]) -> dict[str, DataFrame]:
+    """Each table's rows of what tasks gave."""
+    return {
+        table.name: packed.where(F.col("name") == table.name).mapInArrow(
+            _rows_of(table.arrow_schema), _ddl(table.arrow_schema)
+        )
+        for table in tables
+    }
+
+
+def _rows_of(schema: pa.Schema) -> Batches:
+    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            for packed in batch["rows"].to_pylist():
+                yield from _read(packed).select(schema.names).cast(schema).to_batches()
+
+    return unpack
+
+
+def _pack_entities(name: str) -> Batches:
+    """A batch's rows as one value for each entity."""
+
+    def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
+                packed = {"entity": [entity], "name": [name], "rows": [_written(rows[name])]}
+                yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
+
+    return pack
+
+
+def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:
+    """What ``replay`` gives for each entity, whose pieces follow one another."""
+
+    def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, str, bytes]]:
+        for batch in batches:
+            yield from zip(*(batch[name].to_pylist() for name in _OF_ENTITY.names), strict=True)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for entity, own in groupby(pieces(batches), key=itemgetter(0)):
+            parts: dict[str, list[pa.Table]] = {name: [rows] for name, rows in empty.items()}
+            for _, name, packed in own:
+                parts[name].append(_read(packed))
+            evidence = {name: pa.concat_tables(rows) for name, rows in parts.items()}
+            for table, rows in replay(entity, evidence):
+                yield from _packed(table.name, rows)
+
+    return run
+
+
+def _empty(rows: DataFrame) -> pa.Table:
+    return cast(pa.Schema, to_arrow_schema(rows.drop("entity").schema)).empty_table()

@@ -1,0 +1,119 @@
+"""DuckDB in this process, over the lake as PyIceberg reads it: no JVM, bounded memory."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from fencepost import lake
+from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.protocols import tables
+from fencepost.settings import Lake
+from fencepost.tables import Table
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+MEMORY = "1GB"
+"""What DuckDB holds at most; beyond, it spills to disk."""
+
+Read = Callable[[Table, Sequence[str]], pa.RecordBatchReader]
+Write = Callable[[Table, pa.RecordBatchReader], None]
+
+
+class DuckEngine:
+    """An :class:`~fencepost.judge.engine.Engine` that judges one query after the other.
+
+    ``read`` gives the named columns of a table of silver, ``write`` replaces a table; ``scratch`` is a folder
+    for what does not fit into memory; ``compiled`` are the queries to come. A table is read when the first
+    query names it and dropped after the last one.
+    """
+
+    dialect: Dialect = "duckdb"
+
+    def __init__(self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query]) -> None:
+        self._read, self._write = read, write
+        self._tables = {table.name: table for table in tables()}
+        # What no query names need not be read. A word that names something else costs a column; no column
+        # that a query names is ever missing.
+        self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
+        self._present: set[str] = set()
+        self._connection = duckdb.connect(
+            config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
+        )
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute("CREATE SCHEMA silver")
+        # the one function of the rules that has another name here
+        self._connection.execute("CREATE MACRO sha2(text, bits) AS sha256(text)")
+
+    @classmethod
+    @contextmanager
+    def over(cls, place: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
+        """On the lake; what is spilled lies beside it and is gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
+            read, write = partial(lake.batches, catalog), partial(lake.replace_by_batches, catalog)
+            engine = cls(read, write, Path(scratch), queries(cls.dialect))
+            with engine._connection:
+                yield engine
+
+    def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
+        """One query at a time."""
+        for number, query in enumerate(queries):
+            self._forget(self._present.difference(*(each.tables for each in queries[number:])))
+            yield [query]
+
+    def give(self, name: str, rows: pa.Table) -> None:
+        """Call a few rows ``name``."""
+        self._connection.register(name, rows)
+
+    def view(self, name: str, sql: str) -> None:
+        """Call the rows of ``sql`` ``name``: they are computed where it stands in a query."""
+        self._load(sql)
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS\n{sql}")
+
+    def keep(self, name: str, sql: str) -> None:
+        """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
+        self._load(sql)
+        self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self._connection.execute(f"CREATE TEMP TABLE {name} AS\n{sql}")
+
+    def add(self, name: str, sql: str) -> None:
+        """Add the rows of ``sql`` to those called ``name``."""
+        self._connection.execute(
+            f"CREATE TEMP TABLE IF NOT EXISTS {name} AS SELECT * FROM (\n{sql}\n) LIMIT 0"
+        )
+        self._connection.execute(f"INSERT INTO {name}\n{sql}")
+
+    def replace(self, table: Table, sql: str) -> None:
+        """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
+        columns = ", ".join(f'"{name}"' for name in table.columns)
+        found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
+        self._write(table, found.to_arrow_reader())
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of ``sql``, which are few, by column name."""
+        found: list[dict[str, Any]] = self._connection.sql(sql).to_arrow_table().to_pylist()
+        return found
+
+    def _load(self, sql: str) -> None:
+        for name in sorted(tables_in(sql) - self._present):
+            table = self._tables[name]
+            wanted = [column for column in table.columns if column in self._words]
+            rows = self._read(table, wanted)
+            self._connection.register("arrived", rows)
+            self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrived")
+            self._connection.unregister("arrived")
+            self._present.add(name)
+
+    def _forget(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            self._connection.execute(f"DROP TABLE {name}")
+            self._present.remove(name)

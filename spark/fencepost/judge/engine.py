@@ -1,0 +1,83 @@
+"""What runs the judge's queries: DuckDB in this process, or Spark. The choice is made here, nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from fencepost.definitions import Dialect, Query
+from fencepost.settings import Settings
+from fencepost.tables import Table
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyspark.sql import SparkSession
+
+LARGEST = 20_000_000
+"""Rows of silver that one process judges. At every size measured DuckDB took less CPU and time than Spark
+on the same machine; beyond this one a run is long enough for other machines to be worth their start.
+"""
+
+
+class Engine(Protocol):
+    """Runs queries over silver, and over results that were given a name."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Which of the compiled queries it reads."""
+
+    def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
+        """The queries in groups, each of which is judged at once."""
+
+    def give(self, name: str, rows: pa.Table) -> None:
+        """Call a few rows ``name``."""
+
+    def view(self, name: str, sql: str) -> None:
+        """Call the rows of ``sql`` ``name``; they are computed where a query names them."""
+
+    def keep(self, name: str, sql: str) -> None:
+        """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
+
+    def add(self, name: str, sql: str) -> None:
+        """Add the rows of ``sql`` to those called ``name``."""
+
+    def replace(self, table: Table, sql: str) -> None:
+        """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of ``sql``, which are few, by column name."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which engine judges, and why."""
+
+    engine: Dialect
+    reason: str
+
+
+def choose(settings: Settings, rows: int) -> Choice:
+    """The engine for a silver of so many rows."""
+    master = settings.spark.get("spark.master", "local")
+    if not master.startswith("local"):
+        return Choice("spark", f"spark.master is {master}")
+    if rows > LARGEST:
+        return Choice("spark", f"silver has {rows:,} rows, more than {LARGEST:,}")
+    return Choice("duckdb", f"silver has {rows:,} rows, at most {LARGEST:,}")
+
+
+def opened(
+    choice: Choice, settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]
+) -> AbstractContextManager[Engine]:
+    """The engine, for a ``with`` block; ``session`` is called if it is Spark."""
+    if choice.engine == "spark":
+        from fencepost.judge.spark_engine import SparkEngine
+
+        return nullcontext(SparkEngine(session()))
+    from fencepost.judge.duckdb_engine import DuckEngine
+
+    return DuckEngine.over(settings.lake, catalog)

@@ -1,0 +1,26 @@
+-- counts, definitions, clusters -> the rows of verdicts.coverage: every definition for every configured cluster, so
+-- that what has no row at all is reported as well. What nothing exercised never counts as holding.
+SELECT
+  definitions.module,
+  definitions.definition AS invariant,
+  definitions.kind,
+  definitions.severity,
+  clusters.cluster,
+  COALESCE(counts.scopes, 0) AS scopes,
+  COALESCE(counts.checked, 0) AS checked,
+  COALESCE(counts.exercised, 0) AS exercised,
+  COALESCE(counts.holds, 0) AS holds,
+  COALESCE(counts.violated, 0) AS violated,
+  COALESCE(counts.unknown, 0) AS unknown,
+  CASE
+    WHEN counts.violated > 0 THEN 'violated'
+    WHEN counts.unknown > 0 THEN 'unknown'
+    WHEN counts.exercised > 0 THEN 'holds'
+    ELSE 'not_exercised'
+  END AS status
+FROM definitions
+CROSS JOIN clusters
+LEFT JOIN counts
+  ON definitions.definition = counts.definition
+  AND clusters.cluster = counts.cluster
+WHERE definitions.kind <> 'decision'

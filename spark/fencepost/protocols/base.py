@@ -1,0 +1,85 @@
+"""What a protocol brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.tables import Table
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from fencepost.engines import Rows
+    from fencepost.reading import Reader
+    from fencepost.replay.evidence import Evidence
+
+Verdict = Mapping[str, Any]
+"""A row of ``marts.fct_invariant_verdicts``."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a verdict is about, in the protocol's own words: one or two sentences, and where it was read."""
+
+    sentence: str
+    file: str
+    position: int
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Something that ``fencepost plot`` draws: it is asked for by its name, after ``option`` if there is one.
+
+    ``read`` takes an open lake, the name, the cluster (or None), and from when to when (or None); ``draw``
+    what was read and the kind of picture (svg, png), and gives the picture and what it shows in a few words.
+    """
+
+    option: str | None
+    metavar: str
+    words: str
+    read: Callable[[Reader, str, str | None, dt.datetime | None, dt.datetime | None], Any]
+    draw: Callable[[Any, str], tuple[bytes, str]]
+
+
+def nothing_to_tell(_: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
+    """Of no verdict is there more to say than its values."""
+    return {}
+
+
+def nothing_is_named(_: Reader) -> dict[str, str]:
+    """Of no id a name is known."""
+    return {}
+
+
+def nothing_to_report(_: Reader) -> Callable[[str], list[str]]:
+    """Of no cluster is there more to say than its verdicts."""
+    return lambda cluster: []
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One protocol. Functions import what they need when they are called: a command needs few of them.
+
+    ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
+    ``rebuild`` gives, by name. ``report`` reads the marts once and gives the lines of each cluster; ``tell``
+    gives what there is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown``
+    are the columns of evidence that a sentence about a finding names, in their order.
+    """
+
+    name: str
+    package: Path
+    tables: tuple[Table, ...]
+    rebuild: Callable[[Evidence], Mapping[str, Rows]]
+    report: Callable[[Reader], Callable[[str], list[str]]] = nothing_to_report
+    tell: Callable[[Reader, Sequence[Verdict]], Mapping[str, Told]] = nothing_to_tell
+    names: Callable[[Reader], Mapping[str, str]] = nothing_is_named
+    shown: tuple[str, ...] = ()
+    plots: tuple[Plot, ...] = ()
+
+    @property
+    def compiled(self) -> Path:
+        """The folder of what ``tlasql compile`` made of its specification."""
+        return self.package / "compiled"

@@ -1,0 +1,102 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:100 by `tlasql compile`; do not edit
+--
+-- AssignmentEpoch(c) ==
+--     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
+WITH quantified_1_rows AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    unfenced AS "d.unfenced",
+    member_known AS "d.memberKnown",
+    client_epoch AS "d.clientEpoch",
+    member_epoch AS "d.memberEpoch",
+    assignment_epoch AS "d.assignmentEpoch"
+  FROM silver.offset_commit_states
+), quantified_1_judged AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    "d.unfenced"
+    OR (
+      "d.memberKnown"
+      AND (
+        "d.clientEpoch" = "d.memberEpoch"
+        OR (
+          "d.clientEpoch" < "d.memberEpoch"
+          AND "d.assignmentEpoch" >= 0
+          AND "d.assignmentEpoch" <= "d.clientEpoch"
+        )
+      )
+    ) AS predicate
+  FROM quantified_1_rows
+), quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.offset_commits
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate,
+    CASE
+      WHEN BOOL_OR(NOT quantified_1_judged.predicate)
+      THEN FALSE
+      WHEN COUNT(*) = MAX(quantified_1_expected.expected)
+      AND BOOL_AND(NOT quantified_1_judged.predicate IS NULL)
+      THEN TRUE
+    END AS holds
+  FROM quantified_1_judged
+  LEFT JOIN quantified_1_expected
+    ON quantified_1_judged.cluster = quantified_1_expected.cluster
+    AND quantified_1_judged.request_id = quantified_1_expected.request_id
+  GROUP BY
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate
+), frame AS (
+  SELECT
+    offset_commit_states.cluster,
+    offset_commit_states.group_id,
+    offset_commit_states.life,
+    offset_commit_states.commit_id,
+    offset_commit_states.candidate,
+    offset_commit_states.from_position,
+    offset_commit_states.to_position,
+    offset_commit_states.from_time,
+    offset_commit_states.to_time,
+    quantified_1.holds AS "AssignmentEpoch(c)"
+  FROM silver.offset_commit_states AS offset_commit_states
+  LEFT JOIN quantified_1
+    ON offset_commit_states.cluster = quantified_1.cluster
+    AND offset_commit_states.request_id = quantified_1.request_id
+    AND offset_commit_states.candidate = quantified_1.candidate
+), judged AS (
+  SELECT
+    *,
+    "AssignmentEpoch(c)" AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  commit_id AS subject,
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+FROM silver.offset_commits AS offset_commits
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

@@ -1,0 +1,77 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:196 by `tlasql compile`; do not edit
+--
+-- AssignmentEpochBound ==
+--     \A m \in DOMAIN owned : \A p \in owned[m] :
+--         assignmentEpoch[m][p] <= memberEpoch[m]
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    partition_key AS p,
+    assignment_epoch AS "assignmentEpoch[m][p]",
+    member_epoch AS "memberEpoch[m]",
+    CAST(JSON_OBJECT(
+      'coordinator_partition',
+      coordinator_partition,
+      'topic',
+      topic,
+      'partition',
+      "partition",
+      'pending_revocation',
+      pending_revocation
+    ) AS TEXT) AS evidence
+  FROM silver.owned_partitions
+), judged AS (
+  SELECT
+    *,
+    "assignmentEpoch[m][p]" <= "memberEpoch[m]" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('m', m, 'p', p) AS TEXT) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:198)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('assignmentEpoch[m][p]', "assignmentEpoch[m][p]", 'memberEpoch[m]', "memberEpoch[m]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

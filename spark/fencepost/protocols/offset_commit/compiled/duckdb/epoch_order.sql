@@ -1,0 +1,98 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:159 by `tlasql compile`; do not edit
+--
+-- EpochOrder ==
+--     \A m \in DOMAIN memberEpoch :
+--         /\ revocationEpoch[m] < memberEpoch[m]
+--         /\ memberEpoch[m] <= targetAssignmentEpoch
+--         /\ targetAssignmentEpoch <= groupEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    revocation_epoch AS "revocationEpoch[m]",
+    member_epoch AS "memberEpoch[m]",
+    target_assignment_epoch AS "targetAssignmentEpoch",
+    group_epoch AS "groupEpoch",
+    CAST(JSON_OBJECT(
+      'coordinator_partition',
+      coordinator_partition,
+      'client_id',
+      client_id,
+      'instance_id',
+      instance_id,
+      'state',
+      "state"
+    ) AS TEXT) AS evidence
+  FROM silver.group_members
+), judged AS (
+  SELECT
+    *,
+    "revocationEpoch[m]" < "memberEpoch[m]" AS c1,
+    "memberEpoch[m]" <= "targetAssignmentEpoch" AS c2,
+    "targetAssignmentEpoch" <= "groupEpoch" AS c3
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AND c2 AND c3 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('m', m) AS TEXT) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE
+      WHEN NOT c1
+      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:161)'
+      WHEN NOT c2
+      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:162)'
+      WHEN NOT c3
+      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:163)'
+    END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'revocationEpoch[m]',
+      "revocationEpoch[m]",
+      'memberEpoch[m]',
+      "memberEpoch[m]",
+      'targetAssignmentEpoch',
+      "targetAssignmentEpoch",
+      'groupEpoch',
+      "groupEpoch"
+    ) AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,84 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:262 by `tlasql compile`; do not edit
+--
+-- MemberEpochNeverFalls ==
+--     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
+--         memberEpoch'[m] >= memberEpoch[m]
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    member_id AS m,
+    member_epoch AS "memberEpoch[m]",
+    LEAD(member_epoch) OVER successive AS "memberEpoch'[m]",
+    CAST(JSON_OBJECT(
+      'coordinator_partition',
+      coordinator_partition,
+      'client_id',
+      client_id,
+      'instance_id',
+      instance_id,
+      'state',
+      "state"
+    ) AS TEXT) AS evidence
+  FROM silver.group_members
+  WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position NULLS FIRST)
+), judged AS (
+  SELECT
+    *,
+    "memberEpoch'[m]" = "memberEpoch[m]" AS unchanged,
+    "memberEpoch'[m]" >= "memberEpoch[m]" AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('m', m) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:264)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('memberEpoch[m]', "memberEpoch[m]", 'memberEpoch''[m]', "memberEpoch'[m]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,50 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:54 by `tlasql compile`; do not edit
+--
+-- MemberRevocation(c) ==
+--     \/ c.unfenced
+--     \/ /\ c.memberKnown
+--        /\ c.revocationEpoch < c.clientEpoch
+--        /\ c.clientEpoch <= c.memberEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    commit_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    unfenced AS "c.unfenced",
+    member_known AS "c.memberKnown",
+    revocation_epoch AS "c.revocationEpoch",
+    client_epoch AS "c.clientEpoch",
+    member_epoch AS "c.memberEpoch"
+  FROM silver.offset_commit_states
+), judged AS (
+  SELECT
+    *,
+    "c.unfenced"
+    OR (
+      "c.memberKnown" AND "c.revocationEpoch" < "c.clientEpoch" AND "c.clientEpoch" <= "c.memberEpoch"
+    ) AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  commit_id AS subject,
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+FROM silver.offset_commits AS offset_commits
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

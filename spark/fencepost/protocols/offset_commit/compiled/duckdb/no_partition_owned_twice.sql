@@ -1,0 +1,94 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:181 by `tlasql compile`; do not edit
+--
+-- NoPartitionOwnedTwice ==
+--     \A m \in DOMAIN owned : \A n \in DOMAIN owned :
+--         \A p \in owned[m] \cap owned[n] : m = n
+WITH frame AS (
+  SELECT
+    owned_partitions.cluster,
+    owned_partitions.group_id,
+    owned_partitions.life,
+    GREATEST(owned_partitions.from_position, owned_partitions_2.from_position) AS from_position,
+    LEAST(owned_partitions.to_position, owned_partitions_2.to_position) AS to_position,
+    CASE GREATEST(owned_partitions.from_position, owned_partitions_2.from_position)
+      WHEN owned_partitions.from_position
+      THEN owned_partitions.from_time
+      WHEN owned_partitions_2.from_position
+      THEN owned_partitions_2.from_time
+    END AS from_time,
+    CASE LEAST(owned_partitions.to_position, owned_partitions_2.to_position)
+      WHEN owned_partitions.to_position
+      THEN owned_partitions.to_time
+      WHEN owned_partitions_2.to_position
+      THEN owned_partitions_2.to_time
+    END AS to_time,
+    owned_partitions.member_id AS m,
+    owned_partitions_2.member_id AS n,
+    owned_partitions.partition_key AS p,
+    CAST(JSON_OBJECT(
+      'coordinator_partition',
+      owned_partitions.coordinator_partition,
+      'topic',
+      owned_partitions.topic,
+      'partition',
+      owned_partitions."partition",
+      'pending_revocation',
+      owned_partitions.pending_revocation
+    ) AS TEXT) AS evidence
+  FROM silver.owned_partitions AS owned_partitions
+  JOIN silver.owned_partitions AS owned_partitions_2
+    ON owned_partitions.cluster = owned_partitions_2.cluster
+    AND owned_partitions.group_id = owned_partitions_2.group_id
+    AND owned_partitions.life = owned_partitions_2.life
+    AND owned_partitions.partition_key = owned_partitions_2.partition_key
+    AND owned_partitions.member_id <= owned_partitions_2.member_id
+    AND (
+      owned_partitions_2.to_position IS NULL
+      OR owned_partitions.from_position < owned_partitions_2.to_position
+    )
+    AND (
+      owned_partitions.to_position IS NULL
+      OR owned_partitions_2.from_position < owned_partitions.to_position
+    )
+), judged AS (
+  SELECT
+    *,
+    m = n AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('m', m, 'n', n, 'p', p) AS TEXT) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  TRUE AS exercised,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'm = n (OffsetCommitProps:183)' END END AS failed_conjunct,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,76 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:215 by `tlasql compile`; do not edit
+--
+-- PartitionRevocationBound ==
+--     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
+--         partitionRevocationEpoch[m][p] <= revocationEpoch[m]
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    member_id AS m,
+    partition_key AS p,
+    partition_revocation_epoch AS "partitionRevocationEpoch[m][p]",
+    revocation_epoch AS "revocationEpoch[m]",
+    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition) AS TEXT) AS evidence
+  FROM silver.revoked_partitions
+), judged AS (
+  SELECT
+    *,
+    "partitionRevocationEpoch[m][p]" <= "revocationEpoch[m]" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('m', m, 'p', p) AS TEXT) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  TRUE AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE
+      WHEN NOT c1
+      THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:217)'
+    END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'partitionRevocationEpoch[m][p]',
+      "partitionRevocationEpoch[m][p]",
+      'revocationEpoch[m]',
+      "revocationEpoch[m]"
+    ) AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,72 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:248 by `tlasql compile`; do not edit
+--
+-- TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    target_assignment_epoch AS "targetAssignmentEpoch",
+    LEAD(target_assignment_epoch) OVER successive AS "targetAssignmentEpoch'",
+    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition) AS TEXT) AS evidence
+  FROM silver.consumer_groups
+  WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position NULLS FIRST)
+), judged AS (
+  SELECT
+    *,
+    "targetAssignmentEpoch'" = "targetAssignmentEpoch" AS unchanged,
+    "targetAssignmentEpoch'" >= "targetAssignmentEpoch" AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:248)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,175 @@
+"""The epoch timeline of one group: a lane for each member, its epochs as steps, its commits as marks.
+
+Every lane has the same scale of epochs, and a mark stands at the epoch that its commit presented: a mark
+below its member's step is a commit that came with an old epoch. The same rows give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fencepost.plots import canvas
+from fencepost.plots.canvas import FAINT, GREY, INK
+from fencepost.plots.layout import Run, Scale, clean, counted, days
+from fencepost.protocols.offset_commit.plot.layout import KINDS, Lane, Layout, arrange, counts_of, findings
+from fencepost.protocols.offset_commit.plot.reading import Timeline
+
+_TARGET = "#0072B2"
+_MOST_GUIDES = 60
+
+
+def picture(timeline: Timeline, kind: str) -> tuple[bytes, str]:
+    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    layout = arrange(timeline)
+    return canvas.content(draw(timeline, layout), kind), findings(layout.every)
+
+
+def draw(timeline: Timeline, layout: Layout) -> Figure:
+    """A figure with one axes.
+
+    Its artists carry gids: ``group_epoch``, ``target_assignment_epoch``, ``steps``, ``unknown``,
+    ``marks:<kind>``, ``lane:<number>`` and ``detail:<number>`` (the group's is 0), ``title``, ``subtitle``,
+    ``findings``, ``left_out``.
+    """
+    with canvas.style():
+        return _draw(timeline, layout)
+
+
+def _draw(timeline: Timeline, layout: Layout) -> Figure:
+    lanes = layout.lanes
+    figure, axes, height = canvas.sheet(
+        1, -len(lanes), (layout.start, layout.end), 0.62 if len(lanes) <= 16 else 0.45
+    )
+    _ground(axes, lanes, layout.group["group_epoch"])
+    _group_lane(axes, layout.group, layout.scale)
+    _steps(axes, lanes, layout.scale)
+    _marks(axes, layout)
+    names = [("group", "epochs of the group")] + [(lane.name, lane.detail) for lane in lanes]
+    canvas.labels(axes, names, [-number for number in range(len(names))])
+    canvas.time_axis(axes)
+    about = (
+        f"cluster {clean(timeline.cluster, 40)}",
+        canvas.span(layout.start, layout.end),
+        counted(layout.members, "member"),
+    )
+    canvas.heading(
+        figure,
+        height,
+        title=f"Group {clean(timeline.group_id, 90)}",
+        about=about,
+        found=findings(layout.every),
+        alarming=bool({"accepted_zombie", "refused_owner"} & layout.every.keys()),
+    )
+    canvas.legend(figure, height, _handles(timeline, layout))
+    members, commits = layout.left_out
+    if members:
+        words = f"{members} of {members + len(lanes)} lanes are left out, with {counted(commits, 'commit')}: "
+        canvas.left_out(figure, height, f"{words}those with the least to show. Narrow the time to see them.")
+    return figure
+
+
+def _line(each: Sequence[Run], scale: Scale, base: float) -> list[list[tuple[float, float]]]:
+    """Polylines of the known runs; a gap in time or knowledge begins a new one."""
+    lines: list[list[tuple[float, float]]] = []
+    last: Run | None = None
+    for run in each:
+        if run.value is not None:
+            height = base + float(scale(run.value))
+            points = [(run.start, height), (run.end, height)]
+            if last is not None and last.value is not None and last.end == run.start:
+                lines[-1] += points
+            else:
+                lines.append(points)
+        last = run
+    return lines
+
+
+def _ground(axes: Axes, lanes: Sequence[Lane], group: Sequence[Run]) -> None:
+    for number in range(0, len(lanes), 2):
+        axes.axhspan(-number - 1, -number, color="#F7F8F9", zorder=0, linewidth=0)
+    axes.axhspan(0, 1, color="#EEF2F5", zorder=0, linewidth=0)
+    if len(group) <= _MOST_GUIDES:
+        changes = [[(run.start, -len(lanes)), (run.start, 1)] for run in group]
+        axes.add_collection(
+            LineCollection(changes, colors=FAINT, linewidths=0.8, zorder=0.5, gid="guides"), autolim=False
+        )
+
+
+def _group_lane(axes: Axes, group: dict[str, tuple[Run, ...]], scale: Scale) -> None:
+    looks: dict[str, dict[str, Any]] = {
+        "group_epoch": {"colors": INK, "linewidths": 1.1},
+        "target_assignment_epoch": {"colors": _TARGET, "linewidths": 1.4, "linestyles": [(0, (3, 2))]},
+    }
+    for name, look in looks.items():
+        axes.add_collection(
+            LineCollection(_line(group[name], scale, 0), zorder=2, gid=name, **look), autolim=False
+        )
+    canvas.numbers(axes, group["group_epoch"], scale, 0)
+
+
+def _steps(axes: Axes, lanes: Sequence[Lane], scale: Scale) -> None:
+    lines, areas, unknown = [], [], []
+    for number, lane in enumerate(lanes):
+        base = -number - 1
+        lines += _line(lane.runs, scale, base)
+        for run in lane.runs:
+            if run.value is None:
+                unknown.append([(run.start, base + 0.1), (run.end, base + 0.1)])
+            else:
+                top = base + float(scale(run.value))
+                areas.append([(run.start, base), (run.start, top), (run.end, top), (run.end, base)])
+        canvas.numbers(axes, lane.runs, scale, base)
+    areas_drawn = PolyCollection(areas, facecolors="#D9E2E9", linewidths=0, alpha=0.55, zorder=1, gid="alive")
+    axes.add_collection(areas_drawn, autolim=False)
+    axes.add_collection(
+        LineCollection(lines, colors=INK, linewidths=1.5, zorder=2, gid="steps"), autolim=False
+    )
+    axes.add_collection(
+        LineCollection(unknown, colors=GREY, linewidths=1.2, linestyles=":", zorder=2, gid="unknown"),
+        autolim=False,
+    )
+
+
+def _marks(axes: Axes, layout: Layout) -> None:
+    lane_of = {lane.member_id: number for number, lane in enumerate(layout.lanes)}
+    for order, kind in enumerate(KINDS):
+        rows = layout.commits[layout.commits["kind"] == kind.name]
+        if rows.empty:
+            continue
+        heights = (
+            layout.scale(rows["client_epoch"].fillna(-1)) - rows["member_id"].map(lane_of).to_numpy() - 1
+        )
+        axes.scatter(
+            days(rows["answered_at"]),
+            heights,
+            s=kind.size,
+            marker=kind.marker,
+            facecolor=kind.colour,
+            edgecolor=canvas.edge(kind),
+            linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
+            zorder=3 + order / 10,
+            rasterized=len(layout.commits) > canvas.MOST_VECTORS,
+            gid=f"marks:{kind.name}",
+        )
+
+
+def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:
+    counts = counts_of(layout.commits)
+    generations = set(timeline.members["protocol"].dropna()) == {"classic"}
+    member_epoch = "generation" if generations else "member epoch"
+    handles = [
+        Line2D([], [], color=INK, linewidth=1.5, label=member_epoch),
+        Line2D([], [], color=INK, linewidth=1.1, label="group epoch (top lane)"),
+        Line2D([], [], color=_TARGET, linewidth=1.4, linestyle=(0, (3, 2)), label="target assignment epoch"),
+    ]
+    if timeline.members["member_epoch"].isna().any():
+        handles.append(Line2D([], [], color=GREY, linewidth=1.2, linestyle=":", label="epoch unknown"))
+    return handles + [
+        canvas.handle(kind, counts[kind.name]) for kind in reversed(KINDS) if kind.name in counts
+    ]

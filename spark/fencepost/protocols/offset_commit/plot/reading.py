@@ -1,0 +1,105 @@
+"""The rows of one group that a picture is drawn from, found by name in the marts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.plots.reading import PlotError, find, frame, limits
+from fencepost.protocols.offset_commit.report import COMMITS
+from fencepost.reading import Reader, rows
+from fencepost.words import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EPOCHS = "marts.fct_member_epochs"
+MEMBER_COLUMNS = (
+    "member_id",
+    "client_id",
+    "protocol",
+    "life",
+    "from_position",
+    "member_epoch",
+    "group_epoch",
+    "target_assignment_epoch",
+    "from_time",
+    "to_time",
+)
+COMMIT_COLUMNS = (
+    "member_id",
+    "client_id",
+    "client_epoch",
+    "truth",
+    "broker_answer",
+    "answered_at",
+    "commits",
+)
+_NAMES = f"SELECT cluster, group_id FROM {EPOCHS} UNION SELECT cluster, group_id FROM {COMMITS}"
+_MEMBERS = f"""
+SELECT {", ".join(MEMBER_COLUMNS)} FROM {EPOCHS}
+WHERE cluster = :cluster AND group_id = :name
+  AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+"""
+# Commits of one member and kind that are closer than a ten-thousandth of the picture's width are one mark,
+# at the first one's time.
+_COMMITS = f"""
+WITH asked AS (
+  SELECT coalesce(member_id, '') AS member_id, client_id, client_epoch, truth, broker_answer, responded_at
+  FROM {COMMITS}
+  WHERE cluster = :cluster AND group_id = :name
+    AND (:end IS NULL OR responded_at <= :end) AND (:start IS NULL OR responded_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(responded_at)) AS first,
+    greatest(1, (max(unix_micros(responded_at)) - min(unix_micros(responded_at))) div 10000) AS step
+  FROM asked
+)
+SELECT member_id, client_id, client_epoch, truth, broker_answer, min(responded_at) AS answered_at,
+  count(*) AS commits
+FROM asked CROSS JOIN ends
+GROUP BY member_id, client_id, client_epoch, truth, broker_answer,
+  (unix_micros(responded_at) - first) div step
+"""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT) and ``commits`` (COMMIT_COLUMNS).
+
+    Times are UTC and without zone. ``commits`` counts what a row stands for. ``start`` and ``end`` limit the
+    picture, None where the rows do.
+    """
+
+    cluster: str
+    group_id: str
+    members: pd.DataFrame
+    commits: pd.DataFrame
+    start: dt.datetime | None = None
+    end: dt.datetime | None = None
+
+
+def read(
+    lake: Reader,
+    group: str,
+    cluster: str | None = None,
+    start: dt.datetime | None = None,
+    end: dt.datetime | None = None,
+) -> Timeline:
+    """The timeline of one group between two moments (UTC, without zone). Raises PlotError."""
+    known = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, group_id = find(known, group, cluster)
+    asked = {"cluster": cluster, "name": group_id, **limits(start, end)}
+    members = frame(lake.query(_MEMBERS, **asked))
+    marks = frame(lake.query(_COMMITS, **asked))
+    if members.empty and marks.empty:
+        raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
+    by = ["from_time", "life", "from_position", "member_id"]
+    return Timeline(
+        cluster,
+        group_id,
+        members.sort_values(by, ignore_index=True),
+        marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
+        start,
+        end,
+    )

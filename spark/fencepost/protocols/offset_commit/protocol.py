@@ -1,0 +1,75 @@
+"""What the audit of offset-commit fencing brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.offset_commit import tables
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from fencepost.engines import Rows
+    from fencepost.reading import Reader
+    from fencepost.replay.evidence import Evidence
+
+
+def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+    from fencepost.protocols.offset_commit.rebuild import rebuild
+
+    return rebuild(given)
+
+
+def _report(reader: Reader) -> Callable[[str], list[str]]:
+    from fencepost.protocols.offset_commit.report import Commits
+
+    return Commits(reader).lines
+
+
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
+    from fencepost.protocols.offset_commit.report import tell
+
+    return tell(reader, verdicts)
+
+
+def _names(reader: Reader) -> Mapping[str, str]:
+    from fencepost.protocols.offset_commit.report import topic_names
+
+    return topic_names(reader)
+
+
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.offset_commit.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.offset_commit.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
+PROTOCOL = Protocol(
+    name="offset_commit",
+    package=Path(__file__).parent,
+    tables=(
+        tables.GROUPS,
+        tables.MEMBERS,
+        tables.OWNED_PARTITIONS,
+        tables.REVOKED_PARTITIONS,
+        tables.COVERAGE,
+        tables.COMMITS,
+        tables.COMMIT_STATES,
+    ),
+    rebuild=_rebuild,
+    report=_report,
+    tell=_tell,
+    names=_names,
+    plots=(Plot(None, "GROUP", "a consumer group, with its commits", _read, _draw),),
+)

@@ -1,0 +1,138 @@
+"""The rebuild of consumer groups: every coordinator's log is replayed by itself, on any engine."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.engines import Rows
+from fencepost.protocols.offset_commit.decoding import sightings
+from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.offset_commit.replay import replay_rows
+from fencepost.protocols.offset_commit.requests import APIS
+from fencepost.protocols.offset_commit.shards import (
+    Placement,
+    seen_places,
+    shard_of_name,
+    shards_of_log,
+    shards_of_quarantine,
+    shards_of_requests,
+)
+from fencepost.protocols.offset_commit.tables import (
+    COMMIT_STATES,
+    COMMITS,
+    COVERAGE,
+    GROUPS,
+    MEMBERS,
+    OWNED_PARTITIONS,
+    REVOKED_PARTITIONS,
+)
+from fencepost.replay.evidence import Evidence
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.metadata import ClusterMetadata, Sighting
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
+
+TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
+_OF_LOG = ("batches", "records", "cleaned")
+_PLACES = pa.schema(
+    [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
+)
+_SIGHTED = Table(
+    "sightings",
+    "Ids of topics beside their names, in stored commits.",
+    {"cluster": "string", "topic": "string", "topic_id": "string", "timestamp_ms": "bigint"},
+    ("cluster", "topic", "topic_id"),
+)
+
+
+def rebuild(given: Evidence) -> Mapping[str, Rows]:
+    """The rows of TABLES, by the table's name."""
+    engine, metadata = given.engine, given.metadata
+    coordinators = [{"topic": OFFSETS_TOPIC}]
+    rows = {
+        "batches": engine.scan(BATCHES, where=coordinators),
+        "records": engine.scan(RECORDS, where=coordinators),
+        "cleaned": engine.scan(CLEANED, where=coordinators),
+        "quarantine": engine.scan(QUARANTINE),
+        "requests": engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}]),
+    }
+    seen = engine.collect(engine.map(rows["records"], _places, _PLACES))
+    placement = Placement.of(
+        {
+            cluster: each.partition_counts[OFFSETS_TOPIC]
+            for cluster, each in metadata.items()
+            if OFFSETS_TOPIC in each.partition_counts
+        },
+        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in _tuples(seen)],
+    )
+    shards: dict[str, Callable[[pa.Table], pa.Array]] = {
+        **dict.fromkeys(_OF_LOG, shards_of_log),
+        "quarantine": shards_of_quarantine,
+        "requests": lambda each: shards_of_requests(each, placement),
+    }
+    columns = {"quarantine": QUARANTINE, "requests": REQUESTS, "batches": BATCHES, "records": RECORDS}
+    evidence = {
+        name: [engine.map(each, _with_entity(shards[name]), _entity_schema(columns.get(name, CLEANED)))]
+        for name, each in rows.items()
+    }
+    sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
+    known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
+    return engine.replay(evidence, _replay(known, given.tolerance_ms), TABLES)
+
+
+_SIGHTINGS_NEED = ("batches", "records", "cleaned", "quarantine")
+
+
+def _replay(
+    metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
+) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
+    tables = {table.name: table for table in TABLES}
+
+    def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        cluster, partition = shard_of_name(shard)
+        rows = ShardRows(cluster, partition, **evidence)
+        found = replay_rows(rows, metadata.get(cluster, ClusterMetadata()), tolerance_ms)
+        return [(tables[name], each) for name, each in found.items()]
+
+    return run
+
+
+def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+    cluster, partition = shard_of_name(shard)
+    rows = ShardRows(cluster, partition, requests=REQUESTS.arrow_schema.empty_table(), **evidence)
+    found = [(cluster, each.topic, each.topic_id, each.timestamp_ms) for each in sightings(rows)]
+    yield _SIGHTED, _SIGHTED.rows(found)
+
+
+def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
+    seen: dict[str, list[Sighting]] = defaultdict(list)
+    for cluster, topic, topic_id, ms in _tuples(rows):
+        seen[cluster].append(Sighting(topic, topic_id, ms))
+    return {
+        cluster: ClusterMetadata.of(
+            given.records.get(cluster, ()), seen[cluster], given.releases.get(cluster)
+        )
+        for cluster in sorted({*given.records, *seen})
+    }
+
+
+def _places(records: pa.Table) -> pa.Table:
+    found = [(*group, *place) for group, place in seen_places(records).items()]
+    return pa.Table.from_pylist(
+        [dict(zip(_PLACES.names, each, strict=True)) for each in found], schema=_PLACES
+    )
+
+
+def _with_entity(shards: Callable[[pa.Table], pa.Array]) -> Callable[[pa.Table], pa.Table]:
+    return lambda rows: rows.append_column("entity", shards(rows))
+
+
+def _entity_schema(table: Table) -> pa.Schema:
+    return table.arrow_schema.append(pa.field("entity", pa.string()))
+
+
+def _tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)

@@ -1,0 +1,117 @@
+"""What an audit found of offset commits, in words: for the screenful after a run and for single findings."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.protocols.base import Told, Verdict
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH, printable, time_of
+
+Row = Mapping[str, Any]
+
+COMMITS = "marts.fct_offset_commits"
+OWNERSHIP = "marts.fct_ownership_intervals"
+FALSE_FENCING = "marts.fct_false_fencing_cost"
+POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
+
+_COUNTS = {
+    "refused": "{} = 'reject'",
+    "owners refused": "{} = 'reject' AND truth = 'owner'",
+    "zombies admitted": "{} = 'accept' AND truth = 'zombie'",
+    "unknown": "{} = 'unknown'",
+}
+"""What is counted of each policy's decisions, and when."""
+_COST = f"""
+SELECT cluster, sum(refused_requests) AS refused_requests, sum(transactions_aborted) AS transactions_aborted,
+  sum(records_to_reprocess) AS records_to_reprocess, sum(recovered_requests) AS recovered_requests,
+  max(longest_recovery_ms) AS longest_recovery_ms
+FROM {FALSE_FENCING} GROUP BY cluster
+"""
+
+
+class Commits:
+    """What the broker and each policy answered, and what refusing owners cost: each mart asked once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._commits = {row["cluster"]: row for row in rows(reader.query(_commit_counts()))}
+        self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
+
+    def lines(self, cluster: str) -> list[str]:
+        """The commits of one cluster."""
+        return [*_commit_lines(self._commits.get(cluster)), *_cost_lines(self._cost.get(cluster))]
+
+
+def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
+    """The commits that verdicts are about, by the ids of those that are about one."""
+    named = {row["verdict_id"]: json.loads(row["evidence"] or "{}").get("commit_id") for row in verdicts}
+    ids = sorted({each for each in named.values() if each is not None})
+    found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
+    commits = {row["commit_id"]: row for row in found}
+    return {
+        verdict_id: Told(_commit_sentence(commit), commit["file"], commit["position"])
+        for verdict_id, commit_id in named.items()
+        if (commit := commits.get(commit_id)) is not None
+    }
+
+
+def topic_names(reader: Reader) -> dict[str, str]:
+    """The names of topics that somebody owned a partition of, by their ids."""
+    owned = reader.scan(OWNERSHIP, ("topic_id", "topic")).group_by(["topic_id", "topic"]).aggregate([])
+    return {row["topic_id"]: row["topic"] for row in rows(owned)}
+
+
+def _commit_counts() -> str:
+    """A query for the commits of each cluster, and what the broker and each policy made of them."""
+    decisions = {"broker": "broker_answer", **{policy: f"decision_{policy}" for policy in POLICIES}}
+    counts = ", ".join(
+        f"count_if({condition.format(decision)}) AS `{name}:{what}`"
+        for name, decision in decisions.items()
+        for what, condition in _COUNTS.items()
+    )
+    return f"SELECT cluster, count(*) AS commits, {counts} FROM {COMMITS} GROUP BY cluster"
+
+
+def _commit_lines(counts: Row | None) -> list[str]:
+    """Counts of commits, and the policies side by side."""
+    if counts is None:
+        return ["No offset commits in the request logs."]
+    lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
+    lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in _COUNTS))
+    for name in ("broker", *POLICIES):
+        label = "the broker answered" if name == "broker" else name.replace("_", " ")
+        lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
+    return lines
+
+
+def _cost_lines(cost: Row | None) -> list[str]:
+    """What refusing owners cost, where any was refused."""
+    if cost is None or not cost["refused_requests"]:
+        return []
+    text = (
+        f"Owners were refused in {cost['refused_requests']} requests: "
+        f"{cost['transactions_aborted']} transactions aborted, "
+        f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
+        f"{cost['recovered_requests']} made good since"
+    )
+    longest = cost["longest_recovery_ms"]
+    slowest = f", the slowest after {longest / 1000:.1f} s" if longest is not None else ""
+    return ["", *textwrap.wrap(f"{text}{slowest}.", WIDTH)]
+
+
+def _commit_sentence(commit: Row) -> str:
+    answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
+    other = (
+        f" while member {printable(commit['owner_member_id'])} owned it" if commit["owner_member_id"] else ""
+    )
+    policies = ", ".join(f"{name.replace('_', ' ')} {commit[f'decision_{name}']}" for name in POLICIES)
+    return (
+        f"{time_of(commit['requested_at'])}  member {printable(commit['member_id']) or '(none)'} "
+        f"(client {printable(commit['client_id'])}) of group {commit['group_id']!r} committed offset "
+        f"{commit['committed_offset']} of {commit['topic']}-{commit['partition']} at epoch "
+        f"{commit['client_epoch']}{other}; the broker {answer}.\n"
+        f"The committer was: {commit['truth'].replace('_', ' ')}. Policies: {policies}."
+    )

@@ -1,0 +1,166 @@
+"""Columns as numpy and as Arrow, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Key = tuple[Any, ...]
+
+UNKNOWN = -(2**63)
+"""Stands for null in columns of integers: no offset, epoch, sequence or time is this number."""
+
+
+def longs(column: pa.ChunkedArray | pa.Array) -> Longs:
+    """A column of integers or booleans; null is UNKNOWN."""
+    wide = column.cast(pa.int64())
+    if wide.null_count:
+        wide = pc.fill_null(wide, UNKNOWN)
+    return np.asarray(wide.to_numpy(), dtype=np.int64)
+
+
+def milliseconds(column: pa.ChunkedArray | pa.Array) -> Longs:
+    """Timestamps as milliseconds since the epoch, null as UNKNOWN."""
+    us = longs(column.cast(pa.timestamp("us", tz="UTC")))
+    return np.where(us == UNKNOWN, UNKNOWN, us // 1000)
+
+
+def nullable(values: Longs, kind: pa.DataType) -> pa.Array:
+    """Integers as Arrow, UNKNOWN as null; as timestamps from milliseconds, as booleans from 0 and 1."""
+    unknown = values == UNKNOWN
+    if not unknown.any():
+        plain, mask = values, None
+    else:
+        plain, mask = np.where(unknown, 0, values), unknown
+    if pa.types.is_timestamp(kind):
+        return pa.array(plain * 1000, pa.int64(), mask=mask).cast(kind)
+    if pa.types.is_boolean(kind):
+        return pa.array(plain != 0, kind, mask=mask)
+    return pa.array(plain, pa.int64(), mask=mask).cast(kind)
+
+
+def timestamps(ms: Longs) -> pa.Array:
+    """Milliseconds since the epoch as timestamps in UTC, UNKNOWN as null."""
+    return nullable(ms, pa.timestamp("us", tz="UTC"))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of texts that are few: ``names`` by their places in ``codes``; UNKNOWN is null."""
+
+    codes: Longs
+    names: tuple[str | None, ...]
+
+
+class Gathered:
+    """Rows that come in pieces of many, and become one Arrow table in the end.
+
+    A column of a piece is integers (UNKNOWN as null; a time in milliseconds, 0 and 1 for a boolean), Arrow's,
+    or one value for all rows of the piece; one that is not given is null.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._counts: list[int] = []
+        self._pieces: dict[str, list[Any]] = {name: [] for name in schema.names}
+
+    def add(self, count: int, columns: Mapping[str, Any]) -> None:
+        """Add ``count`` rows."""
+        if not count:
+            return
+        self._counts.append(count)
+        for name, pieces in self._pieces.items():
+            pieces.append(columns.get(name))
+
+    def to_arrow(self) -> pa.Table:
+        """Every row added so far."""
+        if not self._counts:
+            return self._schema.empty_table()
+        arrays = [self._column(self._pieces[field.name], field.type) for field in self._schema]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _column(self, pieces: list[Any], kind: pa.DataType) -> pa.Array:
+        first = pieces[0]
+        if isinstance(first, np.ndarray):
+            return nullable(np.concatenate(pieces), kind)
+        if isinstance(first, Named):
+            codes = np.concatenate([piece.codes for piece in pieces])
+            unknown = codes == UNKNOWN
+            return pa.array(first.names, kind).take(pa.array(np.where(unknown, 0, codes), mask=unknown))
+        if isinstance(first, pa.Array):
+            return pa.concat_arrays(pieces)
+        places = np.repeat(np.arange(len(pieces)), self._counts)
+        return pa.array(pieces, kind).take(pa.array(places))
+
+
+Piece = Mapping[str, Longs]
+"""Columns of one length, by name."""
+
+
+def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> dict[Key, Piece]:
+    """``columns`` of ``rows`` by what the rows hold in ``keys`` (null is a value of its own)."""
+    if not rows.num_rows:
+        return {}
+    encoded = [rows[key].combine_chunks().dictionary_encode(null_encoding="encode") for key in keys]
+    codes = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in encoded:
+        indices = np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        if len(column.dictionary) > 1:
+            # ranks, not products: many columns of many values do not pass 64 bits
+            _, codes = np.unique(codes * len(column.dictionary) + indices, return_inverse=True)
+    one = not codes.any()
+    order = np.arange(len(codes)) if one else np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    ends = np.append(begins[1:], len(codes))
+    firsts = pa.array(order[begins])
+    names = zip(*(rows[key].take(firsts).to_pylist() for key in keys), strict=True)
+    sorted_columns = columns if one else {name: column[order] for name, column in columns.items()}
+    return {
+        key: {name: column[begin:end] for name, column in sorted_columns.items()}
+        for key, begin, end in zip(names, begins.tolist(), ends.tolist(), strict=True)
+    }
+
+
+def ranks(column: pa.ChunkedArray) -> tuple[Longs, tuple[str, ...]]:
+    """Texts as places among the sorted distinct texts, and those; null is UNKNOWN."""
+    encoded = column.combine_chunks().dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    distinct = sorted(names)
+    place = {name: at for at, name in enumerate(distinct)}
+    by_code = np.array([place[name] for name in names] or [0], dtype=np.int64)
+    codes = longs(encoded.indices)
+    return np.where(codes == UNKNOWN, UNKNOWN, by_code[np.maximum(codes, 0)]), tuple(distinct)
+
+
+class Rows:
+    """Rows of a schema, added one by one as tuples."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, *values: Any) -> None:
+        """Add a row: a value for each column, in the schema's order."""
+        self._rows.append(values)
+
+    def to_arrow(self) -> pa.Table:
+        """Every row added so far."""
+        if not self._rows:
+            return self._schema.empty_table()
+        columns = zip(*self._rows, strict=True)
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+
+def table_of(schema: pa.Schema, given: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """Columns as a table of this schema."""
+    return pa.Table.from_arrays([given[each.name].cast(each.type) for each in schema], schema=schema)

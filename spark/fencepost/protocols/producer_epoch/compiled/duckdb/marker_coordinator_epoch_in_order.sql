@@ -1,0 +1,125 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:403 by `tlasql compile`; do not edit
+--
+-- MarkerCoordinatorEpochInOrder ==
+--     \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    marker_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    found AS "m.found",
+    marker_coordinator_epoch AS "m.markerCoordinatorEpoch",
+    coordinator_epoch AS "m.coordinatorEpoch"
+  FROM silver.transaction_markers
+), judged AS (
+  SELECT
+    *,
+    "m.found" >= 1 AS antecedent,
+    "m.markerCoordinatorEpoch" >= "m.coordinatorEpoch" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    marker_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "m.found",
+    "m.markerCoordinatorEpoch",
+    "m.coordinatorEpoch",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:404)'
+    END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    marker_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'm.found': "m.found", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"}
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    marker_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT(
+    'topic',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), transaction_markers.topic),
+    'partition',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), transaction_markers."partition"),
+    'partition_key',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), transaction_markers.partition_key)
+  ) AS TEXT) AS scope,
+  CASE WHEN NOT (
+    COALESCE(agreed.verdict, FALSE)
+  ) THEN CAST(JSON_OBJECT('m', marker_id) AS TEXT) END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
+  COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'm.found',
+      STRUCT_EXTRACT(agreed.first_state, 'm.found'),
+      'm.markerCoordinatorEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'm.markerCoordinatorEpoch'),
+      'm.coordinatorEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'm.coordinatorEpoch')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'transactional_id',
+      transaction_markers.transactional_id,
+      'producer_id',
+      transaction_markers.producer_id,
+      'producer_epoch',
+      transaction_markers.producer_epoch,
+      'transaction_partition',
+      transaction_markers.transaction_partition,
+      'due_type',
+      transaction_markers.due_type,
+      'marker_position',
+      transaction_markers.marker_position,
+      'marker_at',
+      STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ')
+    ) AS TEXT)
+  END AS evidence
+FROM silver.transaction_markers AS transaction_markers
+FULL OUTER JOIN agreed
+  USING (cluster, marker_id)

@@ -1,0 +1,123 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:455 by `tlasql compile`; do not edit
+--
+-- NewEpochStartsAtSequenceZero ==
+--     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+--         /\ Appends(p, k)
+--         /\ appendedEpoch'[p][k] > appendedEpoch[p][k] \/ lastSequence[p][k] = -1
+--         => firstSequence'[p][k] = 0
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    producer_id AS k,
+    last_offset AS "lastOffset[p][k]",
+    LEAD(last_offset) OVER successive AS "lastOffset'[p][k]",
+    marker AS "newestIsMarker[p][k]",
+    LEAD(marker) OVER successive AS "newestIsMarker'[p][k]",
+    producer_epoch AS "appendedEpoch[p][k]",
+    LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
+    last_sequence AS "lastSequence[p][k]",
+    LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
+    first_sequence AS "firstSequence[p][k]",
+    LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+  FROM silver.producer_states
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
+    ORDER BY from_position NULLS FIRST
+  )
+), judged AS (
+  SELECT
+    *,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+    )
+    AND (
+      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
+    ) AS antecedent,
+    "firstSequence'[p][k]" = 0 AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:459)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'lastOffset[p][k]',
+      "lastOffset[p][k]",
+      'lastOffset''[p][k]',
+      "lastOffset'[p][k]",
+      'newestIsMarker[p][k]',
+      "newestIsMarker[p][k]",
+      'newestIsMarker''[p][k]',
+      "newestIsMarker'[p][k]",
+      'appendedEpoch[p][k]',
+      "appendedEpoch[p][k]",
+      'appendedEpoch''[p][k]',
+      "appendedEpoch'[p][k]",
+      'lastSequence[p][k]',
+      "lastSequence[p][k]",
+      'lastSequence''[p][k]',
+      "lastSequence'[p][k]",
+      'firstSequence[p][k]',
+      "firstSequence[p][k]",
+      'firstSequence''[p][k]',
+      "firstSequence'[p][k]"
+    ) AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.log_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'

@@ -1,0 +1,80 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:441 by `tlasql compile`; do not edit
+--
+-- NoWriteAfterFence ==
+--     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+--         appendedEpoch'[p][k] >= appendedEpoch[p][k]
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    producer_id AS k,
+    producer_epoch AS "appendedEpoch[p][k]",
+    LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+  FROM silver.producer_states
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
+    ORDER BY from_position NULLS FIRST
+  )
+), judged AS (
+  SELECT
+    *,
+    "appendedEpoch'[p][k]" = "appendedEpoch[p][k]" AS unchanged,
+    "appendedEpoch'[p][k]" >= "appendedEpoch[p][k]" AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:443)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.log_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'

@@ -1,0 +1,68 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:135 by `tlasql compile`; do not edit
+--
+-- ShippedFenced(r) ==
+--     \/ ~PassesIdCheck(r)
+--     \/ /\ Settled(r)
+--        /\ Provided(r)
+--        /\ r.producerEpoch # -1
+--        /\ r.providedEpoch # r.producerEpoch
+--        /\ r.providedEpoch # r.lastEpochHeld
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    provided_id AS "r.providedId",
+    producer_epoch AS "r.producerEpoch",
+    producer_id AS "r.producerId",
+    previous_id_held AS "r.previousIdHeld",
+    provided_epoch AS "r.providedEpoch",
+    status AS "r.status",
+    last_epoch_held AS "r.lastEpochHeld"
+  FROM silver.init_producer_id_states
+), judged AS (
+  SELECT
+    *,
+    NOT (
+      NOT NOT "r.providedId" = -1
+      OR "r.producerEpoch" = -1
+      OR "r.providedId" = "r.producerId"
+      OR (
+        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
+      )
+    )
+    OR (
+      (
+        "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
+      )
+      AND NOT "r.providedId" = -1
+      AND NOT "r.producerEpoch" = -1
+      AND NOT "r.providedEpoch" = "r.producerEpoch"
+      AND NOT "r.providedEpoch" = "r.lastEpochHeld"
+    ) AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  cluster,
+  request_id AS subject,
+  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS outcome
+FROM silver.init_producer_ids AS init_producer_ids
+FULL OUTER JOIN agreed
+  USING (cluster, request_id)

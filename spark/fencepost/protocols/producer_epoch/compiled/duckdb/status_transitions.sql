@@ -1,0 +1,128 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:172 by `tlasql compile`; do not edit
+--
+-- StatusTransitions ==
+--     \A t \in DOMAIN status \cap DOMAIN status' :
+--         status'[t] # status[t] =>
+--             \/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status'[t] = "Empty"
+--             \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status'[t] = "Ongoing"
+--             \/ status[t] = "Ongoing" /\ status'[t] = "PrepareCommit"
+--             \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status'[t] = "PrepareAbort"
+--             \/ status[t] = "PrepareCommit" /\ status'[t] = "CompleteCommit"
+--             \/ status[t] = "PrepareAbort" /\ status'[t] = "CompleteAbort"
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    transactional_id AS t,
+    status AS "status[t]",
+    LEAD(status) OVER successive AS "status'[t]",
+    CAST(JSON_OBJECT(
+      'previous_producer_id',
+      previous_producer_id,
+      'cause',
+      cause,
+      'caused_by_client_id',
+      caused_by_client_id,
+      'caused_by_connection',
+      caused_by_connection
+    ) AS TEXT) AS evidence
+  FROM silver.transactional_ids
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, "partition", partition_key, transactional_id
+    ORDER BY from_position NULLS FIRST
+  )
+), judged AS (
+  SELECT
+    *,
+    "status'[t]" = "status[t]" AS unchanged,
+    NOT "status'[t]" = "status[t]" AS antecedent,
+    (
+      (
+        "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
+      ) AND "status'[t]" = 'Empty'
+    )
+    OR (
+      (
+        "status[t]" = 'Empty' OR "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
+      )
+      AND "status'[t]" = 'Ongoing'
+    )
+    OR (
+      "status[t]" = 'Ongoing' AND "status'[t]" = 'PrepareCommit'
+    )
+    OR (
+      (
+        "status[t]" = 'Ongoing'
+        OR "status[t]" = 'Empty'
+        OR "status[t]" = 'CompleteCommit'
+        OR "status[t]" = 'CompleteAbort'
+      )
+      AND "status'[t]" = 'PrepareAbort'
+    )
+    OR (
+      "status[t]" = 'PrepareCommit' AND "status'[t]" = 'CompleteCommit'
+    )
+    OR (
+      "status[t]" = 'PrepareAbort' AND "status'[t]" = 'CompleteAbort'
+    ) AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE
+      WHEN antecedent AND NOT c1
+      THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:175)'
+    END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('status[t]', "status[t]", 'status''[t]', "status'[t]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.log_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'

@@ -1,0 +1,154 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:210 by `tlasql compile`; do not edit
+--
+-- EndTxnBumpsEpoch ==
+--     \A t \in DOMAIN status \cap DOMAIN status' :
+--         /\ status'[t] # status[t]
+--         /\ transactionVersion'[t] = 2
+--         /\ status'[t] \in {"PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"}
+--         =>
+--             \/ /\ status'[t] \in {"PrepareCommit", "PrepareAbort"}
+--                /\ producerId'[t] = producerId[t]
+--                /\ producerEpoch'[t] = producerEpoch[t] + 1
+--             \/ /\ status'[t] \in {"CompleteCommit", "CompleteAbort"}
+--                /\ producerId'[t] = producerId[t]
+--                /\ producerEpoch'[t] = producerEpoch[t]
+--             \/ /\ status'[t] \in {"CompleteCommit", "CompleteAbort"}
+--                /\ producerId'[t] # producerId[t]
+--                /\ producerEpoch'[t] = 0
+--                /\ nextProducerId[t] = -1 \/ producerId'[t] = nextProducerId[t]
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    transactional_id AS t,
+    status AS `status[t]`,
+    LEAD(status) OVER successive AS `status'[t]`,
+    transaction_version AS `transactionVersion[t]`,
+    LEAD(transaction_version) OVER successive AS `transactionVersion'[t]`,
+    producer_id AS `producerId[t]`,
+    LEAD(producer_id) OVER successive AS `producerId'[t]`,
+    producer_epoch AS `producerEpoch[t]`,
+    LEAD(producer_epoch) OVER successive AS `producerEpoch'[t]`,
+    next_producer_id AS `nextProducerId[t]`,
+    LEAD(next_producer_id) OVER successive AS `nextProducerId'[t]`,
+    TO_JSON(
+      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
+  FROM silver.transactional_ids
+  WINDOW successive AS (PARTITION BY cluster, topic, `partition`, partition_key, transactional_id ORDER BY from_position)
+), judged AS (
+  SELECT
+    *,
+    `status'[t]` = `status[t]`
+    AND `transactionVersion'[t]` = `transactionVersion[t]`
+    AND `producerId'[t]` = `producerId[t]`
+    AND `producerEpoch'[t]` = `producerEpoch[t]`
+    AND `nextProducerId'[t]` = `nextProducerId[t]` AS unchanged,
+    NOT `status'[t]` = `status[t]`
+    AND `transactionVersion'[t]` = 2
+    AND (
+      `status'[t]` = 'PrepareCommit'
+      OR `status'[t]` = 'PrepareAbort'
+      OR `status'[t]` = 'CompleteCommit'
+      OR `status'[t]` = 'CompleteAbort'
+    ) AS antecedent,
+    (
+      (
+        `status'[t]` = 'PrepareCommit' OR `status'[t]` = 'PrepareAbort'
+      )
+      AND `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
+    )
+    OR (
+      (
+        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
+      )
+      AND `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = `producerEpoch[t]`
+    )
+    OR (
+      (
+        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
+      )
+      AND NOT `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = 0
+      AND (
+        `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
+      )
+    ) AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE
+      WHEN antecedent AND NOT c1
+      THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:216)'
+    END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        `status[t]`,
+        `status'[t]`,
+        `transactionVersion[t]`,
+        `transactionVersion'[t]`,
+        `producerId[t]`,
+        `producerId'[t]`,
+        `producerEpoch[t]`,
+        `producerEpoch'[t]`,
+        `nextProducerId[t]`,
+        `nextProducerId'[t]`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.log_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'

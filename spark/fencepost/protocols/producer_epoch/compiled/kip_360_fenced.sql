@@ -1,0 +1,62 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:78 by `tlasql compile`; do not edit
+--
+-- Kip360Fenced(r) ==
+--     /\ r.known
+--     /\ Provided(r)
+--     /\ \/ ~NamesTheProducer(r)
+--        \/ r.providedEpoch # r.producerEpoch /\ r.providedEpoch # r.lastEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    known AS `r.known`,
+    provided_id AS `r.providedId`,
+    producer_id AS `r.producerId`,
+    previous_id AS `r.previousId`,
+    provided_epoch AS `r.providedEpoch`,
+    producer_epoch AS `r.producerEpoch`,
+    last_epoch AS `r.lastEpoch`
+  FROM silver.init_producer_id_states
+), judged AS (
+  SELECT
+    *,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      NOT (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      OR (
+        NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+      )
+    ) AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  cluster,
+  request_id AS subject,
+  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS outcome
+FROM silver.init_producer_ids AS init_producer_ids
+FULL OUTER JOIN agreed
+  USING (cluster, request_id)

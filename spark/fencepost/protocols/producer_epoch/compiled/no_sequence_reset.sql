@@ -1,0 +1,183 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:488 by `tlasql compile`; do not edit
+--
+-- NoSequenceReset ==
+--     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+--         FollowsABatch(p, k) => ~Behind(firstSequence'[p][k], SequenceAfter(lastSequence[p][k]))
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    producer_id AS k,
+    last_offset AS `lastOffset[p][k]`,
+    LEAD(last_offset) OVER successive AS `lastOffset'[p][k]`,
+    marker AS `newestIsMarker[p][k]`,
+    LEAD(marker) OVER successive AS `newestIsMarker'[p][k]`,
+    producer_epoch AS `appendedEpoch[p][k]`,
+    LEAD(producer_epoch) OVER successive AS `appendedEpoch'[p][k]`,
+    last_sequence AS `lastSequence[p][k]`,
+    LEAD(last_sequence) OVER successive AS `lastSequence'[p][k]`,
+    first_sequence AS `firstSequence[p][k]`,
+    LEAD(first_sequence) OVER successive AS `firstSequence'[p][k]`,
+    TO_JSON(STRUCT(last_offset, transactional, marker, cause), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.producer_states
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id
+    ORDER BY from_position
+  )
+), judged AS (
+  SELECT
+    *,
+    `lastOffset'[p][k]` = `lastOffset[p][k]`
+    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
+    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
+    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
+    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged,
+    (
+      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
+    )
+    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
+    AND NOT `lastSequence[p][k]` = -1 AS antecedent,
+    NOT (
+      NOT `firstSequence'[p][k]` = CASE (
+          `lastSequence[p][k]` = 2147483647
+        )
+        WHEN TRUE
+        THEN 0
+        WHEN FALSE
+        THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+        ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
+      END
+      AND NOT (
+        (
+          CASE (
+              `lastSequence[p][k]` = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
+          END < `firstSequence'[p][k]`
+          AND TRY_SUBTRACT(
+            CAST(`firstSequence'[p][k]` AS BIGINT),
+            CASE (
+                `lastSequence[p][k]` = 2147483647
+              )
+              WHEN TRUE
+              THEN 0
+              WHEN FALSE
+              THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+              ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
+            END
+          ) <= CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
+          END
+        )
+        OR TRY_SUBTRACT(
+          CAST(`firstSequence'[p][k]` AS BIGINT),
+          CASE (
+              `lastSequence[p][k]` = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
+            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
+          END
+        ) < TRY_SUBTRACT(
+          CAST(TRY_SUBTRACT(
+            CAST(0 AS BIGINT),
+            CASE (
+                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+              )
+              WHEN TRUE
+              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
+              WHEN FALSE
+              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
+            END
+          ) AS BIGINT),
+          1
+        )
+      )
+    ) AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false')) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE
+      WHEN antecedent AND NOT c1
+      THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:490)'
+    END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        `lastOffset[p][k]`,
+        `lastOffset'[p][k]`,
+        `newestIsMarker[p][k]`,
+        `newestIsMarker'[p][k]`,
+        `appendedEpoch[p][k]`,
+        `appendedEpoch'[p][k]`,
+        `lastSequence[p][k]`,
+        `lastSequence'[p][k]`,
+        `firstSequence[p][k]`,
+        `firstSequence'[p][k]`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.log_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'

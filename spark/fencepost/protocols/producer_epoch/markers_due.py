@@ -1,0 +1,153 @@
+"""The markers that are due by the coordinators' transactions: ``silver.transaction_markers``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.facts import Facts
+from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
+from fencepost.replay.keys import digest_of
+
+LOG = ("cluster", "topic", "partition", "partition_key")
+_PLACE = (*LOG, "name")
+NEWEST = pa.schema(
+    [
+        ("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()),
+        ("partition_key", pa.string()), ("name", pa.string()), ("prepared_position", pa.int64()),
+    ]
+)  # fmt: skip
+"""The newest transaction of each coordinator's log whose marker is in a partition (``name``)."""
+
+
+def newest_of(rows: Iterable[pa.Table]) -> pa.Table:
+    found = pa.concat_tables([NEWEST.empty_table(), *(each.select(NEWEST.names) for each in rows)])
+    found = found.group_by(list(_PLACE)).aggregate([("prepared_position", "max")])
+    return found.rename_columns(NEWEST.names).cast(NEWEST)
+
+
+_TYPES = ("ABORT", "COMMIT")
+
+
+class Due:
+    """The markers that are due by the coordinators' transactions, and those that were found.
+
+    A marker belongs to a transaction by the producer id and epoch of the Prepare record. Where an epoch has
+    several transactions (before transaction version 2) they meet in order, if there are as many markers as
+    prepared transactions, and the partition's log is whole: none is missing between.
+    """
+
+    def __init__(self, rows: pa.Table, at: Longs, markers: pa.Table, marked_at: Longs, known: Facts) -> None:
+        order = np.lexsort((longs(rows["prepared_position"]), at))
+        self.rows, at = rows.take(pa.array(order)), at[order]
+        order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
+        self.markers, marked_at = markers.take(pa.array(order)), marked_at[order]
+        first_due = np.searchsorted(at, at)
+        self.of_epoch = np.searchsorted(at, at, side="right") - first_due
+        self.number = np.arange(len(at)) - first_due
+        self.first = np.searchsorted(marked_at, at)
+        self.size = np.searchsorted(marked_at, at, side="right") - self.first
+        self._types = _places(self.markers["type"])
+        self.type = _places(self.rows["due_type"])
+        self.alone = self.of_epoch == 1
+        self.whole = partitions_whole(self.rows, known)
+        self.met = self.alone | (self.whole & (self.of_epoch == self.size))
+        # a transaction that a hole hides would have markers of this epoch too
+        self.met &= longs(self.rows["counted"]) == 1
+        # how many markers of the due type are before each, to count those of one epoch
+        self._before = [np.concatenate([[0], np.cumsum(self._types == each)]) for each in range(len(_TYPES))]
+        in_order = self.first + np.minimum(self.number, np.maximum(self.size - 1, 0))
+        self._in_order = np.where(self.size > 0, in_order, UNKNOWN)
+        right = np.where(self.alone, self._count(), self._is_due(self._in_order))
+        self.right = np.where(self.met, right, 0)
+
+    def _count(self) -> Longs:
+        """How many markers of the due type each epoch has."""
+        last = self.first + self.size
+        aborts, commits = (before[last] - before[self.first] for before in self._before)
+        count: Longs = np.where(self.type == 1, commits, aborts)
+        return count
+
+    def _is_due(self, markers: Longs) -> Flags:
+        if not len(self._types):
+            return np.zeros(len(markers), dtype=np.bool_)
+        due: Flags = (markers != UNKNOWN) & (self._types[np.maximum(markers, 0)] == self.type)
+        return due
+
+    def first_right(self) -> Longs:
+        """The first marker of the due type; UNKNOWN where there is none."""
+        alone = np.full(len(self.first), UNKNOWN)
+        for each, before in enumerate(self._before):
+            # as many markers of its type are before it as before the epoch's first
+            places = np.flatnonzero(self._types == each)
+            wanted = (self.type == each) & (self.right > 0)
+            alone[wanted] = places[before[self.first[wanted]]]
+        return np.where(self.right > 0, np.where(self.alone, alone, self._in_order), UNKNOWN)
+
+
+def _places(column: pa.ChunkedArray) -> Longs:
+    return longs(pc.index_in(column, pa.array(_TYPES)))
+
+
+def transaction_markers(due: Due, newest: pa.Table) -> pa.Table:
+    """``silver.transaction_markers``.
+
+    What is missing is only known to be, when the partition's log has no hole and holds the marker of a
+    transaction that the coordinator prepared after this one was completed: no clock is asked.
+    """
+    rows, right, met = due.rows, due.right, due.met
+    size = np.where(due.alone, due.size, 1)
+    completed = longs(rows["completed_position"])
+    past = due.whole & (completed != UNKNOWN) & (_newest(rows, newest) > completed)
+    certain = (right > 0) | past
+    marker = due.first_right()
+    prepared = longs(rows["prepared_position"])
+    prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
+    given = {
+        **{name: rows[name] for name in (*LOG, "transactional_id", "producer_id", "due_type")},
+        "marker_id": _marker_ids(rows),
+        "producer_epoch": rows["prepared_epoch"],
+        "transaction_partition": rows["name"],
+        "completed": pc.is_valid(rows["completed_position"]),
+        "found": nullable(np.where(met & certain, right, UNKNOWN), pa.int64()),
+        "wrong": nullable(np.where(met & (certain | (size > 0)), size - right, UNKNOWN), pa.int64()),
+        "coordinator_epoch": rows["prepared_by_epoch"],
+        "marker_coordinator_epoch": _taken(due.markers["coordinator_epoch"], marker),
+        "marker_position": _taken(due.markers["offset"], marker),
+        "marker_at": nullable(
+            longs(_taken(due.markers["timestamp_ms"], marker)), pa.timestamp("us", tz="UTC")
+        ),
+        "from_position": rows["prepared_position"],
+        "to_position": pa.array(prepared + 1),
+        "from_time": prepared_at,
+        "to_time": prepared_at,
+    }
+    return table_of(TRANSACTION_MARKERS.arrow_schema, given)
+
+
+def _marker_ids(rows: pa.Table) -> pa.Array:
+    names = (*LOG, "stretch", "transactional_id", "prepared_position", "name")
+    columns = (rows[name].to_pylist() for name in names)
+    return pa.array([digest_of(*values) for values in zip(*columns, strict=True)], pa.string())
+
+
+def partitions_whole(rows: pa.Table, known: Facts) -> Flags:
+    """Whether the log of each row's partition (``cluster``, ``name``) is known from its beginning on."""
+    keys = zip(rows["cluster"].to_pylist(), rows["name"].to_pylist(), strict=True)
+    return np.fromiter((known.whole.get(key, False) for key in keys), np.bool_, rows.num_rows)
+
+
+def _newest(rows: pa.Table, newest: pa.Table) -> Longs:
+    columns = (newest[name].to_pylist() for name in NEWEST.names)
+    positions: dict[Key, int] = {tuple(key): position for *key, position in zip(*columns, strict=True)}
+    keys = zip(*(rows[name].to_pylist() for name in _PLACE), strict=True)
+    return np.fromiter((positions.get(key, UNKNOWN) for key in keys), np.int64, rows.num_rows)
+
+
+def _taken(column: pa.ChunkedArray, at: Longs) -> pa.ChunkedArray:
+    unknown = at == UNKNOWN
+    return column.take(pa.array(np.where(unknown, 0, at), mask=unknown))

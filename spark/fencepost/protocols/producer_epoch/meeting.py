@@ -1,0 +1,149 @@
+"""The last step: where the logs of partitions and of coordinators meet, by producer id and by partition.
+
+Both count: the transactions that the coordinator completed with a partition in them, and the markers that the
+partition holds. No clock is needed for that; only whether a log is known past a moment is asked by time.
+Over columns: every transaction of every partition passes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.facts import NOTHING, Facts, Known, known_producers
+from fencepost.protocols.producer_epoch.in_flight import producer_fencings
+from fencepost.protocols.producer_epoch.markers_due import (
+    Due,
+    newest_of,
+    partitions_whole,
+    transaction_markers,
+)
+from fencepost.protocols.producer_epoch.tables import (
+    PARTITION_TRANSACTIONS,
+    PRODUCER_FENCINGS,
+    TRANSACTION_MARKERS,
+)
+
+
+def newest_markers(told: Account, known: Facts) -> pa.Table:
+    """NEWEST of some producer ids: all that a task of the last step must know of the others' transactions.
+
+    ``told``: rows of the accounts, as ``meet`` takes them. Tables of several tasks are concatenated.
+    """
+    due = _Meeting(told, known).due
+    there = due.rows.filter(pa.array(due.right > 0))
+    return newest_of([there])
+
+
+def meet(told: Account, known: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
+    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings.
+
+    ``told``: every row of the accounts about some (cluster, producer id), those without a producer id being
+    one of them. Rows of the kinds LOG and COORDINATOR are left out. ``newest``: what newest_markers gave for
+    all producer ids.
+    """
+    meeting = _Meeting(told, known)
+    return Replayed(
+        {
+            PARTITION_TRANSACTIONS.name: _partition_transactions(meeting, known, tolerance_ms),
+            TRANSACTION_MARKERS.name: transaction_markers(meeting.due, newest_of([newest])),
+            PRODUCER_FENCINGS.name: producer_fencings(told, meeting.held, known),
+        }
+    )
+
+
+class _Meeting:
+    """Rows of partitions and of coordinators, with a number for what they meet by: cluster, partition's name,
+    producer id and epoch.
+    """
+
+    def __init__(self, told: Account, known: Facts) -> None:
+        self.held = _with_name(rows_of(told, account.HELD))
+        self.markers = _with_name(rows_of(told, account.MARKER))
+        self.listed = rows_of(told, account.LISTED)
+        prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
+        sides = [self.held, self.markers, self.listed, prepared]
+        epochs = ["producer_epoch", "producer_epoch", "producer_epoch", "prepared_epoch"]
+        self.held_at, marked_at, self.listed_at, due_at = _numbers(sides, epochs)
+        self.known = known_producers(told)
+        self.due = Due(prepared, due_at, self.markers, marked_at, known)
+
+
+def _with_name(rows: pa.Table) -> pa.Table:
+    name = pc.binary_join_element_wise(rows["topic"], rows["partition"].cast(pa.string()), ":")
+    return rows.append_column("name", name)
+
+
+def _numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
+    columns = []
+    for key in ("cluster", "name"):
+        texts = pa.chunked_array([chunk for side in sides for chunk in side[key].chunks], pa.string())
+        columns.append(longs(texts.combine_chunks().dictionary_encode().indices))
+    columns.append(np.concatenate([longs(side["producer_id"]) for side in sides]))
+    columns.append(np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)]))
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, places = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)
+    return np.split(codes, np.cumsum([side.num_rows for side in sides])[:-1])
+
+
+def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) -> pa.Table:
+    """``silver.partition_transactions``: what partitions hold, and whether the coordinator lists it.
+
+    Under one producer id and epoch a partition has as many closed transactions as the coordinator completed
+    with it, at most: one more was never part of any. An open one is listed while the coordinator has one with
+    the partition that it has not completed.
+    """
+    rows, at = meeting.held, meeting.held_at
+    of_producers = _of_producers(rows, meeting.known, known)
+    whole = np.array([each.whole for each in of_producers], dtype=np.bool_)
+    whole_ms, known_ms = (
+        np.array([getattr(each, name) for each in of_producers], dtype=np.int64)
+        for name in ("whole_ms", "known_ms")
+    )
+    first_ms, ended_ms, answered_ms = (longs(rows[n]) for n in ("first_ms", "ended_ms", "answered_ms"))
+    open_ = longs(rows["open"])
+    by_coordinator = longs(rows["marker_coordinator_epoch"]) >= 0
+    # of what ended before, a compacted log tells nothing, so it is not counted here either
+    counts = (whole_ms == UNKNOWN) | (ended_ms == UNKNOWN) | (ended_ms > whole_ms)
+    codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at) if len(each)), default=0)
+    closed = np.bincount(at[(open_ == 0) & by_coordinator & counts], minlength=codes)[at]
+    listings = np.bincount(meeting.listed_at, minlength=codes)[at]
+    completed, cut = longs(meeting.listed["completed_position"]), longs(meeting.listed["cut"])
+    # what a hole follows may have been completed in it
+    is_open = (completed == UNKNOWN) & (cut == 0)
+    unfinished = np.bincount(meeting.listed_at[is_open], minlength=codes)[at]
+    began = np.where(answered_ms == UNKNOWN, first_ms, answered_ms)
+    since = (whole_ms == UNKNOWN) | (began - tolerance_ms > whole_ms)
+    past = whole & since & (known_ms != UNKNOWN) & (known_ms > began + tolerance_ms)
+    free = listings - closed
+    while_open = np.where(unfinished > 0, 1, np.where((free <= 0) & past, 0, UNKNOWN))
+    ended = np.where((free >= 0) & since, 1, np.where(past & (listings == 0), 0, UNKNOWN))
+    # one that a hole hides may be what the coordinator lists
+    none_hidden = partitions_whole(rows, known)
+    by_operator = np.where((free > 0) & since & none_hidden, 1, np.where((free <= 0) & past, 0, UNKNOWN))
+    once = np.where(by_coordinator, ended, by_operator)
+    listed = np.where(open_ == 1, while_open, np.where(open_ == 0, once, UNKNOWN))
+    time = pa.timestamp("us", tz="UTC")
+    given = {
+        **{name: rows[name] for name in rows.schema.names},
+        "transactional_id": pa.array([each.transactional_id for each in of_producers], pa.string()),
+        "listed": nullable(listed, pa.bool_()),
+        "from_position": rows["first_offset"],
+        "to_position": rows["ended_position"],
+        "from_time": nullable(began, time),
+        "to_time": nullable(ended_ms, time),
+    }
+    return table_of(PARTITION_TRANSACTIONS.arrow_schema, given)
+
+
+def _of_producers(rows: pa.Table, told: Mapping[tuple[str, int], Known], known: Facts) -> list[Known]:
+    keys = zip(rows["cluster"].to_pylist(), rows["producer_id"].to_pylist(), strict=True)
+    return [told.get(key) or known.others.get(key[0], NOTHING) for key in keys]

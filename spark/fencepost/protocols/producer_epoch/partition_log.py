@@ -1,0 +1,208 @@
+"""One partition that producers write to: its log as rows to append, in slices of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
+from fencepost.protocols.producer_epoch.coverage import LogKey
+from fencepost.protocols.producer_epoch.partition_slice import Carried, PartitionSlice, Stretches
+from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE, SNAPSHOT
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Batches, Log, UnreadPiece
+
+SLICE_ROWS = 200_000
+"""How many batches of producers are replayed at a time: some 100 MB."""
+
+_SEQUENCES = 2**31
+
+BATCH = (
+    "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position",
+    "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "broker_id",
+)  # fmt: skip
+"""What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
+
+ENTRY = (
+    "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
+    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset", "file",
+)  # fmt: skip
+"""What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
+
+
+@dataclass(frozen=True)
+class PartitionEvidence:
+    """All that is known of one partition's log, in columns of integers.
+
+    ``batches``: BATCH, with ``files``, which their places in ``file`` name. ``markers``: ``base_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: ENTRY, once
+    for all replicas, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
+    ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
+    not be read. ``answers``: ``base_offset`` and ``responded_ms`` of answers to Produce.
+    """
+
+    key: LogKey
+    batches: Piece
+    files: tuple[str, ...]
+    markers: Piece
+    snapshots: Piece
+    snapshot_files: tuple[str, ...]
+    aborted: Piece
+    unread: Sequence[UnreadPiece]
+    answers: Piece
+
+    def headers(self) -> Batches:
+        """The headers of batches, as Log reads them."""
+        columns = {field: self.batches[field] for field in BATCH[:7]}
+        return Batches(**columns, files=self.files)
+
+
+class PartitionLog:
+    """The log of one partition; its slices are to be taken in order, each once.
+
+    ``entered``: producer id and first offset of the entries of indexes of aborted transactions; ``captured``:
+    broker id and base offset of the segments whose index was captured.
+    """
+
+    def __init__(self, evidence: PartitionEvidence, slice_rows: int = SLICE_ROWS) -> None:
+        self.key = evidence.key
+        self.evidence = evidence
+        self.log = Log(evidence.headers(), unread=evidence.unread, whole_as_headers=True)
+        self._slice_rows = slice_rows
+        self._stretches = Stretches.of(self.log)
+        self._types, self._coordinators = self._markers()
+        # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
+        self._numbered = self.key[1] != OFFSETS_TOPIC
+        self._mine = np.flatnonzero(evidence.batches["producer_id"][self.log.rows] >= 0)
+        self._starts = self._entries()
+        self.last_offset = int(self.log.last_offset.max()) if len(self.log) else NONE
+        index = {name: column.tolist() for name, column in evidence.aborted.items()}
+        self.entered = set(zip(index["producer_id"], index["first_offset"], strict=True))
+        self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
+        order = np.lexsort((evidence.answers["responded_ms"], evidence.answers["base_offset"]))
+        self._answers = {name: column[order] for name, column in evidence.answers.items()}
+
+    @property
+    def has_producers(self) -> bool:
+        """Whether any batch that is there is a producer's."""
+        return len(self._mine) > 0
+
+    def slices(self) -> Iterator[PartitionSlice]:
+        """The log in pieces, each with the state of every producer after each of its batches and markers.
+
+        Together they tell what one piece would: a slice goes on from what the one before carries on.
+        """
+        carried: Carried | None = None
+        starts = self._starts
+        bounds = [*range(self._slice_rows, len(self._mine), self._slice_rows), len(self._mine)]
+        for begin, end in zip([0, *bounds], bounds, strict=False):
+            last = end == len(self._mine)
+            rows: Piece = self._rows(self._mine[begin:end])
+            # entries of snapshots come before the first batch of their stretch
+            due = np.ones(len(starts["stretch"]), dtype=np.bool_)
+            if not last:
+                due = starts["stretch"] <= rows["stretch"][-1]
+            rows = _before({name: column[due] for name, column in starts.items()}, rows)
+            starts = {name: column[~due] for name, column in starts.items()}
+            piece = PartitionSlice(self, rows, self._stretches, carried, is_last=last)
+            yield piece
+            carried = piece.carried
+
+    def first_answered(self, offsets: Longs) -> Longs:
+        """When the batches at these offsets were first answered for; UNKNOWN where no answer tells."""
+        asked, ms = self._answers["base_offset"], self._answers["responded_ms"]
+        if not len(asked):
+            return np.full(len(offsets), UNKNOWN)
+        at = np.minimum(np.searchsorted(asked, offsets), len(asked) - 1)
+        return np.where(asked[at] == offsets, ms[at], UNKNOWN)
+
+    def _rows(self, at: Longs) -> dict[str, Longs]:
+        """Batches and markers at these places of the log, as rows to append."""
+        log, batches = self.log, self.evidence.batches
+        rows = log.rows[at]
+        sequences = batches["base_sequence"][rows]
+        base_offset, last_offset = log.base_offset[at], log.last_offset[at]
+        last = np.full_like(sequences, NONE)
+        if self._numbered:
+            last = np.fmod(sequences + last_offset - base_offset, _SEQUENCES)
+        return {
+            "producer_id": batches["producer_id"][rows],
+            "stretch": log.stretch[at] - (log.stretch[0] if len(log) else 0),
+            "kind": np.where(batches["is_control"][rows] == 1, MARKER, DATA),
+            "transactional": (batches["is_transactional"][rows] == 1).astype(np.int64),
+            "epoch": batches["producer_epoch"][rows],
+            "first_sequence": sequences,
+            "last_sequence": last,
+            "base_offset": base_offset,
+            "last_offset": last_offset,
+            "opens": base_offset,
+            "coordinator_epoch": self._coordinators[at],
+            "records": batches["record_count"][rows],
+            "timestamp_ms": log.max_timestamp_ms[at],
+            "newest_offset": base_offset,
+            "marker_type": self._types[at],
+            "row": rows,
+        }
+
+    def _markers(self) -> tuple[Longs, Longs]:
+        """The type (place in MARKER_TYPES) and the coordinator's epoch of each batch that is a marker.
+
+        A control batch whose record could not be read ends a transaction all the same, nobody knows how.
+        """
+        types = np.full(len(self.log), UNKNOWN, dtype=np.int64)
+        coordinators = np.full(len(self.log), UNKNOWN, dtype=np.int64)
+        markers = self.evidence.markers
+        at = self.log.find_all(markers["base_offset"], markers["leader_epoch"])
+        there = at >= 0
+        types[at[there]] = markers["record_type"][there]
+        coordinators[at[there]] = markers["coordinator_epoch"][there]
+        return types, coordinators
+
+    def _entries(self) -> dict[str, Longs]:
+        """The entries of the snapshots that stretches begin with, as rows; those stretches are complete."""
+        stretches, stored = self._stretches, self.evidence.snapshots
+        offsets = stored["snapshot_offset"]
+        begins = np.zeros(len(offsets), dtype=np.bool_)
+        at = np.zeros(len(offsets), dtype=np.int64)
+        if len(stretches.begins):
+            at = np.minimum(np.searchsorted(stretches.begins, offsets), len(stretches.begins) - 1)
+            begins = (stretches.begins[at] == offsets) & (stretches.complete[at] == 0)
+            stretches.complete[at[begins]] = 1
+        begins &= stored["producer_id"] != UNKNOWN
+        stored = {name: column[begins] for name, column in stored.items()}
+        stretch = at[begins]
+        before = stretches.begins[stretch] - 1
+        opened = stored["current_txn_first_offset"]
+        none = np.full_like(stretch, NONE)
+        unknown = np.full_like(stretch, UNKNOWN)
+        rows = {
+            "producer_id": stored["producer_id"],
+            "stretch": stretch,
+            "kind": np.full_like(stretch, SNAPSHOT),
+            "transactional": (opened >= 0).astype(np.int64),
+            "epoch": stored["producer_epoch"],
+            "first_sequence": stored["last_sequence"] - stored["offset_delta"],
+            "last_sequence": stored["last_sequence"] if self._numbered else none,
+            "base_offset": before,
+            "last_offset": before,
+            "opens": opened,
+            "coordinator_epoch": stored["coordinator_epoch"],
+            "records": unknown,
+            "timestamp_ms": stored["timestamp_ms"],
+            "newest_offset": stored["last_offset"],
+            "marker_type": unknown,
+            "row": none,
+        }
+        order = np.argsort(stretch, kind="stable")
+        return {name: column[order] for name, column in rows.items()}
+
+
+def _before(starts: Piece, rows: Piece) -> Piece:
+    """Both, by stretch, the ``starts`` of each first."""
+    if not len(starts["stretch"]):
+        return rows
+    both = {name: np.concatenate([starts[name], column]) for name, column in rows.items()}
+    order = np.argsort(both["stretch"], kind="stable")
+    return {name: column[order] for name, column in both.items()}

@@ -1,0 +1,247 @@
+"""The timeline of one transactional id: epochs as steps, transactions as bars, a lane for each client.
+
+A step has the colour of why its epoch began; who began it has a mark of the same colour at that epoch in its
+lane. A request that was fenced is a cross at the epoch it presented. The same rows give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from fencepost.plots import canvas
+from fencepost.plots.canvas import ALARM, FAINT, GREY, INK
+from fencepost.plots.layout import clean, counted
+from fencepost.protocols.producer_epoch.plot.layout import (
+    CAUSES,
+    FENCED,
+    OUTCOMES,
+    ProducerLayout,
+    Span,
+    arrange,
+    findings,
+)
+from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
+
+# The lane of epochs is as high as so many others.
+_TALL = 2.4
+_MOST_GUIDES = 60
+# Bars are at least this share of the picture's width.
+_THINNEST = 0.0015
+_COLOURS = {kind.name: canvas.edge(kind) if kind.colour == "none" else kind.colour for kind in CAUSES}
+_HATCH = "////"
+
+
+def picture(timeline: ProducerTimeline, kind: str) -> tuple[bytes, str]:
+    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    layout = arrange(timeline)
+    return canvas.content(draw(timeline, layout), kind), findings(layout.counts)
+
+
+def draw(timeline: ProducerTimeline, layout: ProducerLayout) -> Figure:
+    """A figure with one axes.
+
+    Its artists carry gids: ``steps``, ``joints``, ``unknown``, ``producer``, ``transactions:<outcome>``,
+    ``marks:<kind>``, ``dangling``, ``lane:<number>`` and ``detail:<number>`` (0 the epochs, 1 the
+    transactions), ``title``, ``subtitle``, ``findings``, ``left_out``.
+    """
+    with canvas.style():
+        return _draw(timeline, layout)
+
+
+def _draw(timeline: ProducerTimeline, layout: ProducerLayout) -> Figure:
+    lanes = 1 + len(layout.clients) + len(layout.dangling)
+    figure, axes, height = canvas.sheet(
+        _TALL, -lanes, (layout.start, layout.end), 0.62 if lanes <= 16 else 0.45
+    )
+    _ground(axes, layout, lanes)
+    _steps(axes, layout)
+    _producers(axes, layout)
+    _transactions(axes, layout)
+    _marks(axes, layout)
+    _dangling(axes, layout)
+    names = [("epoch", "of the transactional id"), ("transactions", "from begin to completion")]
+    names += [(lane.name, lane.detail) for lane in layout.clients]
+    names += [(lane.name, lane.detail) for lane in layout.dangling]
+    canvas.labels(axes, names, [_TALL / 2 - 0.5, *(-number - 1 for number in range(lanes))])
+    canvas.time_axis(axes)
+    about = (f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end))
+    canvas.heading(
+        figure,
+        height,
+        title=f"Transactional id {clean(timeline.transactional_id, 80)}",
+        about=about,
+        found=findings(layout.counts),
+        alarming=bool(layout.counts.get(FENCED.name) or layout.counts["dangling"]),
+    )
+    canvas.legend(figure, height, _handles(layout))
+    clients, dangling = layout.left_out
+    if clients or dangling:
+        words = f"{counted(clients, 'client')} and {counted(dangling, 'dangling transaction')} are left out: "
+        canvas.left_out(figure, height, f"{words}those with the least to show. Narrow the time to see them.")
+    return figure
+
+
+def _height(layout: ProducerLayout) -> Callable[[float], Any]:
+    return lambda epoch: _TALL * layout.scale(epoch)
+
+
+def _ground(axes: Axes, layout: ProducerLayout, lanes: int) -> None:
+    for number in range(1, lanes, 2):
+        axes.axhspan(-number - 1, -number, color="#F7F8F9", zorder=0, linewidth=0)
+    axes.axhspan(0, _TALL, color="#EEF2F5", zorder=0, linewidth=0)
+    fenced = layout.marks.loc[layout.marks["kind"] == FENCED.name, "at"]
+    if len(fenced) <= _MOST_GUIDES:
+        guides = [[(at, -lanes), (at, _TALL)] for at in fenced]
+        axes.add_collection(
+            LineCollection(
+                guides, colors=FENCED.colour, alpha=0.35, linewidths=0.8, linestyles=":", zorder=0.5
+            ),
+            autolim=False,
+        )
+
+
+def _steps(axes: Axes, layout: ProducerLayout) -> None:
+    height = _height(layout)
+    known = [span for span in layout.epochs if span.run.value is not None]
+    lines = [[(span.run.start, _at(height, span)), (span.run.end, _at(height, span))] for span in known]
+    joints = [
+        [(after.run.start, _at(height, before)), (after.run.start, _at(height, after))]
+        for before, after in zip(layout.epochs, layout.epochs[1:], strict=False)
+        if before.run.value is not None and after.run.value is not None and before.run.end >= after.run.start
+    ]
+    hidden = [
+        [(span.run.start, 0.12), (span.run.end, 0.12)] for span in layout.epochs if span.run.value is None
+    ]
+    looks: dict[str, tuple[list[Any], dict[str, Any]]] = {
+        "joints": (joints, {"colors": GREY, "linewidths": 0.8, "zorder": 1.9}),
+        "steps": (lines, {"colors": [_COLOURS[span.kind] for span in known], "linewidths": 3.2, "zorder": 2}),
+        "unknown": (hidden, {"colors": GREY, "linewidths": 1.2, "linestyles": ":", "zorder": 2}),
+    }
+    for gid, (each, look) in looks.items():
+        rasterized = len(each) > canvas.MOST_VECTORS
+        axes.add_collection(LineCollection(each, gid=gid, rasterized=rasterized, **look), autolim=False)
+    canvas.numbers(axes, [span.run for span in layout.epochs], height, 0)
+
+
+def _at(height: Callable[[float], Any], span: Span) -> float:
+    return float(height(span.run.value or 0.0))
+
+
+def _producers(axes: Axes, layout: ProducerLayout) -> None:
+    """Where each producer id begins; of ids close together the last is named."""
+    low, high = axes.get_xlim()
+    room, free = (high - low) * 0.09, high
+    for began, producer in reversed(layout.producers):
+        at = max(began, low)
+        if at > free:
+            continue
+        axes.plot([at, at], [0, _TALL], color=FAINT if at == low else GREY, linewidth=0.7, zorder=1)
+        axes.annotate(
+            f"producer id {producer}",
+            (at, _TALL),
+            xytext=(3, -9),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=INK,
+            zorder=2.5,
+            gid="producer",
+        )
+        free = at - room
+
+
+def _transactions(axes: Axes, layout: ProducerLayout) -> None:
+    low, high = axes.get_xlim()
+    thinnest = (high - low) * _THINNEST
+    for outcome, colour in OUTCOMES.items():
+        spans = [span.run for span in layout.transactions if span.kind == outcome]
+        if spans:
+            boxes = [_box(run.start, max(run.end, run.start + thinnest), -0.8, -0.2) for run in spans]
+            axes.add_collection(
+                PolyCollection(
+                    boxes,
+                    facecolors=colour,
+                    edgecolors=_shade(colour),
+                    linewidths=0.6,
+                    hatch=_HATCH if outcome == "open" else None,
+                    zorder=2,
+                    rasterized=len(boxes) > canvas.MOST_VECTORS,
+                    gid=f"transactions:{outcome}",
+                ),
+                autolim=False,
+            )
+
+
+def _box(start: float, end: float, low: float, high: float) -> list[tuple[float, float]]:
+    return [(start, low), (start, high), (end, high), (end, low)]
+
+
+def _shade(colour: str) -> tuple[float, float, float]:
+    red, green, blue, _ = to_rgba(colour)
+    return red * 0.6, green * 0.6, blue * 0.6
+
+
+def _marks(axes: Axes, layout: ProducerLayout) -> None:
+    lane_of = {lane.key: -number - 2 for number, lane in enumerate(layout.clients)}
+    for order, kind in enumerate((*CAUSES, FENCED)):
+        rows = layout.marks[layout.marks["kind"] == kind.name]
+        if rows.empty:
+            continue
+        axes.scatter(
+            rows["at"],
+            layout.scale(rows["epoch"]) + rows["key"].map(lane_of).to_numpy(),
+            s=kind.size,
+            marker=kind.marker,
+            facecolor=kind.colour,
+            edgecolor=canvas.edge(kind),
+            linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
+            zorder=3 + order / 10,
+            rasterized=len(layout.marks) > canvas.MOST_VECTORS,
+            gid=f"marks:{kind.name}",
+        )
+
+
+def _dangling(axes: Axes, layout: ProducerLayout) -> None:
+    first = -2 - len(layout.clients)
+    boxes = [
+        _box(lane.start, layout.end, first - number + 0.25, first - number + 0.75)
+        for number, lane in enumerate(layout.dangling)
+    ]
+    if boxes:
+        axes.add_collection(
+            PolyCollection(
+                boxes,
+                facecolors="white",
+                edgecolors=ALARM,
+                linewidths=1,
+                hatch=_HATCH,
+                zorder=2,
+                gid="dangling",
+            ),
+            autolim=False,
+        )
+
+
+def _handles(layout: ProducerLayout) -> list[Any]:
+    counts = layout.counts
+    kinds = [kind for kind in (FENCED, *reversed(CAUSES)) if counts.get(kind.name)]
+    handles: list[Any] = [canvas.handle(kind, counts[kind.name]) for kind in kinds]
+    for outcome, colour in OUTCOMES.items():
+        number = counts.get(f"transaction {outcome}")
+        if number:
+            label = f"{'outcome unknown' if outcome == 'unknown' else outcome}: {number:,}"
+            hatch = _HATCH if outcome == "open" else None
+            handles.append(Patch(facecolor=colour, edgecolor=_shade(colour), hatch=hatch, label=label))
+    if counts["dangling"]:
+        label = f"dangling: {counts['dangling']:,}"
+        handles.append(Patch(facecolor="white", edgecolor=ALARM, hatch=_HATCH, label=label))
+    if any(span.run.value is None for span in layout.epochs):
+        handles.append(Line2D([], [], color=GREY, linewidth=1.2, linestyle=":", label="epoch unknown"))
+    return handles

@@ -1,0 +1,228 @@
+"""What the timeline of a transactional id shows, before it is drawn: epochs, transactions, lanes of clients.
+
+Times are days since 1970, as Matplotlib counts them; heights are within a lane of height 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
+
+# Why an epoch began, from the least to the most remarkable, which is drawn last.
+CAUSES = (
+    Kind("end_txn", "bumped by EndTxn", "o", "#56B4E9", "none", 14),
+    Kind("unknown", "begun, cause unknown", "o", "none", "#666666", 24),
+    Kind("client_bump", "bumped by the client itself", "D", "#009E73", "white", 34),
+    Kind("operator", "bumped by an operator", "s", "#CC79A7", "white", 38),
+    Kind("timeout", "bumped by a timeout", "v", "#E69F00", "black", 50),
+    Kind("new_instance", "bumped by a new instance", "^", "#0072B2", "white", 56),
+)
+FENCED = Kind("fenced", "REQUEST FENCED", "X", "#D55E00", "black", 80)
+OUTCOMES = {"committed": "#7FC4E8", "aborted": "#E69F00", "open": "#F0E442", "unknown": "#C3C9CE"}
+# Above these many lanes, those with the least to show are left out, and the picture says so.
+MOST_CLIENTS, MOST_DANGLING = 24, 12
+_COORDINATOR, _NOBODY = "(the coordinator)", "(client not known)"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time and what it is: the cause of an epoch, the outcome of a transaction."""
+
+    run: Run
+    kind: str
+
+
+@dataclass(frozen=True)
+class ClientLane:
+    """Someone who bumped the epoch or was fenced; marks name it by ``key``, its number."""
+
+    key: int
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class DanglingLane:
+    """A transaction that nobody will end, in one partition."""
+
+    name: str
+    detail: str
+    start: float
+
+
+@dataclass(frozen=True)
+class ProducerLayout:
+    """The picture: ``epochs`` and ``transactions`` as spans, ``producers`` (when each producer id began),
+    ``marks`` (key, at, epoch, kind) in the lanes of ``clients``, ``dangling``.
+
+    ``counts`` are of everything, by kind; ``left_out`` the numbers of clients and of dangling transactions
+    that are not shown.
+    """
+
+    start: float
+    end: float
+    scale: Scale
+    epochs: tuple[Span, ...]
+    producers: tuple[tuple[float, int], ...]
+    transactions: tuple[Span, ...]
+    marks: pd.DataFrame
+    clients: tuple[ClientLane, ...]
+    dangling: tuple[DanglingLane, ...]
+    counts: dict[str, int]
+    left_out: tuple[int, int]
+
+
+def arrange(timeline: ProducerTimeline) -> ProducerLayout:
+    """The timeline as it will be drawn."""
+    epochs, transactions, fencings = timeline.epochs, timeline.transactions, timeline.fencings
+    spans = (epochs["from_time"], epochs["to_time"], transactions["started_at"], transactions["ended_at"])
+    moments = (fencings["occurred_at"], timeline.dangling["since"])
+    start, end = extent((*spans, *moments), timeline.start, timeline.end)
+    marks, clients = _numbered(pd.concat([_bumps(epochs), _fenced(fencings)], ignore_index=True))
+    shown = _most_telling(clients, marks)
+    dangling = [_dangling(row) for row in timeline.dangling.to_dict("records")]
+    outcomes = transactions.assign(outcome=_word(transactions["outcome"]))
+    return ProducerLayout(
+        start,
+        end,
+        _scale(marks["epoch"]),
+        _spans(epochs, ("from_time", "to_time", "producer_epoch"), _word(epochs["cause"]), end),
+        _producers(epochs),
+        _spans(outcomes, ("started_at", "ended_at", "transactions"), outcomes["outcome"], end),
+        marks[marks["key"].isin([lane.key for lane in shown])],
+        tuple(shown),
+        tuple(dangling[:MOST_DANGLING]),
+        {
+            **_sums(marks, "kind", "count"),
+            **{
+                f"transaction {word}": count
+                for word, count in _sums(outcomes, "outcome", "transactions").items()
+            },
+            "dangling": len(dangling),
+        },
+        (len(clients) - len(shown), max(0, len(dangling) - MOST_DANGLING)),
+    )
+
+
+def findings(counts: dict[str, int]) -> str:
+    """What counts come to, in a line."""
+    outcomes = {word: counts.get(f"transaction {word}", 0) for word in OUTCOMES}
+    told = ", ".join(f"{number:,} {word}" for word, number in outcomes.items() if number)
+    begun = counted(sum(outcomes.values()), "transaction")
+    parts = (
+        counted(sum(counts.get(kind.name, 0) for kind in CAUSES), "epoch"),
+        f"{begun} ({told})" if told else begun,
+        f"{counted(counts.get(FENCED.name, 0), 'request')} fenced",
+        f"{counts['dangling']:,} dangling",
+    )
+    return ", ".join(parts)
+
+
+def _word(column: pd.Series) -> pd.Series:
+    return column.astype(object).where(column.notna(), "unknown")
+
+
+def _sums(rows: pd.DataFrame, by: str, count: str) -> dict[str, int]:
+    return {str(key): int(number) for key, number in rows.groupby(by)[count].sum().items()}
+
+
+def _spans(
+    rows: pd.DataFrame, columns: tuple[str, str, str], kinds: pd.Series, end: float
+) -> tuple[Span, ...]:
+    """Rows as spans, by the columns of begin, end and value; an open one lasts to the end of the picture."""
+    begun, ended, value = columns
+    starts = days(rows[begun])
+    ends = np.where(rows[ended].isna(), np.maximum(end, starts), days(rows[ended]))
+    return tuple(
+        Span(Run(float(start), float(stop), None if pd.isna(known) else float(known)), str(kind))
+        for start, stop, known, kind in zip(starts, ends, rows[value], kinds, strict=True)
+    )
+
+
+def _producers(epochs: pd.DataFrame) -> tuple[tuple[float, int], ...]:
+    """When each producer id began, in order."""
+    known = epochs[epochs["producer_id"].notna()]
+    changes = known[known["producer_id"] != known["producer_id"].shift()]
+    return tuple(
+        (float(at), int(producer))
+        for at, producer in zip(days(changes["from_time"]), changes["producer_id"], strict=True)
+    )
+
+
+def _bumps(epochs: pd.DataFrame) -> pd.DataFrame:
+    known = epochs[epochs["producer_epoch"].notna()]
+    return pd.DataFrame(
+        {
+            "who": [
+                _who(client, _COORDINATOR if cause == "timeout" else _NOBODY)
+                for client, cause in zip(known["client_id"], known["cause"], strict=True)
+            ],
+            "at": days(known["from_time"]),
+            "epoch": known["producer_epoch"].astype("float64"),
+            "kind": _word(known["cause"]),
+            "count": known["epochs"],
+        }
+    )
+
+
+def _fenced(fencings: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "who": [_who(client, _NOBODY) for client in fencings["client_id"]],
+            "at": days(fencings["occurred_at"]),
+            "epoch": fencings["victim_epoch"].astype("float64").fillna(-1),
+            "kind": FENCED.name,
+            "count": fencings["fencings"],
+        }
+    )
+
+
+def _who(client: str | None, else_: str) -> tuple[bool, str]:
+    """Who it was, and whether that is a client's id: one may be called like one of ours."""
+    return (True, client) if isinstance(client, str) else (False, else_)
+
+
+def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
+    """Marks with the ``key`` of their lane, and everyone who has one, in the order of first appearance."""
+    # by number: Pandas takes strings that differ only behind a NUL for the same
+    keys: dict[tuple[bool, str], int] = {}
+    for _, who in sorted(zip(marks["at"], marks["who"], strict=True)):
+        keys.setdefault(who, len(keys))
+    marks = marks.assign(key=[keys[who] for who in marks["who"]])
+    fenced = marks["kind"] == FENCED.name
+    bumps, refused = (rows.groupby("key")["count"].sum() for rows in (marks[~fenced], marks[fenced]))
+    lanes = [
+        ClientLane(
+            key,
+            (clean(name, 27) or "(no client id)") if is_client else name,
+            f"{counted(int(bumps.get(key, 0)), 'epoch')}, {int(refused.get(key, 0)):,} fenced",
+        )
+        for (is_client, name), key in keys.items()
+    ]
+    return marks, lanes
+
+
+def _most_telling(clients: list[ClientLane], marks: pd.DataFrame) -> list[ClientLane]:
+    """As many lanes as fit, by what they have to show; their order stays."""
+    rank = {kind.name: number for number, kind in enumerate((*CAUSES, FENCED))}
+    worst = marks["kind"].map(rank).groupby(marks["key"]).max().to_dict()
+    count = marks.groupby("key")["count"].sum().to_dict()
+    kept = sorted(clients, key=lambda lane: (-worst[lane.key], -count[lane.key], lane.key))[:MOST_CLIENTS]
+    return [lane for lane in clients if lane in kept]
+
+
+def _dangling(row: dict[str, object]) -> DanglingLane:
+    name = clean(f"{row['topic']}-{row['partition']}", 27)
+    since = pd.Series([row["since"]], dtype="datetime64[us]")
+    return DanglingLane(name, f"dangling from offset {row['first_offset']}", float(days(since)[0]))
+
+
+def _scale(epochs: Sequence[float] | pd.Series) -> Scale:
+    known = [epoch for epoch in epochs if epoch >= 0]
+    return Scale(min(known, default=0), max(known, default=0))

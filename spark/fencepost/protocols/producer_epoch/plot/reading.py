@@ -1,0 +1,145 @@
+"""The rows of one transactional id that a picture is drawn from, found by name in the marts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.plots.reading import PlotError, find, frame, limits
+from fencepost.reading import Reader, rows
+from fencepost.words import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EPOCHS = "marts.fct_producer_epochs"
+TRANSACTIONS = "marts.fct_transactions"
+FENCINGS = "marts.fct_fencing_events"
+DANGLING = "marts.fct_dangling_transactions"
+EPOCH_COLUMNS = ("producer_id", "producer_epoch", "cause", "client_id", "from_time", "to_time", "epochs")
+TRANSACTION_COLUMNS = ("outcome", "started_at", "ended_at", "transactions")
+FENCING_COLUMNS = ("client_id", "victim_epoch", "occurred_at", "fencings")
+DANGLING_COLUMNS = ("topic", "partition", "first_offset", "since")
+_EPOCH_ORDER = ("from_time", "producer_id", "producer_epoch", "cause", "client_id")
+
+_NAMES = f"""
+SELECT cluster, transactional_id FROM {EPOCHS} WHERE transactional_id IS NOT NULL
+UNION SELECT cluster, victim FROM {FENCINGS} WHERE victim_kind = 'transactional_id'
+"""
+# What falls on one spot of the picture, a ten-thousandth of its width, is one row.
+# Of epochs that began alike on one spot the newest stands for all. What a hole hides begins where the epoch
+# before it ended.
+_EPOCHS = f"""
+WITH begun AS (
+  SELECT producer_id, producer_epoch, cause, caused_by_client_id AS client_id, from_position, to_time,
+    coalesce(from_time,
+      lag(to_time) OVER (PARTITION BY coordinator_partition ORDER BY from_position), to_time) AS from_time
+  FROM {EPOCHS} WHERE cluster = :cluster AND transactional_id = :name
+), asked AS (
+  SELECT * FROM begun
+  WHERE (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+), ends AS (
+  SELECT min(unix_micros(from_time)) AS first,
+    greatest(1, (max(unix_micros(from_time)) - min(unix_micros(from_time))) div 10000) AS step
+  FROM asked
+), placed AS (
+  SELECT *, (unix_micros(from_time) - first) div step AS spot FROM asked CROSS JOIN ends
+), ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY producer_id, cause, client_id, spot ORDER BY from_time DESC, from_position DESC) AS age
+  FROM placed
+)
+SELECT producer_id, max(CASE WHEN age = 1 THEN producer_epoch END) AS producer_epoch, cause, client_id,
+  min(from_time) AS from_time,
+  CASE WHEN count(to_time) = count(*) THEN max(to_time) END AS to_time, count(*) AS epochs
+FROM ranked GROUP BY producer_id, cause, client_id, spot
+"""
+# What a hole hides has no length.
+_TRANSACTIONS = f"""
+WITH ended AS (
+  SELECT outcome, started_at,
+    coalesce(completed_at, CASE WHEN outcome IS NULL THEN coalesce(prepared_at, started_at) END) AS ended_at
+  FROM {TRANSACTIONS} WHERE cluster = :cluster AND transactional_id = :name
+), asked AS (
+  SELECT * FROM ended
+  WHERE (:end IS NULL OR started_at <= :end) AND (:start IS NULL OR ended_at IS NULL OR ended_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(started_at)) AS first,
+    greatest(1, (max(unix_micros(started_at)) - min(unix_micros(started_at))) div 10000) AS step
+  FROM asked
+)
+SELECT outcome, min(started_at) AS started_at,
+  CASE WHEN count(ended_at) = count(*) THEN max(ended_at) END AS ended_at, count(*) AS transactions
+FROM asked CROSS JOIN ends GROUP BY outcome, (unix_micros(started_at) - first) div step
+"""
+_FENCED = f"""
+WITH asked AS (
+  SELECT coalesce(get_json_object(evidence, '$.victim_client_id'), get_json_object(evidence, '$.client_id'))
+    AS client_id, victim_epoch, occurred_at
+  FROM {FENCINGS}
+  WHERE victim_kind = 'transactional_id' AND cluster = :cluster AND victim = :name
+    AND (:end IS NULL OR occurred_at <= :end) AND (:start IS NULL OR occurred_at >= :start)
+), ends AS (
+  SELECT min(unix_micros(occurred_at)) AS first,
+    greatest(1, (max(unix_micros(occurred_at)) - min(unix_micros(occurred_at))) div 10000) AS step
+  FROM asked
+)
+SELECT client_id, victim_epoch, min(occurred_at) AS occurred_at, count(*) AS fencings
+FROM asked CROSS JOIN ends GROUP BY client_id, victim_epoch, (unix_micros(occurred_at) - first) div step
+"""
+_DANGLES = f"""
+SELECT {", ".join(f"`{name}`" for name in DANGLING_COLUMNS)} FROM {DANGLING}
+WHERE cluster = :cluster AND transactional_id = :name AND (:end IS NULL OR since <= :end)
+"""
+
+
+@dataclass(frozen=True)
+class ProducerTimeline:
+    """What happened to one transactional id, as rows of ``*_COLUMNS``: an open end is NaT.
+
+    Times are UTC and without zone. ``client_id`` of an epoch is who bumped it, of a fencing the victim's.
+    ``epochs``, ``transactions`` and ``fencings`` have a column of their name that counts what a row stands
+    for. ``start`` and ``end`` limit the picture, None where the rows do.
+    """
+
+    cluster: str
+    transactional_id: str
+    epochs: pd.DataFrame
+    transactions: pd.DataFrame
+    fencings: pd.DataFrame
+    dangling: pd.DataFrame
+    start: dt.datetime | None = None
+    end: dt.datetime | None = None
+
+
+def read(
+    lake: Reader,
+    transactional_id: str,
+    cluster: str | None = None,
+    start: dt.datetime | None = None,
+    end: dt.datetime | None = None,
+) -> ProducerTimeline:
+    """The timeline of one transactional id between two moments (UTC, without zone). Raises PlotError."""
+    known = [(row["cluster"], row["transactional_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, found = find(known, transactional_id, cluster, "transactional id")
+    asked = {"cluster": cluster, "name": found, **limits(start, end)}
+
+    def read(query: str, by: Sequence[str]) -> pd.DataFrame:
+        return frame(lake.query(query, **asked)).sort_values(list(by), ignore_index=True)
+
+    timeline = ProducerTimeline(
+        cluster,
+        found,
+        read(_EPOCHS, _EPOCH_ORDER),
+        read(_TRANSACTIONS, TRANSACTION_COLUMNS),
+        read(_FENCED, FENCING_COLUMNS),
+        read(_DANGLES, DANGLING_COLUMNS),
+        start,
+        end,
+    )
+    parts = (timeline.epochs, timeline.transactions, timeline.fencings, timeline.dangling)
+    if all(part.empty for part in parts):
+        raise PlotError(f"Nothing is known of transactional id {printable(found)!r} in that time.")
+    return timeline

@@ -1,0 +1,83 @@
+"""What the audit of producer epochs and transactions brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.protocols.base import Plot, Protocol
+from fencepost.protocols.producer_epoch import tables
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from fencepost.engines import Rows
+    from fencepost.reading import Reader
+    from fencepost.replay.evidence import Evidence
+
+
+def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+    from fencepost.protocols.producer_epoch.rebuild import rebuild
+
+    return rebuild(given)
+
+
+def _report(reader: Reader) -> Callable[[str], list[str]]:
+    from fencepost.protocols.producer_epoch.report import Producers
+
+    return Producers(reader).lines
+
+
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.producer_epoch.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.producer_epoch.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
+PROTOCOL = Protocol(
+    name="producer_epoch",
+    package=Path(__file__).parent,
+    tables=(
+        tables.LOG_COVERAGE,
+        tables.TRANSACTIONAL_IDS,
+        tables.PRODUCER_STATES,
+        tables.TRANSACTIONS,
+        tables.TRANSACTION_MARKERS,
+        tables.PARTITION_TRANSACTIONS,
+        tables.PRODUCER_SNAPSHOTS,
+        tables.PRODUCER_REQUESTS,
+        tables.PRODUCER_FENCINGS,
+        tables.INIT_PRODUCER_IDS,
+        tables.INIT_PRODUCER_ID_STATES,
+        tables.CLIENT_EVENTS,
+    ),
+    rebuild=_rebuild,
+    report=_report,
+    shown=(
+        "transactional_id",
+        "producer_id",
+        "producer_epoch",
+        "transaction_partition",
+        "client_id",
+        "connection",
+        "provided_id",
+        "provided_epoch",
+        "error",
+        "returned_id",
+        "returned_epoch",
+        "first_offset",
+        "last_offset",
+        "snapshot_offset",
+        "due_type",
+    ),
+    plots=(Plot("--transactional-id", "ID", "a transactional id, with its transactions", _read, _draw),),
+)

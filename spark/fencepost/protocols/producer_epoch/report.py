@@ -1,0 +1,71 @@
+"""What an audit found of producers, in words: for the screenful after a run and for single findings."""
+
+from __future__ import annotations
+
+import textwrap
+
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH
+
+FENCINGS = "marts.fct_fencing_events"
+TRANSACTIONS = "marts.fct_transactions"
+DANGLING = "marts.fct_dangling_transactions"
+CAUSES = {
+    "new_instance": "a new instance",
+    "client_bump": "a bump that a client asked for",
+    "timeout": "a timeout",
+    "operator": "an operator",
+    "end_txn": "the end of their transaction",
+    "local": "their own local bump",
+    None: "an unknown cause",
+}
+"""Who moved the epoch past a victim's, in words."""
+
+_ENDS = f"""
+SELECT cluster, count(*) AS `all`, count_if(outcome = 'committed') AS committed,
+  count_if(outcome = 'aborted') AS aborted, count_if(outcome = 'open') AS open, count_if(is_late) AS late
+FROM {TRANSACTIONS} GROUP BY cluster
+"""
+_CAUSES = f"""
+SELECT cluster, cause, count(*) AS times FROM {FENCINGS}
+WHERE protocol = 'producer_epoch' GROUP BY cluster, cause ORDER BY times DESC, cause
+"""
+_DANGLING = f"""
+SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
+"""
+
+
+class Producers:
+    """Who was fenced and why, how transactions ended, what dangles: of all clusters, each mart asked once."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._ends = {row["cluster"]: row for row in rows(reader.query(_ENDS))}
+        self._causes = rows(reader.query(_CAUSES))
+        self._dangling = rows(reader.query(_DANGLING))
+
+    def lines(self, cluster: str) -> list[str]:
+        """The producers of one cluster; none where there are none."""
+        sentences = [*self._transactions(cluster), *self._fenced(cluster)]
+        lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
+        remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
+        if remedies:
+            held = "hold back what read_committed consumers see; the oldest:"
+            lines.append(f"{len(remedies)} dangling transactions {held}")
+            lines.append(f"    {remedies[0]}")
+        return ["", *lines] if lines else []
+
+    def _transactions(self, cluster: str) -> list[str]:
+        counts = self._ends.get(cluster)
+        if counts is None:
+            return []
+        return [
+            f"{counts['all']} transactions: {counts['committed']} committed, {counts['aborted']} aborted, "
+            f"{counts['open']} open ({counts['late']} of them past their timeout)."
+        ]
+
+    def _fenced(self, cluster: str) -> list[str]:
+        causes = [row for row in self._causes if row["cluster"] == cluster]
+        if not causes:
+            return []
+        words = ", ".join(f"{row['times']} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
+        return [f"{sum(row['times'] for row in causes)} requests of fenced producers were refused: {words}."]

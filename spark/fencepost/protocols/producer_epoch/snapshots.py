@@ -1,0 +1,122 @@
+"""Snapshots of producer state, beside what the log says the leader knew: ``silver.producer_snapshots``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
+from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence
+from fencepost.protocols.producer_epoch.partition_slice import EXPIRATION_MS
+from fencepost.replay.columns import Columns
+from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
+from fencepost.replay.logs import Log
+
+
+class Stored(NamedTuple):
+    """What a snapshot or the replayed log says of a producer; None where it is not known."""
+
+    producer_epoch: int | None
+    last_sequence: int | None
+    current_txn_first_offset: int | None
+
+
+class Snapshots:
+    """The snapshots of one log, and what its slices say of the producers in them."""
+
+    def __init__(self, evidence: PartitionEvidence, log: Log) -> None:
+        self._evidence = evidence
+        self._log = log
+        self._files, self._stored = _stored(evidence)
+        self._taken = np.array(sorted(self._files), dtype=np.int64)
+        self._told: dict[tuple[int, int], tuple[Stored, bool | None]] = {}
+
+    def compare(self, states: Piece) -> None:
+        """Take the states of a slice (rows of ``silver.producer_states``)."""
+        if len(self._taken) and len(self._log):
+            self._told.update(_told(self._log, self._taken, states))
+
+    def add_to(self, rows: Columns) -> None:
+        """Add ``silver.producer_snapshots``.
+
+        A producer is due when the log below the snapshot ends with a state of it that cannot have expired
+        before anything that was captured.
+        """
+        numbered = self._evidence.key[1] != OFFSETS_TOPIC
+        for at, producer_id in sorted(self._stored.keys() | self._told.keys()):
+            there = self._stored.get((at, producer_id))
+            state, fresh = self._told.get((at, producer_id), (None, None))
+            known = state is not None and state.producer_epoch is not None
+            rows.add(
+                *self._evidence.key,
+                digest_of(*self._evidence.key, at, producer_id),
+                at,
+                producer_id,
+                fresh if known else None,
+                there is not None,
+                _agree(state, there, numbered) if known and state and there else None,
+                self._files[at],
+                at,
+                at + 1,
+                None,
+                None,
+            )
+
+
+def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
+    """Whether both say the same, as far as both say anything; the group coordinator numbers no batch."""
+    pairs = [
+        (log.producer_epoch, stored.producer_epoch),
+        (log.current_txn_first_offset, stored.current_txn_first_offset),
+    ]
+    if numbered:
+        pairs.append((log.last_sequence, stored.last_sequence))
+    if any(a is not None and b is not None and a != b for a, b in pairs):
+        return False
+    return None if any(a is None or b is None for a, b in pairs) else True
+
+
+def _stored(evidence: PartitionEvidence) -> tuple[dict[int, str], dict[tuple[int, int], Stored]]:
+    """The file of each snapshot, by its offset; and its entries, by offset and producer."""
+    files: dict[int, str] = {}
+    stored: dict[tuple[int, int], Stored] = {}
+    names = ("snapshot_offset", "file", "producer_id", *Stored._fields)
+    columns = (evidence.snapshots[name].tolist() for name in names)
+    for at, number, producer_id, *fields in zip(*columns, strict=True):
+        file = evidence.snapshot_files[number]
+        files[at] = min(files.get(at, file), file)
+        if producer_id != UNKNOWN:
+            stored[at, producer_id] = Stored(*map(_or_none, fields))
+    return files, stored
+
+
+def _or_none(value: int) -> int | None:
+    return None if value == UNKNOWN else value
+
+
+def _told(log: Log, taken: Longs, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
+    """What the log says of each producer right below each snapshot, and whether that can have expired.
+
+    A snapshot from beyond what was read of the log tells more than the log does.
+    """
+    taken = taken[taken <= max(each.last_offset for each in log.stretches) + 1]
+    begins, ends = states["from_position"], states["to_position"]
+    first = np.searchsorted(taken, begins, side="right")
+    last = np.where(ends == UNKNOWN, len(taken), np.searchsorted(taken, ends, side="right"))
+    counts = np.maximum(last - first, 0)
+    at = np.repeat(np.arange(len(begins)), counts)
+    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    since = states["from_time"][at]
+    newest_ms = int(log.max_timestamp_ms.max())
+    columns: list[list[Any]] = [
+        taken[np.repeat(first, counts) + within].tolist(),
+        states["producer_id"][at].tolist(),
+        [None if ms == UNKNOWN else newest_ms - ms < EXPIRATION_MS for ms in since.tolist()],
+        *(states[name][at].tolist() for name in Stored._fields),
+    ]
+    return {
+        (offset, producer_id): (Stored(*map(_or_none, fields)), fresh)
+        for offset, producer_id, fresh, *fields in zip(*columns, strict=True)
+    }

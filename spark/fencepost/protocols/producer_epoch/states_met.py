@@ -1,0 +1,227 @@
+"""The states of a transactional id that its InitProducerId requests met: which records came before them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from fencepost.protocols.producer_epoch.asked import Asked
+from fencepost.protocols.producer_epoch.causes import Pair
+from fencepost.protocols.producer_epoch.coverage import LogKey, begins
+from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.replay.logs import Log, Term
+from fencepost.replay.requests import NONE
+
+
+class Candidate(NamedTuple):
+    """A state that a request may have met: ``number`` of the last transition written, 0 for none, and the
+    stretch and leader epoch in which it was decided.
+    """
+
+    number: int
+    stretch: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True)
+class BrokersTerms:
+    """The terms of a coordinator's log that one broker led, or may have, with what lies between them."""
+
+    terms: Sequence[Term]
+    after_hole: Sequence[bool]
+    before_hole: Sequence[bool]
+    followed_ms: Sequence[int]
+    preceded_ms: Sequence[int]
+
+    @classmethod
+    def of(cls, log: Log, terms: Iterable[Term], broker_id: int) -> BrokersTerms:
+        """Of all ``terms`` of ``log``, the broker's."""
+        own = [term for term in terms if term.led_by in (None, broker_id)]
+        last = log.stretches[-1]
+        end = last.number + (last.to_offset is not None)
+        before = [0, *(term.stretch for term in own)]
+        after = [*(term.stretch for term in own[1:]), end]
+        # when the broker's next term had begun, at the earliest, and its one before went on, at the latest
+        followed = list(accumulate((term.first_ms for term in reversed(own)), min))[::-1]
+        preceded = list(accumulate((term.last_ms for term in own), max))
+        return cls(
+            own,
+            [stretch != term.stretch for stretch, term in zip(before, own, strict=False)],
+            [stretch != term.stretch for stretch, term in zip(after, own, strict=True)] if own else [],
+            followed[1:],
+            preceded[:-1],
+        )
+
+    def during(self, start_ms: int, end_ms: int) -> Sequence[Term]:
+        """Every term in which a request may have been decided.
+
+        A term is out when the broker's next one had begun before the request, or the one before went on after
+        it. None is given when a hole beside a term may hold another term, or records, that the request met.
+        """
+        first = bisect_left(self.followed_ms, start_ms)
+        last = bisect_right(self.preceded_ms, end_ms)
+        for at in range(first, min(last + 1, len(self.terms))):
+            term = self.terms[at]
+            if self.after_hole[at] and term.first_ms >= start_ms:
+                return ()
+            if self.before_hole[at] and term.last_ms <= end_ms:
+                return ()
+        return self.terms[first : last + 1]
+
+
+class Coordinator:
+    """What one coordinator's log says to all of its transactional ids: who led it when."""
+
+    def __init__(self, key: LogKey, log: Log, leaders: Mapping[int, int | None]) -> None:
+        """``leaders``: broker ids by leader epoch."""
+        self.key = key
+        self.log = log
+        self._terms = log.terms(leaders)
+        self._of_broker: dict[int, BrokersTerms] = {}
+        self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
+
+    def terms(self, broker_id: int) -> BrokersTerms:
+        """The terms of a broker."""
+        if broker_id not in self._of_broker:
+            self._of_broker[broker_id] = BrokersTerms.of(self.log, self._terms, broker_id)
+        return self._of_broker[broker_id]
+
+
+class States:
+    """The states of one transactional id, to be asked which of them a request met."""
+
+    def __init__(self, transitions: Sequence[Transition], tolerance_ms: int) -> None:
+        self.transitions = transitions
+        self._tolerance_ms = tolerance_ms
+        self._offsets = [each.record.offset for each in transitions]
+
+    @cached_property
+    def _times(self) -> dict[tuple[int, int], tuple[list[int], list[int], list[int]]]:
+        """By stretch and leader epoch: times in order, the numbers then written, and the newest so far."""
+        by_term: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for each in self.transitions:
+            record = each.record
+            by_term.setdefault((record.stretch, record.leader_epoch), []).append(
+                (record.timestamp_ms, each.number)
+            )
+        found = {}
+        for term, times in by_term.items():
+            times.sort()
+            numbers = [number for _, number in times]
+            found[term] = ([ms for ms, _ in times], numbers, list(accumulate(numbers, max)))
+        return found
+
+    @cached_property
+    def _order(self) -> _Order:
+        return _Order(self.transitions)
+
+    def before(self, offset: int) -> int:
+        """The number of the last transition before an offset; 0 for none."""
+        return bisect_left(self._offsets, offset)
+
+    def met_by_writer(self, pairs: Iterable[Pair]) -> list[Candidate]:
+        """The state that a request met which wrote a record (``pairs``): the one before the record.
+
+        Where it is not sure which record it wrote, the state before each of them.
+        """
+        pairs = list(pairs)
+        sure = [pair for pair in pairs if pair.sure]
+        records = [pair.record for pair in pairs]
+        if sure:
+            records = [min((pair.record for pair in sure), key=lambda record: record.offset)]
+        return [
+            Candidate(self.before(record.offset), record.stretch, record.leader_epoch)
+            for record in sorted(records, key=lambda record: record.offset)
+        ]
+
+    def met_by_refused(self, asked: Asked, coordinator: Coordinator) -> list[tuple[int, Candidate]]:
+        """The states from arrival to answer of a request that wrote nothing, numbered.
+
+        Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
+        Of those states the order of requests leaves some.
+        """
+        start_ms = asked.requested_ms - self._tolerance_ms
+        end_ms = asked.responded_ms + self._tolerance_ms
+        found: set[Candidate] = set()
+        for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
+            found.update(self._in_term(term, start_ms, end_ms))
+        at_least, below = self._order.bounds(asked)
+        return [
+            (number, candidate)
+            for number, candidate in enumerate(sorted(found))
+            if at_least <= candidate.number and (below is None or candidate.number < below)
+        ]
+
+    def _in_term(self, term: Term, start_ms: int, end_ms: int) -> Iterable[Candidate]:
+        times, numbers, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
+        first, last = bisect_left(times, start_ms), bisect_right(times, end_ms)
+        inside = numbers[first:last]
+        # the newest record from before the window, or from before the term
+        start = newest[first - 1] if first else self.before(term.begins)
+        if inside:
+            start = min(inside) - 1
+        return (Candidate(number, term.stretch, term.leader_epoch) for number in (start, *inside))
+
+
+class _Order:
+    """What the order of requests tells: a broker takes up the next request of a connection when the one
+    before is answered. What wrote a record on the same connection before or after a refused request bounds
+    what it met, whatever the clock says.
+    """
+
+    def __init__(self, transitions: Sequence[Transition]) -> None:
+        written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
+        for each in transitions:
+            # what completes a transaction is written after the answer
+            if each.by is None or each.by.connection is None or each.record.completes:
+                continue
+            order = (each.by.responded_ms, each.by.correlation_id)
+            written.setdefault((each.by.broker_id, each.by.connection), []).append((order, each.number))
+        self._written: dict[tuple[int, str], tuple[list[tuple[int, int]], list[int], list[int]]] = {}
+        for connection, orders in written.items():
+            orders.sort()
+            numbers = [number for _, number in orders]
+            least = list(accumulate(reversed(numbers), min))[::-1]
+            self._written[connection] = (
+                [order for order, _ in orders],
+                list(accumulate(numbers, max)),
+                least,
+            )
+
+    def bounds(self, asked: Asked) -> tuple[int, int | None]:
+        """The state that a request met at the earliest, and the first one that it did not meet any more."""
+        if asked.connection is None or (asked.broker_id, asked.connection) not in self._written:
+            return 0, None
+        orders, newest, least = self._written[asked.broker_id, asked.connection]
+        order = (asked.responded_ms, asked.correlation_id)
+        before, after = bisect_left(orders, order), bisect_right(orders, order)
+        return newest[before - 1] if before else 0, least[after] if after < len(least) else None
+
+
+class MetStates:
+    """What the requests of one transactional id met, each by the one way that tells most."""
+
+    def __init__(self, states: States, coordinator: Coordinator | None, pairs: Iterable[Pair]) -> None:
+        """``pairs``: of granted requests, and of those that made the coordinator abort a transaction.
+
+        The latter are answered CONCURRENT_TRANSACTIONS once that record is written.
+        """
+        self.states = states
+        self.coordinator = coordinator
+        self._pairs: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            self._pairs.setdefault(pair.asked.request_id, []).append(pair)
+
+    def by(self, asked: Asked) -> list[tuple[int, Candidate]]:
+        """The states that a request may have met, numbered; none where the log does not tell."""
+        pairs = self._pairs.get(asked.request_id)
+        if pairs:
+            return list(enumerate(self.states.met_by_writer(pairs)))
+        # without an answer nothing tells whether it was granted, and what was granted wrote a record
+        if self.coordinator is None or asked.error in (None, NONE):
+            return []
+        return self.states.met_by_refused(asked, self.coordinator)

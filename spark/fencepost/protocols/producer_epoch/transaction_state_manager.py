@@ -1,0 +1,185 @@
+"""One coordinator: the transactional ids of one partition of ``__transaction_state``, and their requests.
+
+After org.apache.kafka.coordinator.transaction.TransactionStateManager, which loads one partition's log when
+its broker becomes the leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.asked import Asked, granted
+from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
+from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
+from fencepost.protocols.producer_epoch.coverage import LogKey, is_whole, log_coverage
+from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
+from fencepost.protocols.producer_epoch.fencings import Fences
+from fencepost.protocols.producer_epoch.init_producer_ids import decided
+from fencepost.protocols.producer_epoch.producer_requests import END, INIT
+from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
+from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates, States
+from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
+from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
+from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.logs import Batches, Log, damaged_batches, unread_pieces
+from fencepost.replay.metadata import ClusterMetadata
+
+
+@dataclass(frozen=True)
+class CoordinatorEvidence:
+    """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
+    there is no log.
+    """
+
+    key: tuple[str, str, int | None, str | None]
+    batches: pa.Table
+    records: pa.Table
+    quarantine: pa.Table
+    cleaned_to: Sequence[int]
+
+
+@dataclass
+class _Id:
+    """One transactional id: its records, and what was asked for it."""
+
+    records: list[TransactionRecord] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+
+
+class TransactionStateManager:
+    """One coordinator's log with the requests of its transactional ids."""
+
+    def __init__(
+        self,
+        evidence: CoordinatorEvidence,
+        metadata: ClusterMetadata,
+        sent: Sequence[Asked],
+        wrote: Mapping[str, Mapping[Connection, Sequence[Had]]],
+        tolerance_ms: int,
+    ) -> None:
+        self._tolerance_ms = tolerance_ms
+        self._wrote = wrote
+        self._cluster, _, self._partition, partition_key = evidence.key
+        self._ids: dict[str, _Id] = {}
+        self._unnamed: list[Asked] = []
+        for each in sent:
+            if each.transactional_id is None:
+                self._unnamed.append(each)
+            else:
+                self._ids.setdefault(each.transactional_id, _Id()).asked.append(each)
+        self._coordinator: Coordinator | None = None
+        if partition_key is not None and self._partition is not None:
+            key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
+            self._coordinator = self._load(evidence, key, metadata)
+        self._fencing: dict[str, Pair] = {}
+
+    def _load(self, evidence: CoordinatorEvidence, key: LogKey, metadata: ClusterMetadata) -> Coordinator:
+        pieces = [
+            piece
+            for piece in unread_pieces(evidence.quarantine)
+            if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
+        ]
+        log = Log(
+            Batches.of(evidence.batches),
+            damaged=damaged_batches(evidence.records),
+            cleaned_to=evidence.cleaned_to,
+            unread=pieces,
+        )
+        for record in transaction_records(evidence.records, log):
+            self._ids.setdefault(record.transactional_id, _Id()).records.append(record)
+        for each in self._ids.values():
+            each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
+        pairs = (pair for each in self._ids.values() for pair in each.pairs)
+        leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
+        return Coordinator(key, log, leaders)
+
+    def add_to(self, rows: CoordinatorRows) -> None:
+        """Replay every transactional id, and add what comes of it."""
+        coordinator = self._coordinator
+        if coordinator is not None:
+            log = coordinator.log
+            log_coverage(rows.coverage, coordinator.key, log)
+            known_ms = int(log.max_timestamp_ms.max())
+            since_ms = None if log.base is None else log.base.ms
+            fact = (is_whole(log), since_ms, known_ms)
+            cluster, *place = coordinator.key
+            rows.told[account.COORDINATOR].add(cluster, None, *place, *fact)
+        for transactional_id, each in sorted(self._ids.items()):
+            transitions = self._replay(each)
+            found = transactions(transitions)
+            if coordinator is not None:
+                add_history(rows, coordinator, transitions, found)
+                ids = {t.record.producer_id for t in transitions if t.record.producer_id is not None}
+                for producer_id in sorted(ids):
+                    rows.told[account.KNOWN].add(self._cluster, producer_id, transactional_id, *fact)
+            self._add_inits(rows, each, transitions)
+            self._add_fencings(rows, transactional_id, each, transitions, found)
+        for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
+            add_idempotent(rows.told[account.FENCED], self._cluster, refusal)
+
+    def _replay(self, each: _Id) -> list[Transition]:
+        moves = [sent for sent in each.asked if sent.api_key in (INIT, END)]
+        metadata = TransactionMetadata(Enders(moves, self._tolerance_ms))
+        inits = {pair.record.offset: pair.asked for pair in each.pairs if pair.sure}
+        return [
+            metadata.replay(record, None if record.based else inits.get(record.offset))
+            for record in each.records
+        ]
+
+    def _add_inits(self, rows: CoordinatorRows, each: _Id, transitions: Sequence[Transition]) -> None:
+        inits = decided(each.asked)
+        if not inits:
+            return
+        pairs = [*each.pairs, *_fencing(transitions)]
+        met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
+        written = {pair.asked.request_id: pair.record.offset for pair in each.pairs if pair.sure}
+        for init in inits:
+            rows.inits.add(init, met, written, self._cluster, self._partition)
+
+    def _add_fencings(
+        self,
+        rows: CoordinatorRows,
+        transactional_id: str,
+        each: _Id,
+        transitions: Sequence[Transition],
+        found: Sequence[Transaction],
+    ) -> None:
+        wrote = self._wrote.get(transactional_id, {})
+        refused = refusals(each.asked, wrote, self._tolerance_ms)
+        if not refused:
+            return
+        log = None if self._coordinator is None else self._coordinator.log
+        history, flying = Fences(transitions, log), OpenTransactions(found, log)
+        for refusal in refused:
+            fencing = history.of(refusal)
+            if fencing is not None:
+                add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
+
+
+def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:
+    """Who led the log, by leader epoch: whoever answered a request whose record is in it, else as elected."""
+    answered: dict[int, set[int]] = {}
+    for pair in pairs:
+        if pair.sure:
+            answered.setdefault(pair.record.leader_epoch, set()).add(pair.asked.broker_id)
+    found: dict[int, int | None] = dict(elected)
+    found.update({epoch: next(iter(each)) for epoch, each in answered.items() if len(each) == 1})
+    return found
+
+
+def _fencing(transitions: Iterable[Transition]) -> list[Pair]:
+    """The InitProducerId requests that made a Prepare record.
+
+    They are answered CONCURRENT_TRANSACTIONS once the record is written.
+    """
+    return [
+        Pair(each.by, each.record, sure=True)
+        for each in transitions
+        if each.record.prepares and each.by is not None and each.by.api_key == INIT
+    ]

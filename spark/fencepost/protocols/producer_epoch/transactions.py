@@ -1,0 +1,105 @@
+"""Transactions as their coordinators logged them: from Ongoing to Complete."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from fencepost.protocols.producer_epoch.transaction_log import (
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    TransactionRecord,
+)
+from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.replay.logs import COMPACTED
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One transaction of a transactional id within one stretch; what a hole hides is None.
+
+    ``start`` is its first Ongoing record, ``newest`` the last one before it is complete, ``prepare`` and
+    ``complete`` the first of their kind. ``abort_cause`` is who wrote a PrepareAbort.
+    """
+
+    stretch: int
+    start: TransactionRecord
+    newest: TransactionRecord
+    prepare: TransactionRecord | None = None
+    complete: TransactionRecord | None = None
+    abort_cause: str | None = None
+    transaction_version: int = 0
+
+    @property
+    def due_type(self) -> str | None:
+        """The type of its markers, once it is prepared."""
+        if self.prepare is None:
+            return None
+        return "COMMIT" if self.prepare.status == PREPARE_COMMIT else "ABORT"
+
+    @property
+    def started_ms(self) -> int:
+        """When it began."""
+        return self.start.timestamp_ms if self.start.started_ms is None else self.start.started_ms
+
+    def outcome(self, is_last: bool) -> str | None:
+        """What became of it; ``is_last``: no hole follows its stretch."""
+        if self.complete is not None:
+            return "committed" if self.due_type == "COMMIT" else "aborted"
+        return "open" if is_last else None
+
+    def replay(self, transition: Transition) -> None:
+        """Take a record that is part of it."""
+        record = transition.record
+        if record.status == ONGOING or record.prepares:
+            self.newest = record
+        if record.prepares and self.prepare is None:
+            self.prepare = record
+            self.abort_cause = transition.act if record.status == PREPARE_ABORT else None
+        if record.completes and self.complete is None:
+            self.complete = record
+        self.transaction_version = max(self.transaction_version, record.transaction_version)
+
+
+def begins_transaction(transition: Transition) -> bool:
+    """Whether a record begins a transaction: transactions are numbered by Ongoing records."""
+    was = transition.was
+    return transition.record.status == ONGOING and not (was is not None and was.status == ONGOING)
+
+
+def transactions(transitions: Iterable[Transition]) -> list[Transaction]:
+    """Every transaction of one transactional id, in the order of its log."""
+    found: list[Transaction] = []
+    stretch: int | None = None
+    for transition in transitions:
+        record = transition.record
+        if begins_transaction(transition):
+            found.append(Transaction(record.stretch, record, record))
+            stretch = record.stretch
+        # behind a hole nothing is part of a transaction before the next one begins
+        in_one = record.stretch == stretch
+        if in_one and (record.status == ONGOING or record.prepares or record.completes):
+            found[-1].replay(transition)
+    return found
+
+
+def whole_epochs(transitions: Iterable[Transition], open_stretches: Collection[int]) -> set[int]:
+    """The offsets of the records whose epoch the log shows from its first to its last record.
+
+    ``open_stretches``: those that no hole follows.
+    """
+    found: set[int] = set()
+    offsets: list[int] = []
+    begun, stretch = False, COMPACTED
+    for transition in transitions:
+        record = transition.record
+        if transition.moved or record.stretch != stretch:
+            # the epoch before ended here, unless a hole lies between
+            if begun and record.stretch == stretch:
+                found.update(offsets)
+            offsets, begun, stretch = [], not transition.hidden, record.stretch
+        offsets.append(record.offset)
+    if begun and stretch in open_stretches:
+        found.update(offsets)
+    return found

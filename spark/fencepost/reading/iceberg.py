@@ -1,0 +1,344 @@
+"""A lake read without Spark: PyIceberg finds a table's files, DuckDB reads them and runs queries."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from fencepost.catalog import NAME
+from fencepost.reading import LakeError, QueryError, Value, Where
+from fencepost.reading.local_io import LocalFileIO, local_path
+from fencepost.reading.tables import View, in_words, tables_of
+from fencepost.settings import Lake
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import FileScanTask, Table
+    from sqlglot import exp
+
+_IN_SPARK = "Spark may read it: fencepost sql --engine spark"
+
+
+class IcebergReader:
+    """A :class:`fencepost.reading.Reader`.
+
+    A table is looked up when it is first named, and stays as it was then, whatever is committed meanwhile.
+    """
+
+    engine = "duckdb"
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._catalog = tables_of(lake)
+        self._tables: dict[str, Table | View | None] = {}
+        self._attached: dict[str, frozenset[str] | None] = {}
+        self._numbers = count()
+        # extensions would be downloaded, and spilled rows would go to the working directory
+        self._connection = duckdb.connect(
+            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        )
+        self._run(f"SET temp_directory = {_text(tempfile.gettempdir())}")
+        self._run("SET TimeZone = 'UTC'")
+        # a query may name the catalog, as Spark's may
+        self._run(f"ATTACH ':memory:' AS {NAME}")
+        self._run(f"USE {NAME}")
+
+    def __enter__(self) -> IcebergReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def has(self, table: str) -> bool:
+        """See Reader."""
+        return self._find(table) is not None
+
+    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+        """See Reader. Files whose values lie elsewhere are not opened, other columns not read."""
+        found = self._find(table)
+        if found is None:
+            raise LakeError(self._no_such(table))
+        if isinstance(found, View):
+            self._attach(table, None)
+            source = f"SELECT * FROM {_name(table)}"
+        else:
+            source = self._rows(table, found, _columns_of(columns, where), _condition(where))
+        rows = self._relation(source)
+        for name, value in (where or {}).items():
+            rows = rows.filter(_equal(name, value))
+        if columns:
+            rows = rows.select(*map(duckdb.ColumnExpression, columns))
+        return _arrow(rows)
+
+    def query(self, sql: str, **parameters: object) -> pa.Table:
+        """See Reader."""
+        from fencepost.reading import translate
+
+        query = translate.parsed(sql)
+        self._attach_named(query)
+        asked = translate.parameters(query)
+        return self._answer(
+            translate.to_duckdb(query), {name: parameters[name] for name in parameters if name in asked}
+        )
+
+    def query_duckdb(self, sql: str) -> pa.Table:
+        """See Reader."""
+        import sqlglot
+
+        self._attach_named(sqlglot.parse_one(sql, read="duckdb"))
+        return self._answer(sql, {})
+
+    def _answer(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+        try:
+            found = self._connection.sql(sql, params=dict(parameters) if parameters else None)
+            return _arrow(found)
+        except duckdb.Error as error:
+            raise QueryError(
+                f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
+                "It was translated from Spark's SQL. Correct it, or have Spark run it as it stands, "
+                "which takes longer to start: fencepost sql --engine spark"
+            ) from error
+
+    def _run(self, sql: str) -> None:
+        self._connection.execute(sql).fetchall()
+
+    def _find(self, table: str) -> Table | View | None:
+        """The table or view, as it was when it was first asked for. Raises LakeError."""
+        if table not in self._tables:
+            self._tables[table] = self._catalog.find(table) if "." in table else None
+        return self._tables[table]
+
+    def _attach_named(self, query: exp.Expr) -> None:
+        from fencepost.reading import translate
+
+        words = translate.words(query)
+        for table in translate.tables(query):
+            self._attach(table, words)
+
+    def _attach(self, table: str, words: frozenset[str] | None) -> None:
+        """Make DuckDB know a table or view, with the columns among ``words`` at least. Raises LakeError."""
+        known = self._attached.get(table, frozenset())
+        if known is None or (words is not None and words <= known and table in self._attached):
+            return
+        found = self._find(table)
+        if found is None:
+            raise LakeError(self._no_such(table))
+        self._run(f"CREATE SCHEMA IF NOT EXISTS {_quoted(table.partition('.')[0])}")
+        if isinstance(found, View):
+            from fencepost.reading import translate
+
+            query = translate.parsed(found.sql)
+            self._attach_named(query)
+            columns = ", ".join(map(_quoted, found.columns))
+            self._run(f"CREATE OR REPLACE VIEW {_name(table)}({columns}) AS {translate.to_duckdb(query)}")
+            self._attached[table] = None
+            return
+        # views that were made of the table before need what they needed
+        needed = None if words is None else words | known
+        names = [field.name for field in found.schema().fields]
+        chosen = () if needed is None else [each for each in names if each.lower() in needed]
+        source = self._rows(table, found, chosen, None)
+        with self._file_errors():
+            self._run(f"CREATE OR REPLACE VIEW {_name(table)} AS {source}")
+        self._attached[table] = needed
+
+    def _relation(self, source: str) -> duckdb.DuckDBPyRelation:
+        with self._file_errors():
+            return self._connection.sql(source)
+
+    @contextmanager
+    def _file_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.IOException as error:
+            raise LakeError(in_words(self._lake.catalog, error)) from error
+
+    def _rows(
+        self, name: str, table: Table, columns: Sequence[str], condition: BooleanExpression | None
+    ) -> str:
+        """A query for the rows of a table, without those of files where ``condition`` cannot hold."""
+        try:
+            tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
+            if _is_flat(table) and all(map(_is_plain, tasks)):
+                return _from_files(table, tasks)
+            return self._from_arrow(table, columns, condition)
+        except FileNotFoundError as error:
+            raise LakeError(in_words(self._lake.catalog, error)) from error
+        except (ValueError, NotImplementedError) as error:
+            raise LakeError(f"{name} cannot be read without Spark: {error}. {_IN_SPARK}") from error
+
+    def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression | None) -> str:
+        """Rows read by PyIceberg: files elsewhere, and files with rows that were deleted since."""
+        if any("list<struct<" in str(each.field_type) for each in table.schema().fields):
+            raise NotImplementedError(
+                "of a list of structs PyIceberg 0.12 makes an empty one where it is null"
+            )
+        if isinstance(table.io, LocalFileIO):
+            from pyiceberg.io.pyarrow import PyArrowFileIO
+
+            table.io = PyArrowFileIO()
+        chosen = tuple(columns) or ("*",)
+        scan = (
+            table.scan(condition, selected_fields=chosen) if condition else table.scan(selected_fields=chosen)
+        )
+        name = f"arrow {next(self._numbers)}"
+        self._connection.register(name, scan.to_arrow())
+        return f"SELECT * FROM {_quoted(name)}"
+
+    def _no_such(self, table: str) -> str:
+        schema = table.partition(".")[0]
+        schemas = self._catalog.schemas()
+        there = self._catalog.names(schema) if schema in schemas else []
+        by_name = {each.rpartition(".")[2]: each for each in there}
+        close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
+        near = [by_name[each] for each in close]
+        known = f" Near: {', '.join(near)}." if near else ""
+        if there and not near:
+            known = f" {schema} has: {', '.join(sorted(there))}."
+        return (
+            f"The lake has no table {table}.{known} Tables are named schema.table, the schemas are "
+            f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
+        )
+
+
+def _from_files(table: Table, tasks: Iterable[FileScanTask]) -> str:
+    """Parquet files read by DuckDB: columns by Iceberg's ids, null where a file has not got one."""
+    fields = [(each.field_id, each.name, duckdb_type(each.field_type)) for each in table.schema().fields]
+    files = ", ".join(_text(glob.escape(local_path(task.file.file_path))) for task in tasks)
+    if not files:
+        nothing = ", ".join(f"CAST(NULL AS {kind}) AS {_quoted(name)}" for _, name, kind in fields)
+        return f"SELECT {nothing} WHERE false"
+    columns = ", ".join(
+        f"{each}: {{name: {_text(name)}, type: {_text(kind)}, default_value: NULL}}"
+        for each, name, kind in fields
+    )
+    return f"SELECT * FROM read_parquet([{files}], schema = MAP {{{columns}}}, hive_partitioning = false)"
+
+
+def duckdb_type(kind: Any) -> str:
+    """DuckDB's name of an Iceberg type. Raises NotImplementedError for one that DuckDB has not got."""
+    if kind.is_struct:
+        fields = (f"{_quoted(each.name)} {duckdb_type(each.field_type)}" for each in kind.fields)
+        return f"STRUCT({', '.join(fields)})"
+    text = str(kind)
+    if text.startswith("list<"):
+        return f"{duckdb_type(kind.element_type)}[]"
+    if text.startswith("map<"):
+        return f"MAP({duckdb_type(kind.key_type)}, {duckdb_type(kind.value_type)})"
+    if text.startswith("decimal"):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if text.startswith("fixed"):
+        return "BLOB"
+    if text not in _TYPES:
+        raise NotImplementedError(f"it has a column of type {text}")
+    return _TYPES[text]
+
+
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "int": "INTEGER",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "string": "VARCHAR",
+    "uuid": "UUID",
+    "binary": "BLOB",
+}
+
+
+def _is_flat(table: Table) -> bool:
+    """Whether DuckDB finds every value by its column's id.
+
+    It finds fields of a column by their names in the file, and knows of no default but null.
+    """
+    fields = table.schema().fields
+    return not any("struct<" in str(each.field_type) or each.initial_default is not None for each in fields)
+
+
+def _is_plain(task: FileScanTask) -> bool:
+    """Whether a file is Parquet on this disk that has lost no rows since it was written."""
+    local = task.file.file_path.startswith(("/", "file:"))
+    return local and not task.delete_files and str(task.file.file_format).endswith("PARQUET")
+
+
+def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:
+    """What must be read to choose rows and show ``columns``."""
+    return tuple(dict.fromkeys((*columns, *(where or {})))) if columns else ()
+
+
+def _condition(where: Where | None) -> BooleanExpression | None:
+    """The condition in PyIceberg's words, by which it leaves out files; None where there is none."""
+    if not where:
+        return None
+    from pyiceberg import expressions
+
+    # mypy takes the fields of these classes for their parameters
+    words: Any = expressions
+    found = [
+        words.IsNull(name)
+        if value is None
+        else words.EqualTo(name, value)
+        if isinstance(value, str | int)
+        else words.In(name, set(value))
+        for name, value in where.items()
+    ]
+    condition: BooleanExpression = reduce(words.And, found)
+    return condition
+
+
+def _equal(name: str, value: Value | Sequence[str]) -> duckdb.Expression:
+    column = duckdb.ColumnExpression(name)
+    if value is None:
+        return column.isnull()
+    if isinstance(value, str | int):
+        return column == duckdb.ConstantExpression(value)
+    if not value:
+        return duckdb.ConstantExpression(False)
+    return column.isin(*map(duckdb.ConstantExpression, value))
+
+
+def _arrow(found: duckdb.DuckDBPyRelation) -> pa.Table:
+    """The rows of a relation. DuckDB's sums have 128 bits and become Arrow's decimals: Spark's have 64."""
+    table = found.to_arrow_table().rename_columns(list(found.columns))
+    for number, kind in enumerate(found.types):
+        if "HUGEINT" in str(kind):
+            field = table.schema.field(number)
+            narrow = field.with_type(_narrow(field.type))
+            table = table.set_column(number, narrow, table.column(number).cast(narrow.type))
+    return table
+
+
+def _narrow(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_list(kind):
+        return pa.list_(_narrow(kind.value_type))
+    return pa.int64() if pa.types.is_decimal(kind) and kind.scale == 0 else kind
+
+
+def _name(table: str) -> str:
+    return ".".join(map(_quoted, table.split(".", maxsplit=1)))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

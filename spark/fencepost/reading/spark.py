@@ -1,0 +1,77 @@
+"""A lake read by Spark: any catalog and store that Iceberg knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyspark import SparkContext
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from fencepost.reading import LakeError, QueryError, Value, Where
+from fencepost.session import spark_session
+from fencepost.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SparkReader:
+    """A :class:`fencepost.reading.Reader` on an open session."""
+
+    engine = "spark"
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def has(self, table: str) -> bool:
+        """See Reader."""
+        return bool(self._session.catalog.tableExists(table))
+
+    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+        """See Reader."""
+        try:
+            found = self._session.table(table)
+        except AnalysisException as error:
+            raise LakeError(f"{_said(error)} `fencepost audit` makes the tables of the lake.") from error
+        for name, value in (where or {}).items():
+            found = found.where(_equal(F.col(name), value))
+        return found.select(*columns or ["*"]).toArrow()
+
+    def query(self, sql: str, **parameters: object) -> pa.Table:
+        """See Reader."""
+        try:
+            return self._session.sql(sql, args=dict(parameters)).toArrow()
+        except (AnalysisException, ParseException) as error:
+            raise QueryError(f"Spark refused the query: {_said(error)}") from error
+
+    def query_duckdb(self, sql: str) -> pa.Table:
+        """See Reader."""
+        raise LakeError(
+            "This lake is read by Spark: DuckDB reads a local warehouse with a SQLite catalog only."
+        )
+
+
+@contextmanager
+def session_reader(settings: Settings) -> Iterator[SparkReader]:
+    """A reader on the process's session, which is started, and stopped again, where there is none."""
+    there = SparkContext._active_spark_context is not None
+    session = spark_session(settings)
+    try:
+        yield SparkReader(session)
+    finally:
+        if not there:
+            session.stop()
+
+
+def _equal(column: Column, value: Value | Sequence[str]) -> Column:
+    if value is None:
+        return column.isNull()
+    return column == value if isinstance(value, str | int) else column.isin(*value)
+
+
+def _said(error: Exception) -> str:
+    return str(error).split("\n\nJVM stacktrace", maxsplit=1)[0]

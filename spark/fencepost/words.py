@@ -1,0 +1,20 @@
+"""Names and times as they are printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+WIDTH = 100
+"""Columns of a report and of an alert."""
+
+
+def printable(text: str | None) -> str:
+    """A name from outside as one line: nothing in it moves the cursor or starts a line of its own."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text or ""
+    )
+
+
+def time_of(moment: Any) -> str:
+    """A moment of the lake, to the millisecond."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"

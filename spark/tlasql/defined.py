@@ -1,0 +1,420 @@
+r"""Where TLC finds a value at all, as a formula of the same fragment.
+
+``defined(e)`` is true in the states in which TLC evaluates ``e`` to the end: it applies no function outside
+its DOMAIN, divides by no zero, chooses from no empty set, and so on. TLC reads connectives from left to right
+and stops reading once it knows the answer; so does the formula. Of a quantifier, a set or a function it asks
+that every part has a value, though TLC may have found its answer before it met the one that has none.
+
+What the text itself shows (``x \in DOMAIN f`` around ``f[x]``) needs no formula: most are TRUE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tlasql.ir import (
+    Bound,
+    Except,
+    Expr,
+    Index,
+    Literal,
+    Op,
+    Prime,
+    Quantified,
+    RecordSet,
+    Variable,
+    children,
+    substitute,
+)
+from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+
+Facts = frozenset[Expr]
+NOTHING: Facts = frozenset()
+_UNLISTED = {"Nat", "Int", "STRING", "SUBSET", "->", "Seq", "\\X"}
+_IN_ORDER = {"/\\", "\\/", "=>", "IF", "CASE"}
+
+
+def defined(expr: Expr, *, held: bool = False) -> Expr:
+    """The formula; TRUE itself where nothing can go wrong.
+
+    ``held``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
+    """
+    return _Definedness(held).of(expr, NOTHING)
+
+
+def always(expr: Expr) -> bool:
+    """Whether the formula is TRUE itself."""
+    return isinstance(expr, Literal) and expr.value is True
+
+
+def total(expr: Expr) -> bool:
+    """Whether TLC evaluates ``expr`` in every state, as far as the text shows."""
+    return always(defined(expr))
+
+
+def silent(expr: Expr, *, held: bool = False) -> bool:
+    """Whether the SQL of ``expr`` is null wherever ``expr`` has no value, so that nothing needs to ask."""
+    return _Definedness(held).silent(expr)
+
+
+@dataclass(frozen=True)
+class _Definedness:
+    held: bool
+
+    def of(self, expr: Expr, facts: Facts) -> Expr:  # noqa: PLR0911 (one for each kind)
+        match expr:
+            case Op(symbol=symbol) if symbol in _IN_ORDER:
+                return self._in_order(expr, facts)
+            case Op(symbol="\\in" | "\\subseteq", arguments=(left, right)):
+                return _and(expr, [self.of(left, facts), self._container(expr, left, right, facts)])
+            case Op(arguments=arguments):
+                return _and(expr, [*self._each(arguments, facts), *self._needs(expr, facts)])
+            case Index(function=function, key=key):
+                parts = [self.of(function, facts), self.of(key, facts)]
+                if not isinstance(function.type, Tuple | Record):
+                    parts.append(self._applicable(expr, function, key, facts))
+                return _and(expr, parts)
+            case Except(function=function, key=key, value=value):
+                return self._except(expr, function, key, value, facts)
+            case Quantified():
+                return self._quantified(expr, facts)
+            case _:
+                return _and(expr, self._each(tuple(children(expr)), facts))
+
+    def silent(self, expr: Expr) -> bool:  # noqa: PLR0911 (one for each kind)
+        """See :func:`silent`."""
+        match expr:
+            case _ if always(self.of(expr, NOTHING)):
+                return True
+            case Op(symbol="/\\" | "\\/" | "=>", arguments=(*first, last)):
+                return all(always(self.of(each, NOTHING)) for each in first) and self.silent(last)
+            case Op(symbol="IF" | "CASE", arguments=(test, *arms)) if _scalar(expr.type):
+                values, tests = _arms(expr, arms)
+                plain = all(always(self.of(each, NOTHING)) for each in (test, *tests))
+                return plain and all(self.silent(each) for each in values)
+            case Op(
+                symbol="=" | "<=>" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "-." | "~", arguments=parts
+            ):
+                return all(_scalar(each.type) and self.silent(each) for each in parts)
+            case Op(symbol="\\div" | "%", arguments=parts):
+                return all(self.silent(each) for each in parts)
+            case Index(function=function, key=key) if not isinstance(function, Quantified | Except):
+                return all(always(self.of(each, NOTHING)) for each in (function, key))
+            case _:
+                return False
+
+    def _each(self, parts: Iterable[Expr], facts: Facts) -> list[Expr]:
+        return [self.of(each, facts) for each in parts]
+
+    def _in_order(self, expr: Op, facts: Facts) -> Expr:
+        match expr:
+            case Op(symbol="=>", arguments=(test, then)):
+                later = self.of(then, facts | learned(test))
+                return _and(expr, [self.of(test, facts), _implies(expr, test, later)])
+            case Op(symbol="IF", arguments=(test, then, other)):
+                yes, no = self.of(then, facts | learned(test)), self.of(other, facts | refuted(test))
+                return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+            case Op(symbol="CASE", arguments=arguments):
+                return self._case(expr, arguments, facts)
+        found, before = [], facts
+        stops = expr.symbol == "\\/"
+        for number, part in enumerate(expr.arguments):
+            needed = self.of(part, before)
+            if not always(needed):
+                met = _join(expr, expr.arguments[:number], expr.symbol)
+                found.append(_either_of(expr, met, needed) if stops else _guarded(expr, met, needed))
+            before |= refuted(part) if stops else learned(part)
+        return _and(expr, found)
+
+    def _case(self, expr: Op, arguments: Sequence[Expr], facts: Facts) -> Expr:
+        if not arguments:
+            return _literal(expr, False)
+        if len(arguments) == 1:
+            return self.of(arguments[0], facts)
+        test, arm, *rest = arguments
+        yes = self.of(arm, facts | learned(test))
+        no = self._case(expr, rest, facts | refuted(test))
+        return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+
+    def _needs(self, expr: Op, facts: Facts) -> list[Expr]:  # noqa: PLR0911 (one for each operator)
+        """What an operator asks of its arguments."""
+        match expr.symbol, expr.arguments:
+            case ("\\div" | "%") as symbol, (_, divisor):
+                zero = _literal(expr, 0)
+                if isinstance(divisor, Literal) and int(divisor.value) > 0:
+                    return []
+                if symbol == "%":
+                    return [_op(expr, ">", (divisor, zero))]
+                return [_not(expr, _op(expr, "=", (divisor, zero)))]
+            case (("Head" | "Tail" | "Last"), (sequence,)):
+                known = _some_element(sequence, facts)
+                return [] if known else [_op(expr, ">", (_length(sequence), _literal(expr, 0)))]
+            case "SubSeq", (sequence, low, high):
+                inside = _op(
+                    expr,
+                    "/\\",
+                    (
+                        _op(expr, ">=", (low, _literal(expr, 1))),
+                        _op(expr, "<=", (high, _length(sequence))),
+                    ),
+                )
+                empty = _op(expr, ">", (low, high))
+                return [_op(expr, "\\/", (empty, inside))]
+            case (("Min" | "Max"), (base,)):
+                none = _op(expr, "=", (base, _op(base, "{}", (), base.type)))
+                return [] if _not(expr, none) in facts else [_not(expr, none)]
+        return []
+
+    def _except(self, expr: Except, function: Expr, key: Expr, value: Expr, facts: Facts) -> Expr:
+        """TLC reads the new value only where there is an old one."""
+        parts = [self.of(function, facts), self.of(key, facts)]
+        if isinstance(expr.type, Record):
+            return _and(expr, [*parts, self.of(value, facts)])
+        inside = _inside(key, function)
+        return _and(expr, [*parts, _implies(expr, inside, self.of(value, facts | {inside}))])
+
+    def _quantified(self, expr: Quantified, facts: Facts) -> Expr:
+        variable, domain = expr.variable, expr.domain
+        body = self.of(expr.body, facts | ranged(variable, domain))
+        parts = [self.of(domain, facts), self._every(expr, variable, domain, body)]
+        if expr.kind == "choose":
+            parts.append(Quantified(expr.location, "\\E", variable, domain, expr.body, type=BOOL))
+        return _and(expr, parts)
+
+    @staticmethod
+    def _every(expr: Expr, variable: Bound, domain: Expr, body: Expr) -> Expr:
+        if always(body):
+            return body
+        return Quantified(expr.location, "\\A", variable, domain, body, type=BOOL)
+
+    def _container(self, expr: Expr, element: Expr, container: Expr, facts: Facts) -> Expr:
+        r"""Whether what stands to the right of ``\in`` or ``\subseteq`` has a value."""
+        match container:
+            case Quantified(kind="filter", variable=variable, domain=domain, body=body) if not _listed(
+                domain
+            ):
+                # TLC keeps such a set as its text, and asks the predicate of the element alone
+                outer = self._container(expr, element, domain, facts)
+                if isinstance(expr, Op) and expr.symbol == "\\subseteq":
+                    needed = self.of(body, facts | ranged(variable, element))
+                    return _and(expr, [outer, self._every(expr, variable, element, needed)])
+                asked = substitute(body, variable, element)
+                inside = _op(expr, "\\in", (element, domain))
+                return _and(expr, [outer, _implies(expr, inside, self.of(asked, facts | {inside}))])
+        return self.of(container, facts)
+
+    def _applicable(self, expr: Expr, function: Expr, key: Expr, facts: Facts) -> Expr:
+        held = self.held and isinstance(_root(function), Variable | Prime)
+        if held or _in_domain(key, function, facts):
+            return _literal(expr, True)
+        return _inside(key, function)
+
+
+def learned(test: Expr) -> Facts:
+    """What is true where ``test`` is."""
+    match test:
+        case Op(symbol="/\\", arguments=arguments):
+            return frozenset({test}).union(*(learned(each) for each in arguments))
+        case Op(symbol="~", arguments=(inner,)):
+            return frozenset({test}) | refuted(inner)
+    return frozenset({test})
+
+
+def refuted(test: Expr) -> Facts:
+    """What is true where ``test`` is false."""
+    match test:
+        case Op(symbol="\\/", arguments=arguments):
+            return frozenset().union(*(refuted(each) for each in arguments))
+        case Op(symbol="=>", arguments=(before, after)):
+            return learned(before) | refuted(after)
+        case Op(symbol="~", arguments=(inner,)):
+            return learned(inner)
+    return frozenset({_not(test, test)})
+
+
+def ranged(variable: Expr, domain: Expr) -> Facts:
+    r"""What is true of ``variable \in domain``."""
+    found = frozenset({_op(domain, "\\in", (variable, domain))})
+    match domain:
+        case Op(symbol="\\cap", arguments=arguments):
+            return found.union(*(ranged(variable, each) for each in arguments))
+        case Op(symbol="\\", arguments=(left, _)):
+            return found | ranged(variable, left)
+        case Quantified(kind="filter", variable=inner, domain=base, body=body):
+            return found | ranged(variable, base) | learned(substitute(body, inner, variable))
+    return found
+
+
+def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:  # noqa: C901, PLR0911 (one each)
+    """Whether the text shows that ``key`` is in the DOMAIN of ``function``."""
+    if _inside(key, function) in facts:
+        return True
+    if isinstance(function.type, SeqOf) and _in_sequence(key, function, facts):
+        return True
+    for fact in facts:
+        match fact:
+            case Op(symbol="\\in", arguments=(found, Op(symbol="->", arguments=(domain, _)))) if (
+                found == function
+            ):
+                if _member(key, domain, facts):
+                    return True
+            case Op(symbol="=", arguments=(Op(symbol="DOMAIN", arguments=(found,)), domain)) if (
+                found == function
+            ):
+                if _member(key, domain, facts):
+                    return True
+    match function:
+        case Quantified(kind="function", domain=domain):
+            return _member(key, domain, facts)
+        case Except(function=inner):
+            return _in_domain(key, inner, facts)
+        case Op(symbol=":>", arguments=(only, _)):
+            return key == only
+        case Op(symbol="@@", arguments=parts):
+            return any(_in_domain(key, each, facts) for each in parts)
+    return False
+
+
+def _member(key: Expr, domain: Expr, facts: Facts) -> bool:
+    if _op(domain, "\\in", (key, domain)) in facts:
+        return True
+    match domain:
+        case Op(symbol="DOMAIN", arguments=(function,)):
+            return _in_domain(key, function, facts)
+        case Op(symbol="\\cup", arguments=parts):
+            return any(_member(key, each, facts) for each in parts)
+        case Op(symbol="{}", arguments=members):
+            return key in members
+        case Op(symbol="..", arguments=(Literal(value=int() as low), Literal(value=int() as high))):
+            return isinstance(key, Literal) and isinstance(key.value, int) and low <= key.value <= high
+    return False
+
+
+def _in_sequence(key: Expr, sequence: Expr, facts: Facts) -> bool:
+    """The usual ways to walk through a sequence."""
+    length, one = _length(sequence), Literal(key.location, 1, type=INT)
+    if key in (one, length) and _some_element(sequence, facts):
+        return True
+    before_last = Op(key.location, "-", (length, one), type=INT)
+
+    def walks(place: Expr, low: int, high: Expr) -> bool:
+        span = Op(key.location, "..", (Literal(key.location, low, type=INT), high), type=SetOf(INT))
+        return Op(key.location, "\\in", (place, span), type=BOOL) in facts
+
+    if any(walks(key, low, high) for low in (1, 2) for high in (length, before_last)):
+        return True
+    match key:
+        case Op(symbol="+", arguments=(place, Literal(value=1))):
+            return any(walks(place, low, before_last) for low in (1, 2))
+        case Op(symbol="-", arguments=(place, Literal(value=1))):
+            return any(walks(place, 2, high) for high in (length, before_last))
+    return False
+
+
+def _some_element(sequence: Expr, facts: Facts) -> bool:
+    """Whether the text shows that the sequence is not empty."""
+    at, length = sequence.location, _length(sequence)
+    empty = Op(at, "<<>>", (), type=sequence.type)
+    zero, one = Literal(at, 0, type=INT), Literal(at, 1, type=INT)
+    shown = [Op(at, "~", (Op(at, "=", pair),)) for pair in ((sequence, empty), (empty, sequence))]
+    shown += [Op(at, "~", (Op(at, "=", pair),)) for pair in ((length, zero), (zero, length))]
+    shown += [Op(at, ">", (length, zero)), Op(at, ">=", (length, one))]
+    shown += [Op(at, "<", (zero, length)), Op(at, "<=", (one, length))]
+    return any(each in facts for each in shown)
+
+
+def _listed(domain: Expr) -> bool:
+    """Whether TLC lists the elements of a set when it meets a filter of it."""
+    match domain:
+        case Op(symbol=symbol) if symbol in _UNLISTED:
+            return False
+        case RecordSet():
+            return False
+        case Op(symbol="\\cup" | "\\cap" | "\\", arguments=parts):
+            return all(_listed(each) for each in parts)
+        case Quantified(kind="filter", domain=base):
+            return _listed(base)
+    return True
+
+
+def _root(function: Expr) -> Expr:
+    while isinstance(function, Index):
+        function = function.function
+    return function
+
+
+def _arms(expr: Op, rest: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """The values, and the tests but the first, of IF or CASE."""
+    if expr.symbol == "IF":
+        return list(rest), []
+    values = [*rest[::2]] if len(rest) % 2 else [*rest[:-1:2], rest[-1]]
+    return values, list(rest[1:-1:2] if len(rest) % 2 == 0 else rest[1::2])
+
+
+def _scalar(kind: Type | None) -> bool:
+    return not isinstance(kind, SetOf | SeqOf | Function | Record | Tuple)
+
+
+def _inside(key: Expr, function: Expr) -> Expr:
+    return Op(key.location, "\\in", (key, _domain(function)), type=BOOL)
+
+
+def _domain(function: Expr) -> Expr:
+    kind: Type = INT
+    if isinstance(function.type, Function):
+        kind = function.type.argument
+    return Op(function.location, "DOMAIN", (function,), type=SetOf(kind))
+
+
+def _length(sequence: Expr) -> Expr:
+    return Op(sequence.location, "Len", (sequence,), type=INT)
+
+
+def _op(at: Expr, symbol: str, arguments: tuple[Expr, ...], kind: Type | None = BOOL) -> Op:
+    return Op(at.location, symbol, arguments, type=kind)
+
+
+def _literal(at: Expr, value: int | bool) -> Literal:
+    return Literal(at.location, value, type=BOOL if isinstance(value, bool) else INT)
+
+
+def _not(at: Expr, test: Expr) -> Expr:
+    return _op(at, "~", (test,))
+
+
+def _and(at: Expr, parts: Iterable[Expr]) -> Expr:
+    kept: list[Expr] = []
+    for each in parts:
+        if not always(each) and each not in kept:
+            kept.append(each)
+    return _join(at, kept, "/\\")
+
+
+def _join(at: Expr, parts: Sequence[Expr], symbol: str) -> Expr:
+    if not parts:
+        return _literal(at, symbol == "/\\")
+    return parts[0] if len(parts) == 1 else _op(at, symbol, tuple(parts))
+
+
+def _guarded(at: Expr, met: Expr, needed: Expr) -> Expr:
+    return needed if always(met) else _implies(at, met, needed)
+
+
+def _either_of(at: Expr, met: Expr, needed: Expr) -> Expr:
+    none = isinstance(met, Literal) and met.value is False
+    return needed if none else _op(at, "\\/", (met, needed))
+
+
+def _implies(at: Expr, test: Expr, needed: Expr) -> Expr:
+    return needed if always(needed) else _op(at, "=>", (test, needed))
+
+
+def _either(at: Expr, test: Expr, yes: Expr, no: Expr) -> Expr:
+    if always(yes) and always(no):
+        return yes
+    if always(no):
+        return _implies(at, test, yes)
+    if always(yes):
+        return _op(at, "\\/", (test, no))
+    return _op(at, "IF", (test, yes, no))

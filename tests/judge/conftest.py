@@ -1,0 +1,45 @@
+"""Engines over tables that a test makes; the support module beside this file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fencepost.definitions import Query, queries
+from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.run import run
+from fencepost.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).with_name("support")))
+
+if TYPE_CHECKING:
+    from judge_silver import Row, Tables
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> DuckEngine:
+    """DuckDB without a table."""
+    from judge_silver import Lakeless
+
+    lake = Lakeless({})
+    return DuckEngine(lake.read, lake.write, tmp_path, [])
+
+
+@pytest.fixture
+def verdicts(tmp_path: Path) -> Callable[..., dict[str, list[Row]]]:
+    """Call it with tables of silver for the rows of ``verdicts.*``, sorted."""
+    from judge_silver import Lakeless, ordered, settings
+
+    def judged(
+        silver: Tables, chosen: Settings | None = None, compiled: Sequence[Query] | None = None
+    ) -> dict[str, list[Row]]:
+        lake = Lakeless(silver)
+        compiled = queries("duckdb") if compiled is None else compiled
+        run(DuckEngine(lake.read, lake.write, tmp_path, compiled), chosen or settings(), compiled)
+        return {name: ordered(rows) for name, rows in lake.written.items()}
+
+    return judged

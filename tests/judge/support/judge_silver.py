@@ -1,0 +1,130 @@
+"""Random tables of silver, and a lake that is nowhere."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.protocols import tables
+from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.tables import Table
+
+ARROW = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "array<string>": pa.list_(pa.string()),
+}
+SILVER = {table.name: table for table in tables() if table.name.startswith("silver.")}
+CLUSTERS = ("north", "south")
+Tables = dict[str, pa.Table]
+Row = dict[str, Any]
+
+# names as a broker takes them, and worse: JSON must say them alike on both engines
+_NAMES = ("a", "b", 'quoted "b"', "back\\slash", "söuth", "tab\there", "\u0001", "a/b", "<x> & 'y'")
+_WORDS: Mapping[str, Sequence[str]] = {
+    "cluster": CLUSTERS,
+    "rule": ("strict", "generation", "assignment_epoch"),
+    "protocol": ("classic", "consumer", "streams"),
+    "status": ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
+    "due_type": ("COMMIT", "ABORT"),
+    "topic": ("__transaction_state", "orders"),
+    "partition_key": ("orders:0", "orders:1"),
+}
+_UNIVERSES = {
+    "silver.offset_commit_states": ("silver.offset_commits", "commit_id"),
+    "silver.init_producer_id_states": ("silver.init_producer_ids", "request_id"),
+}
+
+
+def settings(**severities: str) -> Settings:
+    """Of a lake that is nowhere, with two clusters."""
+    lake = Lake("/nowhere", "sqlite:////nowhere/catalog.db")
+    clusters = tuple(Cluster(name, (Broker(1),)) for name in CLUSTERS)
+    return Settings(Path("/nowhere/fencepost.toml"), lake, clusters, severities=severities)
+
+
+def moment(position: int) -> dt.datetime:
+    """The time of a position."""
+    return dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=1001 * position)
+
+
+def random_silver(seed: int, size: int = 300) -> Tables:
+    """Tables of silver with few names and low numbers, so that much of it meets; a tenth is not known."""
+    chance = random.Random(seed)
+    found: Tables = {}
+    for table in SILVER.values():
+        if table.name not in _UNIVERSES:
+            found[table.name] = _arrow(table, [_row(chance, table, n) for n in range(size)])
+    for name, (universe, identity) in _UNIVERSES.items():
+        elements = found[universe].select(["cluster", "request_id", identity, "candidates"]).to_pylist()
+        rows = [
+            {**_row(chance, SILVER[name], 0), **element, "candidate": candidate}
+            for element in elements
+            for candidate in range((element["candidates"] or 0) + chance.choice((0, 0, 0, 0, 1)))
+        ]
+        found[name] = _arrow(SILVER[name], rows)
+    return found
+
+
+def _row(chance: random.Random, table: Table, number: int) -> Row:
+    # often a row ends where another begins, as steps need it
+    begin = 4 * chance.randrange(10)
+    end = begin + chance.choice((1, 4, 4, 4, 8))
+    row = {name: _value(chance, name, kind, number) for name, kind in table.columns.items()}
+    row |= {"from_position": begin, "to_position": end, "from_time": moment(begin), "to_time": moment(end)}
+    if chance.random() < 0.2:
+        row |= {"to_position": None, "to_time": None}
+    return {name: row[name] for name in table.columns}
+
+
+def _value(chance: random.Random, name: str, kind: str, number: int) -> Any:
+    if name in ("commit_id", "request_id", "life"):
+        return {"commit_id": f"{number:04}", "request_id": f"r{number // 2}", "life": chance.choice((1, 2))}[
+            name
+        ]
+    if name in _WORDS:
+        return chance.choice(_WORDS[name])
+    if chance.random() < 0.1:
+        return None
+    values = {
+        "string": chance.choice(_NAMES if chance.random() < 0.1 else _NAMES[:2]),
+        "boolean": chance.random() < 0.7,
+        "timestamp": moment(chance.randrange(40)),
+        "array<string>": [chance.choice(_NAMES)],
+    }
+    return values.get(kind, chance.choice((0, 1, 1, 1, 2)))
+
+
+def _arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
+    """One row for each key, as silver has."""
+    kept = {tuple(row[name] for name in table.key): row for row in rows}
+    schema = pa.schema([(name, ARROW[kind]) for name, kind in table.columns.items()])
+    return pa.Table.from_pylist(list(kept.values()), schema=schema)
+
+
+class Lakeless:
+    """What an engine reads, and what it wrote."""
+
+    def __init__(self, silver: Tables) -> None:
+        self._silver = silver
+        self.written: Tables = {}
+
+    def read(self, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:
+        return self._silver[table.name].select(list(columns)).to_reader()
+
+    def write(self, table: Table, rows: pa.RecordBatchReader) -> None:
+        self.written[table.name] = rows.read_all()
+
+
+def ordered(rows: pa.Table) -> list[Row]:
+    """Rows in an order that does not depend on how they came."""
+    found: list[Row] = rows.to_pylist()
+    return sorted(found, key=lambda row: [str(row[name]) for name in sorted(row)])

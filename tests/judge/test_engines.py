@@ -1,0 +1,133 @@
+"""Both engines judge the same tables of silver alike, in any order; ids are made of evidence alone."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from judge_silver import Row, Tables, ordered, random_silver, settings
+from pyspark.sql import SparkSession
+
+from fencepost.catalog import open_catalog
+from fencepost.definitions import Query, definitions
+from fencepost.judge import JudgeSummary, judge
+from fencepost.judge import engine as engines
+from fencepost.judge.engine import choose
+from fencepost.protocols import tables
+from fencepost.settings import Settings
+from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
+from tlasql import compile_module
+
+SPEC = Path(__file__).resolve().parents[2] / "spec"
+VERDICTS = (EPISODES, VERDICT_COVERAGE, DECISIONS)
+Verdicts = Callable[..., dict[str, list[Row]]]
+
+
+@pytest.fixture(scope="module")
+def silver() -> Tables:
+    return random_silver(7)
+
+
+def test_random_silver_exercises_what_is_to_be_compared(silver: Tables, verdicts: Verdicts) -> None:
+    """Else the comparisons below would compare little."""
+    found = verdicts(silver)
+    judged = {found.id for found in definitions() if found.kind != "decision"}
+    said = {row["invariant"] for row in found[EPISODES.name] if row["verdict"] != "unknown"}
+    assert len(said) > 0.85 * len(judged)
+    assert {row["verdict"] for row in found[EPISODES.name]} == {"holds", "violated", "unknown"}
+    assert {row["outcome"] for row in found[DECISIONS.name]} == {True, False, None}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_changes_nothing(seed: int, verdicts: Verdicts) -> None:
+    silver = random_silver(seed, size=60)
+    chance = random.Random(seed)
+
+    def shuffled(rows: pa.Table) -> pa.Table:
+        return rows.take(chance.sample(range(rows.num_rows), rows.num_rows))
+
+    assert verdicts({name: shuffled(rows) for name, rows in silver.items()}) == verdicts(silver)
+
+
+def ids(found: dict[str, list[Row]]) -> set[str]:
+    """The ids of all episodes, which are distinct."""
+    named = {row["verdict_id"] for row in found[EPISODES.name]}
+    assert len(named) == len(found[EPISODES.name])
+    return named
+
+
+def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts) -> None:
+    overridden = verdicts(silver, settings(epoch_order="info"))
+    severities = {row["severity"] for row in overridden[EPISODES.name] if row["invariant"] == "epoch_order"}
+    assert severities == {"info"}
+    assert ids(overridden) == ids(verdicts(silver))
+
+
+def compiled(module: Path) -> list[Query]:
+    """The queries of a module, each of one definition."""
+    schemas = {table.name: table.columns for table in tables()}
+    found = compile_module(module, module.with_name("mapping.toml"), schemas, dialect="duckdb")
+    known = {each.id: each for each in definitions()}
+    return [
+        Query((known[each.mark.id],), f"SELECT '{each.mark.id}' AS definition, * FROM (\n{each.sql}\n)")
+        for each in found.definitions
+    ]
+
+
+def test_a_comment_in_the_specification_changes_no_id(
+    silver: Tables, verdicts: Verdicts, tmp_path: Path
+) -> None:
+    """Every line below it has another number, and so has every conjunct that is cited."""
+    commented = []
+    for module in sorted(SPEC.glob("*/*Props.tla")):
+        folder = tmp_path / module.parent.name
+        shutil.copytree(module.parent, folder, ignore=shutil.ignore_patterns("traces", "broken"))
+        head, rest = module.read_text(encoding="utf-8").split("\n", 1)
+        (folder / module.name).write_text(f"{head}\n\\* One line more.\n{rest}", encoding="utf-8")
+        commented += compiled(folder / module.name)
+    here, there = verdicts(silver), verdicts(silver, compiled=commented)
+    cited = [{row["failed_conjunct"] for row in each[EPISODES.name]} for each in (here, there)]
+    assert cited[0] & cited[1] == {None}
+    assert ids(here) == ids(there)
+
+
+def test_both_engines_write_the_same_rows(
+    silver: Tables,
+    new_lake: Callable[[], tuple[SparkSession, Settings]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark, chosen = new_lake()
+    chosen = replace(chosen, clusters=settings().clusters)
+    for name, rows in silver.items():
+        spark.createDataFrame(rows).writeTo(name).append()
+    catalog = open_catalog(chosen.lake)
+
+    def judged(session: Callable[[], SparkSession]) -> tuple[JudgeSummary, dict[str, list[Row]]]:
+        summary = judge(chosen, catalog, session)
+        found = {each.name: catalog.load_table(each.name).scan().to_arrow() for each in VERDICTS}
+        return summary, {name: ordered(rows) for name, rows in found.items()}
+
+    def none() -> SparkSession:
+        raise AssertionError("a small lake needs no session")
+
+    here = judged(none)
+    assert here == judged(none)
+    monkeypatch.setattr(engines, "LARGEST", 0)
+    there = judged(lambda: spark)
+    assert here[0] == there[0]
+    for table in VERDICTS:
+        assert here[1][table.name] == there[1][table.name]
+
+
+def test_spark_is_chosen_where_the_cluster_or_the_size_asks_for_it() -> None:
+    local = settings()
+    remote = replace(local, spark={**local.spark, "spark.master": "k8s://https://cluster"})
+    assert choose(local, engines.LARGEST).engine == "duckdb"
+    assert choose(local, engines.LARGEST + 1).engine == "spark"
+    assert choose(remote, 1).engine == "spark"
+    assert "k8s" in choose(remote, 1).reason

@@ -1,0 +1,356 @@
+"""Logs of producers written by hand: a case becomes rows of bronze, and a cluster of its own.
+
+Their format: ``cases/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from fencepost.formats.errors import error_names
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.asked import concerns_coordinators
+from fencepost.protocols.producer_epoch.client_events import client_events
+from fencepost.protocols.producer_epoch.coordinators import (
+    PARTITION as COORDINATOR_PARTITION,
+)
+from fencepost.protocols.producer_epoch.coordinators import (
+    Coordinators,
+    coordinator_partitions,
+    homes,
+    replay_coordinators,
+)
+from fencepost.protocols.producer_epoch.facts import facts
+from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
+from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
+from fencepost.protocols.producer_epoch.producer_requests import producer_requests
+from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
+from fencepost.protocols.producer_epoch.transaction_log import STATUSES
+from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
+from fencepost.tables import (
+    ABORTED_TRANSACTIONS,
+    BATCHES,
+    CLEANED,
+    CLIENT_LINES,
+    FILES,
+    PRODUCER_SNAPSHOT_ENTRIES,
+    QUARANTINE,
+    RECORDS,
+    REQUESTS,
+    Table,
+)
+
+CASES = Path(__file__).with_name("cases")
+COORDINATOR = "__transaction_state-0"
+TOLERANCE_MS = 5
+_BRONZE = (
+    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE,
+    RECORDS, REQUESTS,
+)  # fmt: skip
+_CODES = {name: code for code, name in error_names().items()}
+_STATUS = {name: number for number, name in STATUSES.items()}
+_APIS = {"produce": 0, "init": 22, "add": 24, "end": 26, "txn_commit": 28}
+_API_NAMES = {
+    0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
+}  # fmt: skip
+
+Case = dict[str, Any]
+Bronze = dict[str, list[dict[str, Any]]]
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def cases() -> dict[str, Case]:
+    """Every case as it is written, by its name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CASES.glob("*.json"))}
+
+
+@pytest.fixture(scope="session")
+def replayed() -> Callable[..., dict[str, Rows]]:
+    """Call it with cases by name for their rows of silver: {name: {table: rows}}.
+
+    With ``order``, rows of bronze come in a random order that the number tells.
+    """
+    return replay_cases
+
+
+def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[str, Rows]:
+    """One replay of all cases, each a cluster of its own."""
+    bronze: Bronze = {table.name: [] for table in _BRONZE}
+    for cluster, case in cases.items():
+        for table, rows in bronze_of(case).items():
+            bronze[table] += [{**row, "cluster": cluster} for row in rows]
+    if order is not None:
+        chance = random.Random(order)
+        bronze = {table: chance.sample(rows, k=len(rows)) for table, rows in bronze.items()}
+    tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
+    found: dict[str, Rows] = {cluster: {} for cluster in cases}
+    for name, rows in _replay(tables, dict.fromkeys(cases, _metadata())):
+        for cluster in cases:
+            found[cluster].setdefault(name.removeprefix("silver."), [])
+        for row in rows.to_pylist():
+            found[row["cluster"]][name.removeprefix("silver.")].append(row)
+    return found
+
+
+def _replay(
+    bronze: Mapping[str, pa.Table], metadata: Mapping[str, ClusterMetadata]
+) -> Iterator[tuple[str, pa.Table]]:
+    """The steps of the rebuild, all in this process and of all evidence at once."""
+    batches, records, quarantine = (bronze[each.name] for each in (BATCHES, RECORDS, QUARANTINE))
+    requests = producer_requests(bronze[REQUESTS.name], metadata)
+    yield PRODUCER_REQUESTS.name, requests
+    yield CLIENT_EVENTS.name, client_events(bronze[CLIENT_LINES.name])
+    partitions = Partitions(
+        batches,
+        records,
+        bronze[PRODUCER_SNAPSHOT_ENTRIES.name],
+        bronze[ABORTED_TRANSACTIONS.name],
+        quarantine,
+        requests.filter(pc.greater_equal(requests["base_offset"], 0)),
+    )
+    of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
+    told = account.together(each.account for each in of_partitions)
+    asked = requests.filter(concerns_coordinators(requests))
+    places = coordinator_partitions(asked, metadata, homes(records))
+    wrote = account.rows_of(told, account.WROTE)
+    coordinators = Coordinators(
+        batches,
+        records,
+        quarantine,
+        bronze[CLEANED.name],
+        asked.append_column(COORDINATOR_PARTITION, places),
+        wrote,
+    )
+    of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
+    told = account.together([told, of_coordinators.account])
+    known = facts(told, bronze[FILES.name], metadata)
+    met = meet(told, known, newest_markers(told, known), TOLERANCE_MS)
+    for step in (*of_partitions, of_coordinators, met):
+        yield from step.tables.items()
+
+
+def _arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
+    schema = table.arrow_schema
+    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _metadata() -> ClusterMetadata:
+    """One coordinator, which broker 1 leads in epoch 0; answers tell who leads in others."""
+    topic = {"name": "__transaction_state", "topic_id": "S" * 22}
+    partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
+    return ClusterMetadata.of(
+        [MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)]
+    )
+
+
+def bronze_of(case: Case) -> Bronze:
+    """The rows of bronze that a case stands for."""
+    bronze: Bronze = {table.name: [] for table in _BRONZE}
+    for name, batches in case.get("logs", {}).items():
+        _write_log(bronze, name, batches)
+    for name, entries in case.get("snapshots", {}).items():
+        for entry in entries:
+            _write_snapshot(bronze, name, entry)
+    for name, index in case.get("aborted", {}).items():
+        _write_index(bronze, name, index)
+    if "cleaned_to" in case:
+        at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
+        bronze[CLEANED.name].append({**at, "broker_id": 1})
+    for number, request in enumerate(case.get("requests", [])):
+        if not request.get("lost"):
+            bronze[REQUESTS.name].append(_request(number, request))
+    file = {"broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
+    bronze[FILES.name].append(file)
+    return bronze
+
+
+def _place(name: str) -> dict[str, Any]:
+    topic, _, partition = name.rpartition("-")
+    topic_id = ("S" if topic.startswith("__") else topic[0].upper()) * 22
+    return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
+
+
+def _file(name: str) -> str:
+    return f"/logs/{name}/{0:020d}.log"
+
+
+def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None:
+    offset = 0
+    for batch in batches:
+        offset = batch.get("base_offset", offset)
+        coordinated = name == COORDINATOR
+        marker = batch.get("marker")
+        count = 1 if coordinated or marker else batch.get("records", 1)
+        row = {
+            **_place(name),
+            "leader_epoch": batch.get("leader_epoch", 0),
+            "base_offset": offset,
+            "last_offset": offset + count - 1,
+            "record_count": count,
+            "producer_id": -1 if coordinated else batch.get("producer", -1),
+            "producer_epoch": -1 if coordinated else batch.get("epoch", -1),
+            "base_sequence": batch.get("sequence", -1),
+            "max_timestamp_ms": batch["ms"],
+            "is_transactional": not coordinated and batch.get("transactional", "producer" in batch),
+            "is_control": marker is not None,
+            "broker_id": 1,
+            "file": _file(name),
+            "position": offset * 100,
+        }
+        offset += count
+        if batch.get("lost"):
+            continue
+        bronze[BATCHES.name].append(row)
+        record = {**row, "record_offset": row["base_offset"], "timestamp_ms": batch["ms"]}
+        if marker:
+            value = struct.pack(">hi", 0, batch.get("coordinator_epoch", 0))
+            kind = {"record_type": ["ABORT", "COMMIT"].index(marker), "decode_status": "control"}
+            bronze[RECORDS.name].append({**record, **kind, "value": value})
+        if coordinated:
+            status = "malformed" if batch.get("unreadable") else "known"
+            kind = {"record_type": 0, "record_name": "TransactionLog", "decode_status": status}
+            cells = {"key": _key(batch["id"]), "value": None if batch.get("tombstone") else _value(batch)}
+            bronze[RECORDS.name].append({**record, **kind, **cells})
+
+
+def _key(transactional_id: str) -> bytes:
+    """TransactionLogKey, version 0."""
+    return struct.pack(">hh", 0, len(transactional_id)) + transactional_id.encode()
+
+
+def _value(record: Mapping[str, Any]) -> bytes:
+    """TransactionLogValue, version 1."""
+    topics: dict[str, list[int]] = {}
+    for name in record.get("partitions", []):
+        topic, _, partition = name.rpartition(":")
+        topics.setdefault(topic, []).append(int(partition))
+    listed = bytes([len(topics) + 1])
+    for topic, partitions in topics.items():
+        numbers = b"".join(struct.pack(">i", number) for number in partitions)
+        listed += bytes([len(topic) + 1]) + topic.encode() + bytes([len(partitions) + 1]) + numbers + b"\0"
+    fixed = (record["producer"], record["epoch"], record.get("timeout", 60_000), _STATUS[record["status"]])
+    tags = []
+    for tag, name in ((0, "previous"), (1, "next")):
+        if name in record:
+            tags.append(bytes([tag, 8]) + struct.pack(">q", record[name]))
+    tags.append(bytes([2, 2]) + struct.pack(">h", record.get("version", 2)))
+    times = struct.pack(">qq", record["ms"], record.get("started", -1))
+    return struct.pack(">hqhib", 1, *fixed) + listed + times + bytes([len(tags)]) + b"".join(tags)
+
+
+def _write_snapshot(bronze: Bronze, name: str, entry: Mapping[str, Any]) -> None:
+    producer = {
+        "producer_id": entry["producer"],
+        "producer_epoch": entry["epoch"],
+        "last_sequence": entry.get("last_sequence", -1),
+        "last_offset": entry.get("last_offset", -1),
+        "offset_delta": entry.get("offset_delta", 0),
+        "timestamp_ms": entry["ms"],
+        "coordinator_epoch": entry.get("coordinator_epoch", -1),
+        "current_txn_first_offset": entry.get("opened", -1),
+    }
+    file = f"/logs/{name}/{entry['at']:020d}.snapshot"
+    own = producer if entry.get("producer") is not None else {}
+    row = {**_place(name), "broker_id": 1, "file": file, "position": 0, "snapshot_offset": entry["at"], **own}
+    bronze[PRODUCER_SNAPSHOT_ENTRIES.name].append(row)
+
+
+def _write_index(bronze: Bronze, name: str, index: list[list[int]]) -> None:
+    row = {**_place(name), "broker_id": 1, "segment_offset": 0, "file": f"/logs/{name}/{0:020d}.txnindex"}
+    for at, (producer, first_offset) in enumerate(index):
+        entry = {"producer_id": producer, "first_offset": first_offset, "position": at}
+        bronze[ABORTED_TRANSACTIONS.name].append({**row, **entry})
+    if not index:
+        bronze[ABORTED_TRANSACTIONS.name].append({**row, "position": 0})
+
+
+def _request(number: int, request: Mapping[str, Any]) -> dict[str, Any]:
+    start, end = request["ms"]
+    api = _APIS[request["api"]]
+    sent, answer = _BODIES[request["api"]](request, _CODES[request.get("error", "NONE")])
+    return {
+        "broker_id": request.get("broker", 1),
+        "logged_at_ms": end,
+        "total_time_ms": float(end - start),
+        "api_key": api,
+        "api_name": _API_NAMES[api],
+        "api_version": request.get("version", 5),
+        "correlation_id": number,
+        "client_id": request.get("client", "client"),
+        "connection": request.get("connection", request.get("client", "client")),
+        "request": json.dumps(sent),
+        "response": None if request.get("unanswered") else json.dumps(answer),
+        "line_digest": f"line {number}",
+        "file": "request.log",
+        "position": number,
+    }
+
+
+Body = tuple[dict[str, Any], dict[str, Any]]
+
+
+def _producer(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "transactionalId": request.get("id"),
+        "producerId": request.get("producer", -1),
+        "producerEpoch": request.get("epoch", -1),
+    }
+
+
+def _init(request: Mapping[str, Any], code: int) -> Body:
+    producer_id, epoch = request.get("returned", [-1, -1])
+    return _producer(request), {"errorCode": code, "producerId": producer_id, "producerEpoch": epoch}
+
+
+def _end(request: Mapping[str, Any], code: int) -> Body:
+    return {**_producer(request), "committed": request["commit"]}, _init(request, code)[1]
+
+
+def _partitions(request: Mapping[str, Any]) -> list[tuple[str, int]]:
+    names = (name.rpartition(":") for name in request["partitions"])
+    return [(topic, int(partition)) for topic, _, partition in names]
+
+
+def _add(request: Mapping[str, Any], code: int) -> Body:
+    named = _partitions(request)
+    topics = [{"name": topic, "partitions": [partition]} for topic, partition in named]
+    results = [
+        {
+            "name": topic,
+            "resultsByPartition": [{"partitionIndex": partition, "partitionErrorCode": code}],
+        }
+        for topic, partition in named
+    ]
+    one = {"transactionalId": request["id"], "topicResults": results}
+    sent = {**_producer(request), "verifyOnly": False, "topics": topics}
+    return {"transactions": [sent]}, {"errorCode": 0, "resultsByTransaction": [one]}
+
+
+def _produce(request: Mapping[str, Any], code: int) -> Body:
+    ((topic, partition),) = _partitions(request)
+    sent = {"name": topic, "partitionData": [{"index": partition}]}
+    told = {"index": partition, "errorCode": code, "baseOffset": request.get("base_offset", -1)}
+    answer = {"responses": [{"name": topic, "partitionResponses": [told]}]}
+    return {"transactionalId": request.get("id"), "topicData": [sent]}, answer
+
+
+def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
+    partitions = [{"partitionIndex": 0, "errorCode": code}]
+    return {**_producer(request), "topics": []}, {"topics": [{"name": "t", "partitions": partitions}]}
+
+
+_BODIES: dict[str, Callable[[Mapping[str, Any], int], Body]] = {
+    "init": _init, "end": _end, "add": _add, "produce": _produce, "txn_commit": _txn_commit,
+}  # fmt: skip

@@ -1,0 +1,164 @@
+"""The replay of logs of producers written by hand, one file per rule: see ``cases/README.md``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MARK = '"expect":'
+CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+
+def _flag(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "?"}[value]
+
+
+def _or_unknown(value: object) -> object:
+    return "?" if value is None else value
+
+
+def _span(r: Row) -> str:
+    return f"[{r['from_position']}, {'' if r['to_position'] is None else r['to_position']})"
+
+
+def _log(r: Row) -> str:
+    return f"{r['topic']}-{r['partition']}"
+
+
+def _producer(producer_id: int | None, epoch: int | None) -> str:
+    return f"{_or_unknown(producer_id)}/{_or_unknown(epoch)}"
+
+
+def _request_of(r: Row) -> str:
+    return f"{r['api_name']} of {r['client_id']}"
+
+
+def _coverage(r: Row) -> str:
+    return f"{_log(r)} {_span(r)}: {'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+
+
+def _id(r: Row) -> str:
+    if r["status"] is None:
+        return f"{r['transactional_id']} {_span(r)}: unknown"
+    cause = f"{r['cause']} by {_or_unknown(r['caused_by_client_id'])}" if r["cause"] else "-"
+    last = f"last {_or_unknown(r['last_producer_epoch'])}"
+    listed = " ".join(r["transaction_partitions"])
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    return f"{r['transactional_id']} {_span(r)}: {r['status']} {producer}, {last}, {cause} [{listed}]"
+
+
+def _transaction(r: Row) -> str:
+    at = "/".join(str(_or_unknown(r[name])) for name in ("prepared_position", "completed_position"))
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    why = f" by {r['abort_cause']}" if r["abort_cause"] else ""
+    late = ", late" if r["late"] else ""
+    listed = " ".join(r["transaction_partitions"])
+    start = f"{r['transactional_id']} from {r['started_position']}, ends {at}: {producer}"
+    return f"{start} {_or_unknown(r['outcome'])}{why}{late} [{listed}]"
+
+
+def _marker(r: Row) -> str:
+    counts = f"found {_or_unknown(r['found'])}, wrong {_or_unknown(r['wrong'])}"
+    done = "completed" if r["completed"] else "not completed"
+    where = f", at {r['marker_position']}" if r["marker_position"] is not None else ""
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    what = f"{r['due_type']} of {producer} in {r['transaction_partition']}"
+    return f"{r['transactional_id']} {_span(r)}: {what}, {done}, {counts}{where}"
+
+
+def _held(r: Row) -> str:
+    of = _or_unknown(r["transactional_id"])
+    said = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {said}"
+
+
+def _state(r: Row) -> str:
+    if r["producer_epoch"] is None:
+        return f"{_log(r)} {r['producer_id']} {_span(r)}: unknown"
+    sequences = f"{r['first_sequence']}..{r['last_sequence']} at {r['last_offset']}"
+    opened = f"open from {_or_unknown(r['current_txn_first_offset'])}"
+    cause = f", by {r['cause']}" if r["cause"] else ""
+    what = "marker" if r["marker"] else "batch"
+    coordinator = f"coordinator {_or_unknown(r['coordinator_epoch'])}"
+    start = f"{_log(r)} {r['producer_id']} {_span(r)}: epoch {r['producer_epoch']} after a {what}"
+    return f"{start}, {sequences}, {coordinator}, {opened}{cause}"
+
+
+def _snapshot(r: Row) -> str:
+    said = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
+    return f"{_log(r)} at {r['snapshot_offset']}, {r['producer_id']}: {said}"
+
+
+def _fencing(r: Row) -> str:
+    victim = _producer(r["producer_id"], r["victim_epoch"])
+    now = _producer(r["current_producer_id"], r["current_epoch"])
+    by = f"{_or_unknown(r['cause'])} by {_or_unknown(r['caused_by_client_id'])}"
+    what = f"{_request_of(r)} {r['error']}: {victim} fenced by {by}"
+    return (
+        f"{what} at {_or_unknown(r['fenced_position'])}, now {now}, in flight {_or_unknown(r['in_flight'])}"
+    )
+
+
+def _init(r: Row) -> str:
+    asked, got = (_producer(r[f"{name}_id"], r[f"{name}_epoch"]) for name in ("provided", "returned"))
+    why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
+    record = f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states"
+    return f"{r['correlation_id']} {r['client_id']} {asked}: {r['error']} {got}, {record}{why}"
+
+
+def _met(r: Row, inits: dict[str, Row]) -> str:
+    answer = "granted" if r["granted"] else "fenced" if r["fenced"] else "busy" if r["busy"] else "refused"
+    state = f"{_or_unknown(r['status'])} {_producer(r['producer_id'], r['producer_epoch'])}"
+    last = f"last {_or_unknown(r['last_epoch'])}, held {_or_unknown(r['last_epoch_held'])}"
+    ids = f"previous {_or_unknown(r['previous_id'])}, held {_or_unknown(r['previous_id_held'])}"
+    init = inits[r["request_id"]]
+    known = f"known {_flag(r['known'])}"
+    return (
+        f"{init['correlation_id']} #{r['candidate']} {answer} at {_span(r)}: {known}, {state}, {last}, {ids}"
+    )
+
+
+def _told(tables: Rows) -> dict[str, list[str]]:
+    """The rows of every table that has any, as text; times are left out."""
+    inits = {row["request_id"]: row for row in tables["init_producer_ids"]}
+    writers: dict[str, Callable[[Row], str]] = {
+        "log_coverage": _coverage,
+        "transactional_ids": _id,
+        "transactions": _transaction,
+        "transaction_markers": _marker,
+        "partition_transactions": _held,
+        "producer_states": _state,
+        "producer_snapshots": _snapshot,
+        "producer_fencings": _fencing,
+        "init_producer_ids": _init,
+        "init_producer_id_states": lambda row: _met(row, inits),
+    }
+    lines = {name: sorted(map(write, tables[name])) for name, write in writers.items()}
+    return {name: rows for name, rows in lines.items() if rows}
+
+
+@pytest.fixture(scope="module")
+def told(cases: dict[str, Any], replayed: Callable[..., dict[str, Rows]]) -> dict[str, dict[str, list[str]]]:
+    """What the replay makes of every case."""
+    return {name: _told(tables) for name, tables in replayed(cases).items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name: str, told: dict[str, dict[str, list[str]]]) -> None:
+    """The tables are exactly those the case expects."""
+    text = CASES[name].read_text(encoding="utf-8")
+    if os.environ.get("FENCEPOST_UPDATE"):
+        expected = json.dumps(told[name], indent=1, ensure_ascii=False)
+        text = f"{text.split(MARK)[0]}{MARK} {expected}\n}}\n"
+        CASES[name].write_text(text, encoding="utf-8")
+    assert told[name] == json.loads(text)["expect"]

@@ -1,0 +1,156 @@
+"""Taking evidence away may make a value unknown. It never makes it another value."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+Case = dict[str, Any]
+
+# Cases that lack nothing: what they tell is all that there is to know.
+COMPLETE = (
+    "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
+    "idempotent",
+)  # fmt: skip
+COMBINATIONS = 25
+
+# By what a row of the whole evidence is found again, and what it says.
+SAID = {
+    "transactional_ids": (
+        ("transactional_id", "from_position"),
+        ("status", "producer_id", "producer_epoch", "last_producer_epoch", "cause", "caused_by_client_id",
+         "transaction_partitions"),
+    ),
+    "transactions": (
+        ("transactional_id", "started_position"),
+        ("producer_id", "producer_epoch", "outcome", "abort_cause", "prepared_position",
+         "completed_position"),
+    ),
+    "transaction_markers": (
+        ("transactional_id", "transaction_partition", "from_position"), ("due_type", "found", "wrong"),
+    ),
+    "partition_transactions": (
+        ("topic", "partition", "producer_id", "first_offset"),
+        ("producer_epoch", "transactional_id", "open", "aborted", "listed", "indexed"),
+    ),
+    "producer_states": (
+        ("topic", "partition", "producer_id", "from_position"),
+        ("producer_epoch", "first_sequence", "last_sequence", "coordinator_epoch",
+         "current_txn_first_offset"),
+    ),
+    "producer_fencings": (
+        ("position", "transactional_id"),
+        ("producer_id", "victim_epoch", "current_producer_id", "current_epoch", "error", "cause",
+         "caused_by_client_id", "fenced_position"),
+    ),
+    "init_producer_ids": (("correlation_id",), ("error", "returned_epoch", "record_offset")),
+}  # fmt: skip
+STATE = (
+    "known", "status", "producer_id", "producer_epoch", "last_epoch", "previous_id", "last_epoch_held",
+    "previous_id_held",
+)  # fmt: skip
+
+
+def _parts(case: Case) -> list[tuple[str, ...]]:
+    """Everything that may be taken away: batches (but each log's newest) and requests."""
+    logs = [
+        ("logs", name, str(at)) for name, batches in case["logs"].items() for at in range(len(batches) - 1)
+    ]
+    requests = [("requests", str(at)) for at in range(len(case.get("requests", [])))]
+    return logs + requests
+
+
+def _thinned(name: str, case: Case) -> Iterator[tuple[list[tuple[str, ...]], Case]]:
+    parts, chance = _parts(case), random.Random(name)
+    chosen = [[part] for part in parts]
+    chosen += [chance.sample(parts, k=chance.randint(2, len(parts) // 2)) for _ in range(COMBINATIONS)]
+    for lost in chosen:
+        left = copy.deepcopy(case)
+        for part in lost:
+            batch = left["requests"][int(part[1])] if part[0] == "requests" else None
+            batch = batch or left["logs"][part[1]][int(part[2])]
+            fates = ("lost", "unreadable") if part[1] == "__transaction_state-0" else ("lost",)
+            batch[chance.choice(fates)] = True
+        yield lost, left
+
+
+def _said(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
+    keys, values = SAID[table]
+    return {
+        tuple(row[key] for key in keys): {name: _value(row[name], name) for name in values}
+        for row in rows[table]
+    }
+
+
+def _value(value: Any, name: str) -> Any:
+    """Of two markers for one transaction a hole may hide one: how many were found is how many at least."""
+    return value > 0 if name == "found" and value is not None else value
+
+
+def _met(rows: Rows) -> dict[int, list[Row]]:
+    lines = {row["request_id"]: row["correlation_id"] for row in rows["init_producer_ids"]}
+    found: dict[int, list[Row]] = {}
+    for row in rows["init_producer_id_states"]:
+        found.setdefault(lines[row["request_id"]], []).append({name: row[name] for name in STATE})
+    return found
+
+
+Thinned = list[tuple[str, list[tuple[str, ...]], Rows]]
+
+
+@pytest.fixture(scope="module")
+def whole(cases: dict[str, Case], replayed: Callable[..., dict[str, Rows]]) -> dict[str, Rows]:
+    """What the replay makes of the cases."""
+    return replayed({name: cases[name] for name in COMPLETE})
+
+
+@pytest.fixture(scope="module")
+def thinned(cases: dict[str, Case], replayed: Callable[..., dict[str, Rows]]) -> Thinned:
+    """What it makes of what is left of them: (name of the case, what was lost, rows)."""
+    left = {
+        f"{name} {number}": (name, lost, case)
+        for name in COMPLETE
+        for number, (lost, case) in enumerate(_thinned(name, cases[name]))
+    }
+    found = replayed({cluster: case for cluster, (_, _, case) in left.items()})
+    return [(name, lost, found[cluster]) for cluster, (name, lost, _) in left.items()]
+
+
+@pytest.mark.parametrize("table", SAID)
+def test_less_evidence_never_says_otherwise(table: str, whole: dict[str, Rows], thinned: Thinned) -> None:
+    wrong, known, unknown = [], 0, 0
+    for name, lost, rows in thinned:
+        before = _said(whole[name], table)
+        for key, values in _said(rows, table).items():
+            for column, value in values.items():
+                then = before.get(key, {}).get(column)
+                known += value is not None and then is not None
+                unknown += value is None and then is not None
+                if value is not None and then is not None and value != then:
+                    wrong.append((name, lost, key, column, then, value))
+    assert not wrong, f"{len(wrong)} values, the first: {wrong[0]}"
+    # both sides of the claim were met
+    assert known > 100 and unknown > 10
+
+
+def test_every_state_that_a_request_may_have_met_was_possible(
+    whole: dict[str, Rows], thinned: Thinned
+) -> None:
+    """With less evidence each state agrees, in all that it says, with one of the whole evidence."""
+    wrong = []
+    for name, lost, rows in thinned:
+        before = _met(whole[name])
+        for request, states in _met(rows).items():
+            full = before.get(request, [])
+            wrong += [(name, lost, request, s, full) for s in states if not any(_agrees(s, f) for f in full)]
+    assert not wrong, f"{len(wrong)} states, the first: {wrong[0]}"
+
+
+def _agrees(state: Row, full: Row) -> bool:
+    return all(value is None or value == full[name] for name, value in state.items())

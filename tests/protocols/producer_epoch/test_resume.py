@@ -1,0 +1,81 @@
+"""A replay may stop anywhere: what it carries on is all that is needed to go on."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from fencepost.protocols.producer_epoch import partitions
+from fencepost.protocols.producer_epoch.causes import Enders
+from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
+from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice
+from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
+from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+class _Stored(PartitionLog):
+    """A log whose state goes through a file after every few batches."""
+
+    rows = 1
+
+    def __init__(self, evidence: PartitionEvidence) -> None:
+        super().__init__(evidence, self.rows)
+
+    def slices(self) -> Iterator[PartitionSlice]:
+        for each in super().slices():
+            each.carried = pickle.loads(pickle.dumps(each.carried))
+            yield each
+
+
+def _rows(clusters: dict[str, Rows]) -> dict[tuple[str, str], Counter[str]]:
+    return {
+        (cluster, table): Counter(repr(sorted(row.items())) for row in rows)
+        for cluster, tables in clusters.items()
+        for table, rows in tables.items()
+    }
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_partitions_log_in_slices_says_what_it_says_as_one(
+    rows: int,
+    cases: dict[str, Any],
+    replayed: Callable[..., dict[str, Rows]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = _rows(replayed(cases))
+    monkeypatch.setattr(_Stored, "rows", rows)
+    monkeypatch.setattr(partitions, "PartitionLog", _Stored)
+    monkeypatch.setattr(partitions, "PIECE_ROWS", 2)
+    assert _rows(replayed(cases)) == whole
+
+
+def _record(offset: int, status: str, epoch: int, stretch: int = 0) -> TransactionRecord:
+    return TransactionRecord(
+        offset, 100 * offset, 0, stretch, False, "tx", False, status, 7, epoch, -1, -1, 60_000, (), None, 2
+    )
+
+
+def test_a_transactional_id_goes_on_from_its_stored_state() -> None:
+    records = [
+        _record(0, "Empty", 0),
+        _record(1, "Ongoing", 0),
+        _record(2, "PrepareCommit", 1),
+        _record(3, "CompleteCommit", 1),
+        _record(9, "Ongoing", 1, stretch=1),
+        _record(10, "PrepareCommit", 2, stretch=1),
+    ]
+    whole = TransactionMetadata(Enders([], 5))
+    expected = [whole.replay(record, None) for record in records]
+    stored = TransactionMetadata(Enders([], 5))
+    found = []
+    for record in records:
+        stored = pickle.loads(pickle.dumps(stored))
+        found.append(stored.replay(record, None))
+    assert found == expected
+    assert [each.last and each.last.epoch for each in found] == [-1, -1, 0, 0, None, 1]

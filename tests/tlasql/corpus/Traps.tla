@@ -1,0 +1,326 @@
+------------------------------- MODULE Traps -------------------------------
+(***************************************************************************)
+(* Families of definitions whose verdicts were wrong once, or nearly: what *)
+(* TLC says of each, in each of many random states, is what SQL says, or   *)
+(* SQL does not know; where TLC stops, SQL never knows.                    *)
+(***************************************************************************)
+EXTENDS Integers, Sequences, FiniteSets, TLC
+
+\* @type: KEY;
+CONSTANT Nobody
+\* @type: KEY;
+CONSTANT Other
+\* @type: Set(KEY);
+CONSTANT Keys
+
+\* @type: Int;
+VARIABLE n
+\* @type: Int;
+VARIABLE N
+\* @type: Int;
+VARIABLE verdict
+\* @type: Bool;
+VARIABLE b
+\* @type: KEY;
+VARIABLE key
+\* @type: Str;
+VARIABLE tag
+\* @type: Set(Int);
+VARIABLE s
+\* @type: Set(Int);
+VARIABLE cluster
+\* @type: Set(KEY);
+VARIABLE live
+\* @type: KEY -> Int;
+VARIABLE f
+\* @type: Int -> Int;
+VARIABLE g
+\* @type: KEY -> Set(Int);
+VARIABLE owned
+\* @type: {at: Int, At: Int, ok: Bool};
+VARIABLE r
+\* @type: Seq(Int);
+VARIABLE q
+\* @type: Set({at: Int, At: Int, ok: Bool});
+VARIABLE msgs
+\* @type: <<Int, Bool>>;
+VARIABLE two
+
+----------------------------------------------------------------------------
+\* A step stutters as a whole: all variables it speaks of, not those of each clause.
+
+\* @step("a_two_clauses", "info", "state")
+TwoClauses == n' = n + 1 /\ \A x \in s : x \in s'
+
+\* @step("a_three_clauses", "info", "state")
+ThreeClauses ==
+    /\ verdict' > verdict
+    /\ \A x \in cluster : x \in cluster'
+    /\ \A m \in DOMAIN f \cap DOMAIN f' : f'[m] > f[m]
+
+Differ == n # N
+
+\* @step("a_when", "info", "state") @when("Differ")
+When == verdict' = verdict + 1 /\ \A x \in s : x \in s'
+
+\* @step("a_either", "info", "state")
+Either == n' = n + 1 \/ \A x \in s : x \in s'
+
+\* @step("a_some", "info", "state")
+SomeElement == \E x \in {0, 1} : (n' = n + x) /\ \A y \in s : y + x \in s'
+
+\* @step("a_let", "info", "state")
+LetOf == LET grown == s \subseteq s' IN n' > n /\ grown /\ \A y \in cluster : y \in cluster'
+
+\* @step("a_boxed", "info", "state")
+Boxed == [n' = n + 1]_N /\ \A y \in s : y \in s'
+
+\* @step("a_unread", "info", "state")
+Unread == IsFiniteSet(cluster) /\ n' > n
+
+\* @step("a_printed", "info", "state")
+Printed == PrintT(<<"seen", key>>) /\ n' > n
+
+\* @step("a_asserted", "info", "state")
+Asserted == Assert(n' >= 0, <<"of", live>>) /\ n' > n
+
+\* @step("a_keyed", "info", "state")
+Keyed == \A m \in DOMAIN f \cap DOMAIN f' : f'[m] = f[m] + 1
+
+\* @step("a_undefined_and_still", "info", "state")
+UndefinedAndStill == f'[key] >= f[key]
+
+\* @step("a_clauses_undefined", "info", "state")
+ClausesUndefined == (\A m \in live : f'[m] >= f[m]) /\ n' = n + 1
+
+\* @step("a_implied", "info", "state")
+Implied == (\E x \in s : x > n) => n' > n /\ \A y \in s : y \in s'
+
+----------------------------------------------------------------------------
+\* Recursion that is a fold, at its edges.
+
+RECURSIVE Below(_)
+Below(x) == IF x = 0 THEN 0 ELSE x + Below(x - 1)
+\* @invariant("b_never_ends", "info", "state")
+NeverEnds == Below(n - 2) >= N
+
+RECURSIVE Count(_, _)
+Count(x, y) == IF x > y THEN 0 ELSE 1 + Count(x + 1, y)
+\* @invariant("b_counted", "info", "state")
+Counted == Count(n, N) <= verdict
+
+RECURSIVE SumOf(_)
+SumOf(S) == IF S = {} THEN 0 ELSE LET e == CHOOSE x \in S : TRUE IN e + SumOf(S \ {e})
+\* @invariant("b_sum_of_duplicates", "info", "state")
+SumOfDuplicates == SumOf(s) = SumOf(cluster)
+
+RECURSIVE SumAt(_)
+SumAt(S) == IF S = {} THEN 0 ELSE LET e == CHOOSE x \in S : TRUE IN g[e] + SumAt(S \ {e})
+\* @invariant("b_sum_of_images", "info", "state")
+SumOfImages == SumAt(s) > n
+
+RECURSIVE AllOf(_)
+AllOf(S) == IF S = {} THEN g[n] > 0 ELSE LET e == CHOOSE x \in S : TRUE IN e > N /\ AllOf(S \ {e})
+\* @invariant("b_end_without_value", "info", "state")
+EndWithoutValue == AllOf(s)
+
+RECURSIVE Total(_, _)
+Total(t, found) == IF t = <<>> THEN found ELSE Total(Tail(t), found + Head(t))
+\* @invariant("b_accumulated", "info", "state")
+Accumulated == Total(q, n) > verdict
+
+RECURSIVE Largest(_)
+Largest(S) == IF S = {} THEN 0 ELSE LET e == CHOOSE x \in S : TRUE
+                                        rest == Largest(S \ {e})
+                                    IN IF e > rest THEN e ELSE rest
+\* @invariant("b_largest", "info", "state")
+LargestOf == Largest(s) >= Largest(cluster)
+
+\* @invariant("b_function", "info", "state")
+OfAFunction == LET h[x \in 0 .. 2] == IF x = 0 THEN 0 ELSE x + h[x - 1] IN h[n] > N
+
+Shadow(T) == \E S \in {T, s} : Cardinality(S) > 1
+RECURSIVE Shadowed(_)
+Shadowed(S) == IF S = {} THEN 0 ELSE LET e == CHOOSE x \in S : TRUE IN (IF Shadow({e}) THEN e ELSE 1) + Shadowed(S \ {e})
+\* @invariant("b_shadowed", "info", "state")
+ShadowedFold == Shadowed(cluster) > n
+
+----------------------------------------------------------------------------
+\* A set holds each element once, whatever the table says.
+
+\* @invariant("c_size", "info", "state")
+Size == Cardinality(s) <= 2
+\* @invariant("c_size_of_keys", "info", "state")
+SizeOfKeys == Cardinality(live) = Cardinality(DOMAIN f)
+\* @invariant("c_size_of_records", "info", "state")
+SizeOfRecords == Cardinality(msgs) = n
+\* @invariant("c_inside", "info", "state")
+SizeInside == \A m \in DOMAIN owned : Cardinality(owned[m]) < 2
+\* @invariant("c_union", "info", "state")
+SizeOfUnion == Cardinality(s \cup cluster) = n
+\* @invariant("c_subsets", "info", "state")
+Subsets == Cardinality(SUBSET {n, N}) = 2
+\* @invariant("c_filter", "info", "state")
+SizeOfFilter == Cardinality({x \in s : x > 0}) = 1
+\* @invariant("c_chosen", "info", "state")
+Chosen == (CHOOSE x \in s : TRUE) = n
+\* @invariant("c_image", "info", "state")
+Image == Cardinality({x % 2 : x \in s}) = 1
+\* @invariant("c_sets_of_sets", "info", "state")
+SetsOfSets == Cardinality({owned[m] : m \in DOMAIN owned}) = Cardinality(DOMAIN owned)
+\* @invariant("c_equal", "info", "state")
+EqualSets == s = cluster \/ Cardinality(s) # Cardinality(cluster)
+
+----------------------------------------------------------------------------
+\* What TLC cannot evaluate is unknown.
+
+\* @invariant("d_in_int", "info", "state")
+InInt == g[1] \in Int
+\* @invariant("d_in_nat", "info", "state")
+InNat == f[key] \in Nat
+\* @invariant("d_chosen_from_nothing", "info", "state")
+ChosenFromNothing == (CHOOSE x \in s : TRUE) \in s
+\* @invariant("d_chosen_unmet", "info", "state")
+ChosenUnmet == (CHOOSE x \in s : x > n) \in s
+\* @invariant("d_left_and", "info", "state")
+LeftAnd == g[n] > 0 /\ b
+\* @invariant("d_right_and", "info", "state")
+RightAnd == b /\ g[n] > 0
+\* @invariant("d_left_or", "info", "state")
+LeftOr == g[n] > 0 \/ b
+\* @invariant("d_right_or", "info", "state")
+RightOr == b \/ g[n] > 0
+\* @invariant("d_left_implies", "info", "state")
+LeftImplies == g[n] > 0 => b
+\* @invariant("d_equivalent", "info", "state")
+EquivalentToUndefined == b <=> f[key] > n
+\* @invariant("d_if_alike", "info", "state")
+IfAlike == (IF g[n] > 0 THEN N ELSE N) = N
+\* @invariant("d_case_falls", "info", "state")
+CaseFalls == CASE n = 0 -> b [] n = 1 -> ~b
+\* @invariant("d_case_first", "info", "state")
+CaseFirst == CASE g[n] > 0 -> TRUE [] OTHER -> TRUE
+\* @invariant("d_all", "info", "state")
+All == \A x \in s : g[x] > 0
+\* @invariant("d_all_empty", "info", "state")
+AllEmpty == g[n] > 0 => \A x \in {} : x > n
+\* @invariant("d_any", "info", "state")
+AnyOf == \E x \in s : g[x] > 0
+\* @invariant("d_all_keys", "info", "state")
+AllKeys == \A m \in Keys : f[m] >= 0
+\* @invariant("d_two_clauses", "info", "state")
+TwoParts == (\A m \in live : f[m] >= n) /\ \A x \in s : x < 2
+\* @invariant("d_two_parts_back", "info", "state")
+TwoPartsBack == (\A x \in s : x < 2) /\ \A m \in live : f[m] >= n
+\* @invariant("d_divided", "info", "state")
+Divided == 2 \div n >= N
+\* @invariant("d_remainder", "info", "state")
+RemainderOf == N % (n - 1) = 0
+\* @invariant("d_any_divided", "info", "state")
+AnyDivided == \E x \in s : 2 \div x > n
+\* @invariant("d_head", "info", "state")
+HeadOf == Head(q) > n \/ q = <<>>
+\* @invariant("d_tail", "info", "state")
+TailOf == Tail(q) = <<>>
+\* @invariant("d_beyond", "info", "state")
+Beyond == q[n] = N \/ TRUE
+\* @invariant("d_sub", "info", "state")
+SubOf == Len(SubSeq(q, n, 2)) < 9
+\* @invariant("d_empty_in_undefined", "info", "state")
+EmptyInUndefined == {} \subseteq owned[key]
+\* @invariant("d_set_of_undefined", "info", "state")
+SetOfUndefined == n \in {g[N], n}
+\* @invariant("d_set_not_empty", "info", "state")
+SetNotEmpty == {g[n]} # {}
+\* @invariant("d_union_with", "info", "state")
+UnionWith == n \in {n} \cup owned[key]
+\* @invariant("d_filtered", "info", "state")
+Filtered == n \in {x \in {n, N} : g[x] > 0}
+\* @invariant("d_mapped", "info", "state")
+MappedTo == n \in {g[x] : x \in s}
+\* @invariant("d_of_nat", "info", "state")
+OfNat == n \in {x \in Nat : g[x] > 0}
+\* @invariant("d_record", "info", "state")
+RecordOf == [at |-> g[n], At |-> 1, ok |-> b].ok
+\* @invariant("d_record_equal", "info", "state")
+RecordEqual == [at |-> g[n], At |-> N, ok |-> b] = r
+\* @invariant("d_tuple", "info", "state")
+TupleOf == <<g[n], N>>[2] = N
+\* @invariant("d_sequence", "info", "state")
+SequenceOf == Len(<<g[n], N>>) = 2
+\* @invariant("d_except", "info", "state")
+ExceptOf == [f EXCEPT ![key] = g[n]] = f
+\* @invariant("d_except_outside", "info", "state")
+ExceptOutside == [g EXCEPT ![n] = @ + 1] # g
+\* @invariant("d_except_applied", "info", "state")
+ExceptApplied == [g EXCEPT ![n] = 2 \div N][1] >= 0
+\* @invariant("d_function", "info", "state")
+FunctionOf == [x \in s |-> g[x]][n] > 0
+\* @invariant("d_function_domain", "info", "state")
+FunctionDomain == n \in DOMAIN [x \in s |-> g[x]]
+\* @invariant("d_domain_of_record", "info", "state")
+DomainOfRecord == "at" \in DOMAIN [at |-> g[n], At |-> N]
+\* @invariant("d_most", "info", "state")
+MostOf == (CHOOSE x \in s : \A y \in s : x >= y) >= 0
+\* @invariant("d_joined", "info", "state")
+JoinedTo == (f @@ (key :> g[n])) # f
+\* @invariant("d_guarded", "info", "state")
+GuardedBy == n \in DOMAIN g => g[n] >= N
+\* @invariant("d_guarded_late", "info", "state")
+GuardedLate == g[n] >= N \/ n \notin DOMAIN g
+\* @invariant("d_same", "info", "state")
+Same == g[n] = g[n]
+\* @invariant("d_power", "info", "state")
+Power == n ^ 0 = 1
+\* @invariant("d_powers", "info", "state")
+Powers == n ^ 2 < 2 ^ 10
+\* @invariant("d_asserted", "info", "state")
+AssertedOf == Assert(n > 0, "never") \/ b
+\* @invariant("d_printed", "info", "state")
+PrintedOf == PrintT(g[n]) \/ b
+\* @invariant("d_reversed", "info", "state")
+Reversed == [i \in 1 .. Len(q) |-> q[Len(q) + 1 - i]] = q
+\* @invariant("d_next", "info", "state")
+NextOf == [i \in DOMAIN q |-> q[i + 1]] = q
+\* @invariant("d_finite", "info", "state")
+Finite == IsFiniteSet({g[n]}) /\ ~IsFiniteSet(Nat)
+\* @invariant("d_owned", "info", "state")
+OwnedBy == \A m, o \in live : m # o => owned[m] \cap owned[o] = {}
+
+----------------------------------------------------------------------------
+\* A model value is equal to itself alone.
+
+\* @invariant("e_model", "info", "state")
+IsModel == key = Nobody
+\* @invariant("e_not_its_text", "info", "state")
+NotItsText == Nobody # "free" /\ key # "free"
+\* @invariant("e_among", "info", "state")
+Among == key \in {"a", Nobody}
+\* @invariant("e_keys", "info", "state")
+InKeys == live \subseteq {"a", Other}
+\* @invariant("e_two", "info", "state")
+TwoModels == Nobody # Other /\ (key = Nobody \/ key = Other)
+\* @invariant("e_domain", "info", "state")
+DomainHas == Nobody \in DOMAIN f => f[Nobody] > n
+\* @invariant("e_chosen", "info", "state")
+ChosenModel == (CHOOSE m \in live : m # "a") \in {Nobody, Other}
+\* @invariant("e_string", "info", "state")
+OfStrings == tag = "free" /\ tag \in STRING
+
+----------------------------------------------------------------------------
+\* Names that something else has.
+
+\* @invariant("f_verdict", "info", "state")
+NamedVerdict == verdict > n /\ \A x \in cluster : x <= verdict
+\* @invariant("f_case", "info", "state")
+NamedN == n < N \/ r.at > r.At
+\* @invariant("f_fields", "info", "state")
+Fields == \A m \in msgs : [m EXCEPT !.At = m.at] = m => m.ok
+\* @step("f_next", "info", "state")
+NamedNext == N' >= n /\ cluster \subseteq cluster'
+Evaluates(x) == \A evaluates \in s : evaluates > x
+\* @invariant("f_binder", "info", "state")
+Binder == \A scope \in cluster : Evaluates(scope) \/ \E c1 \in s : c1 = scope
+\* @invariant("f_siblings", "info", "state")
+Siblings == (\E x \in s : x > n) => \A x \in cluster : \E y \in s : y < x
+=============================================================================

@@ -1,0 +1,217 @@
+"""Plain values by type: at random, as TLA+, and as rows that DuckDB and Spark take.
+
+A value is an integer, boolean or string, a ``ModelValue``, a list for a set or sequence, a dict for a function,
+record (by field) or tuple (``_1``, ``_2``). A list for a set may repeat itself, as an array in a table may.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+from pyspark.sql import SparkSession
+from tlasql_judge import ModelValue
+
+from tlasql import Compiled
+from tlasql.data import duckdb_type
+from tlasql.mapping import spark_type
+from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+
+State = Mapping[str, Any]
+_FIRST = {
+    "cluster": "string",
+    "trace": "string",
+    "from_position": "bigint",
+    "to_position": "bigint",
+    "from_time": "timestamp",
+    "to_time": "timestamp",
+}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """``types`` of variables; ``integers`` and ``texts`` (by sort) their values come from."""
+
+    types: Mapping[str, Type]
+    integers: Sequence[int]
+    texts: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """variable -> its column, where that is called otherwise"""
+
+    def column(self, name: str) -> str:
+        return self.columns.get(name, name)
+
+    def state(self, chance: random.Random) -> State:
+        return {name: self.value(kind, chance) for name, kind in self.types.items()}
+
+    def value(self, kind: Type, chance: random.Random) -> Any:  # noqa: PLR0911 (one for each kind)
+        match kind:
+            case SetOf(element=element):
+                found = [self.value(element, chance) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))]
+                return found + [each for each in found if chance.random() < 0.2]
+            case SeqOf(element=element):
+                return [self.value(element, chance) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
+            case Function(argument=argument, result=result):
+                keys = [self.value(argument, chance) for _ in range(chance.choice((0, 1, 2, 3, 3)))]
+                return {key: self.value(result, chance) for key in keys}
+            case Record(fields=fields):
+                return {name: self.value(part, chance) for name, part in fields}
+            case Tuple(parts=parts):
+                return {f"_{n}": self.value(part, chance) for n, part in enumerate(parts, start=1)}
+        if kind == BOOL:
+            return chance.random() < 0.5
+        return chance.choice(self.integers if kind == INT else self.texts[str(kind)])
+
+    def schemas(self, schema: str = "shapes") -> dict[str, dict[str, str]]:
+        values = {self.column(name): spark_type(kind) for name, kind in self.types.items()}
+        coverage = {**_FIRST, "covered": "boolean"}
+        return {f"{schema}.states": {**_FIRST, **values}, f"{schema}.coverage": coverage}
+
+
+def written(value: Any, kind: Type, models: Mapping[str, str]) -> str:  # noqa: PLR0911 (one for each kind)
+    """A value as TLA+."""
+    match kind:
+        case SetOf(element=element):
+            return "{" + ", ".join(written(each, element, models) for each in value) + "}"
+        case SeqOf(element=element):
+            return "<<" + ", ".join(written(each, element, models) for each in value) + ">>"
+        case Function(argument=argument, result=result) if value:
+            pairs = (
+                f"{written(k, argument, models)} :> {written(v, result, models)}" for k, v in value.items()
+            )
+            return "(" + " @@ ".join(pairs) + ")"
+        case Function():
+            return "[judge_none \\in {} |-> judge_none]"
+        case Record(fields=fields):
+            return "[" + ", ".join(f"{n} |-> {written(value[n], part, models)}" for n, part in fields) + "]"
+        case Tuple(parts=parts):
+            inside = (written(value[f"_{n}"], part, models) for n, part in enumerate(parts, start=1))
+            return "<<" + ", ".join(inside) + ">>"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, ModelValue):
+        return models[value.text]
+    return str(value) if isinstance(value, int) else json.dumps(value)
+
+
+def stored(value: Any, kind: Type) -> Any:
+    """A value as a table has it: a model value as its text."""
+    match kind:
+        case SetOf(element=element) | SeqOf(element=element):
+            return [stored(each, element) for each in value]
+        case Function(argument=argument, result=result):
+            return {stored(k, argument): stored(v, result) for k, v in value.items()}
+        case Record(fields=fields):
+            names = zip(kind.columns, fields, strict=True)
+            return {column.lower(): stored(value[name], part) for column, (name, part) in names}
+        case Tuple(parts=parts):
+            return {f"_{n}": stored(value[f"_{n}"], part) for n, part in enumerate(parts, start=1)}
+    return value.text if isinstance(value, ModelValue) else value
+
+
+def rows(domain: Domain, states: Sequence[State]) -> list[tuple[Any, ...]]:
+    """The states table: one behaviour, position n for the n-th state."""
+    found = []
+    for n, state in enumerate(states):
+        moments = (datetime.fromtimestamp(n, UTC), datetime.fromtimestamp(n + 1, UTC))
+        values = (stored(state[name], kind) for name, kind in domain.types.items())
+        found.append(("c", "t", n, n + 1, *moments, *values))
+    return found
+
+
+def duck(domain: Domain, states: Sequence[State], schema: str = "shapes") -> duckdb.DuckDBPyConnection:
+    """A database with the states, all of them covered."""
+    connection = duckdb.connect()
+    connection.execute(f"CREATE SCHEMA {schema}")
+    for table, columns in domain.schemas(schema).items():
+        shown = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in columns.items())
+        connection.execute(f"CREATE TABLE {table} ({shown})")
+    given = [[*row[:6], *map(_json, row[6:], domain.types.values())] for row in rows(domain, states)]
+    places = ["?"] * 6 + [_parsed(kind) for kind in domain.types.values()]
+    connection.executemany(f"INSERT INTO {schema}.states VALUES ({', '.join(places)})", given)
+    return connection
+
+
+def _json(value: Any, kind: Type) -> Any:
+    return json.dumps(_entries(value, kind)) if isinstance(value, list | dict) else value
+
+
+def _entries(value: Any, kind: Type) -> Any:
+    match kind:
+        case Function(argument=argument, result=result):
+            return [{"key": _entries(k, argument), "value": _entries(v, result)} for k, v in value.items()]
+        case SetOf(element=element) | SeqOf(element=element):
+            return [_entries(each, element) for each in value]
+        case Record(fields=fields):
+            return {
+                c.lower(): _entries(value[c.lower()], p)
+                for c, (_, p) in zip(kind.columns, fields, strict=True)
+            }
+    return value
+
+
+def _parsed(kind: Type) -> str:
+    match kind:
+        case Function(argument=argument, result=result):
+            entry = f"array<struct<key:{spark_type(argument)},value:{spark_type(result)}>>"
+            return f"map_from_entries(CAST(CAST(? AS JSON) AS {duckdb_type(entry)}))"
+        case SetOf() | SeqOf() | Record() | Tuple():
+            return f"CAST(CAST(? AS JSON) AS {duckdb_type(spark_type(kind))})"
+    return f"CAST(? AS {duckdb_type(spark_type(kind))})"
+
+
+Said = dict[tuple[str, int], bool | None]
+
+
+def on_duckdb(connection: duckdb.DuckDBPyConnection, definitions: Iterable[Compiled], count: int) -> Said:
+    """What the SQL says of each definition in each state, or step into it."""
+    found: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
+    every = list(definitions)
+    for each in every:
+        for position, verdict in connection.execute(
+            f"SELECT from_position, verdict FROM ({each.sql})"
+        ).fetchall():
+            found[each.mark.id, position].append(verdict)
+    return _together(every, found, count)
+
+
+def on_spark(
+    spark: SparkSession, domain: Domain, states: Sequence[State], definitions: Iterable[Compiled]
+) -> Said:
+    """The same on Spark."""
+    for table, columns in domain.schemas().items():
+        ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+        content = rows(domain, states) if table.endswith("states") else []
+        spark.createDataFrame(content, ddl).createOrReplaceTempView(table.replace(".", "_"))
+    found: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
+    every = list(definitions)
+    for first in range(0, len(every), 20):
+        whole = None
+        for each in every[first : first + 20]:
+            sql = each.sql.replace("shapes.states", "shapes_states").replace(
+                "shapes.coverage", "shapes_coverage"
+            )
+            frame = spark.sql(sql).selectExpr(f"'{each.mark.id}' AS id", "from_position", "verdict")
+            whole = frame if whole is None else whole.unionByName(frame)
+        assert whole is not None
+        for row in whole.collect():
+            found[row["id"], row["from_position"]].append(row["verdict"])
+    return _together(every, found, len(states))
+
+
+def _together(
+    every: Iterable[Compiled], found: Mapping[tuple[str, int], list[bool | None]], count: int
+) -> Said:
+    """False where any row is, else unknown where any is, else true: also where there is no row at all."""
+    said: Said = {}
+    for each in every:
+        for n in range(1 if each.mark.kind == "step" else 0, count):
+            rows_of = found.get((each.mark.id, n), [])
+            said[each.mark.id, n] = False if False in rows_of else None if None in rows_of else True
+    return said
