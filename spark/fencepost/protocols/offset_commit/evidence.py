@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -50,7 +51,7 @@ class ShardEvidence:
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:
     """The records whose batch survived elections, in offset order, each once and in its stretch."""
-    ordered = sorted(records, key=lambda record: (record.offset, record.leader_epoch))
+    ordered = sorted(records, key=attrgetter("offset", "leader_epoch"))
     base_offsets = np.fromiter((record.base_offset for record in ordered), dtype=np.int64)
     leader_epochs = np.fromiter((record.leader_epoch for record in ordered), dtype=np.int64)
     places = log.find_all(base_offsets, leader_epochs).tolist()

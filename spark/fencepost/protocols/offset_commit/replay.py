@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 
 import pyarrow as pa
 
@@ -45,10 +47,10 @@ from fencepost.replay.metadata import ClusterMetadata
 class _GroupEvidence:
     """What of the evidence is about one group."""
 
-    records: list[GroupRecord]
-    commit_records: list[OffsetCommitRecord]
-    requests: list[CommitRequest]
-    member_lines: list[MemberLine]
+    records: list[GroupRecord] = field(default_factory=list)
+    commit_records: list[OffsetCommitRecord] = field(default_factory=list)
+    requests: list[CommitRequest] = field(default_factory=list)
+    member_lines: list[MemberLine] = field(default_factory=list)
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -157,27 +159,16 @@ def _by_group(
     requests: Iterable[CommitRequest],
     member_lines: Iterable[MemberLine],
 ) -> dict[str, _GroupEvidence]:
-    groups: dict[str, _GroupEvidence] = {}
-
-    def of(group_id: str) -> _GroupEvidence:
-        found = groups.get(group_id)
-        if found is None:
-            found = groups[group_id] = _GroupEvidence([], [], [], [])
-        return found
-
+    groups: defaultdict[str, _GroupEvidence] = defaultdict(_GroupEvidence)
     for record in records:
-        of(record.group_id).records.append(record)
+        groups[record.group_id].records.append(record)
     for commit in commit_records:
-        of(commit.group_id).commit_records.append(commit)
-    for request in sorted(requests, key=_order):
-        of(request.group_id).requests.append(request)
+        groups[commit.group_id].commit_records.append(commit)
+    for request in sorted(requests, key=attrgetter("responded_ms", "file", "position", "request_id")):
+        groups[request.group_id].requests.append(request)
     for line in member_lines:
-        of(line.group_id).member_lines.append(line)
-    return groups
-
-
-def _order(request: CommitRequest) -> tuple[int, str, int, str]:
-    return (request.responded_ms, request.file, request.position, request.request_id)
+        groups[line.group_id].member_lines.append(line)
+    return dict(groups)
 
 
 def _merged(
@@ -185,7 +176,7 @@ def _merged(
 ) -> Iterable[OffsetCommitRecord | Marker]:
     if not markers:
         return commits
-    return sorted([*commits, *markers], key=lambda record: record.offset)
+    return sorted([*commits, *markers], key=attrgetter("offset"))
 
 
 def _refused_keys(requests: Iterable[CommitRequest]) -> set[tuple[str, str, int]]:
