@@ -18,8 +18,7 @@ WITH marked AS (
     evidence
   FROM judged
   WHERE NOT COALESCE(verdict, FALSE)
-), distinct_rows AS (
-  -- no two in one place: the order of the windows below is then an order, whatever the order of the evidence was
+), alike AS (
   SELECT
     definition,
     cluster,
@@ -27,15 +26,51 @@ WITH marked AS (
     witness,
     verdict,
     failed_conjunct,
-    begins,
-    ends,
+    MIN(begins) AS begins,
+    MAX(ends) AS ends,
+    MIN(begins) = MAX(begins) AND MIN(ends) = MAX(ends) AS in_one_place,
     MIN(from_position) AS from_position,
     MIN(from_time) AS from_time,
     MAX(to_time) AS to_time,
     MIN(marked.values) AS values,
     MIN(evidence) AS evidence
   FROM marked
-  GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct, begins, ends
+  GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct
+), distinct_rows AS (
+  -- Most witnesses fail in one place, and are done: to sort their text with that of the others would cost most.
+  -- Of the others no two rows are in one place, so that the windows below have one order, whatever that of the
+  -- evidence was.
+  SELECT
+    marked.definition,
+    marked.cluster,
+    marked.scope,
+    marked.witness,
+    marked.verdict,
+    marked.failed_conjunct,
+    marked.begins,
+    marked.ends,
+    MIN(marked.from_position) AS from_position,
+    MIN(marked.from_time) AS from_time,
+    MAX(marked.to_time) AS to_time,
+    MIN(marked.values) AS values,
+    MIN(marked.evidence) AS evidence
+  FROM marked
+  JOIN (SELECT definition, cluster, scope, witness, verdict, failed_conjunct FROM alike WHERE NOT in_one_place) AS apart
+    ON marked.definition = apart.definition
+    AND marked.cluster = apart.cluster
+    AND marked.scope = apart.scope
+    AND marked.witness IS NOT DISTINCT FROM apart.witness
+    AND marked.verdict = apart.verdict
+    AND marked.failed_conjunct IS NOT DISTINCT FROM apart.failed_conjunct
+  GROUP BY
+    marked.definition,
+    marked.cluster,
+    marked.scope,
+    marked.witness,
+    marked.verdict,
+    marked.failed_conjunct,
+    marked.begins,
+    marked.ends
 ), reaching AS (
   SELECT
     distinct_rows.*,
@@ -79,3 +114,20 @@ SELECT
   MAX(CASE WHEN first = 1 THEN evidence END) AS evidence
 FROM ended
 GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct, episode
+UNION ALL
+SELECT
+  definition,
+  cluster,
+  scope,
+  witness,
+  verdict,
+  failed_conjunct,
+  begins,
+  ends,
+  from_position,
+  from_time,
+  to_time,
+  alike.values,
+  evidence
+FROM alike
+WHERE in_one_place

@@ -79,31 +79,43 @@ WITH quantified_1_rows AS (
     to_position,
     from_time,
     to_time,
+    `r.ok`,
+    `\E s \in requests : s.id = r.id /\ s.epoch > 1`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1 (Case:61)' END AS failed_conjunct,
-    TO_JSON(STRUCT(`r.ok`, `\E s \in requests : s.id = r.id /\ s.epoch > 1`), MAP('ignoreNullFields', 'false')) AS `values`
+    CASE WHEN antecedent AND NOT c1 THEN '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1 (Case:61)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
     part_id,
-    MIN_BY(group_id, candidate) AS group_id,
-    MIN_BY(life, candidate) AS life,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct',
+        failed_conjunct,
+        'r.ok',
+        `r.ok`,
+        '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1',
+        `\E s \in requests : s.id = r.id /\ s.epoch > 1`
+      ),
+      candidate
+    ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised,
-    MIN_BY(failed_conjunct, candidate) AS failed_conjunct,
-    MIN_BY(`values`, candidate) AS `values`
+    BOOL_AND(exercised) AS exercised
   FROM weighed
   GROUP BY
     cluster,
@@ -112,10 +124,18 @@ WITH quantified_1_rows AS (
 SELECT
   cluster,
   TO_JSON(
-    STRUCT(COALESCE(agreed.group_id, requests.group_id) AS group_id, agreed.life),
+    STRUCT(
+      COALESCE(agreed.first_state.`group_id`, requests.group_id) AS group_id,
+      agreed.first_state.`life` AS life
+    ),
     MAP('ignoreNullFields', 'false')
   ) AS scope,
-  TO_JSON(STRUCT(part_id AS r), MAP('ignoreNullFields', 'false')) AS witness,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(part_id AS r), MAP('ignoreNullFields', 'false'))
+  END AS witness,
   agreed.from_position,
   agreed.to_position,
   agreed.from_time,
@@ -124,10 +144,25 @@ SELECT
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE
     WHEN agreed.states = requests.candidates
-    THEN CASE WHEN NOT agreed.verdict THEN agreed.failed_conjunct END
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
-  agreed.`values`,
-  '{}' AS evidence
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`r.ok` AS `r.ok`,
+        agreed.first_state.`\E s \in requests : s.id = r.id /\ s.epoch > 1` AS `\E s \in requests : s.id = r.id /\ s.epoch > 1`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN '{}'
+  END AS evidence
 FROM silver.requests AS requests
 FULL OUTER JOIN agreed
   USING (cluster, part_id)
