@@ -93,7 +93,7 @@ _TYPES: dict[str, IcebergType] = {
 
 
 def ensure(lake: Lake) -> Catalog:
-    """The open catalog, with every schema and table in it, and every column that a table lacked."""
+    """The open catalog, with every schema and table in it, and every column that a table lacked or had narrower."""
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)
@@ -210,8 +210,16 @@ def _schema(table: Table) -> Schema:
 
 def _add_columns(present: IcebergTable, table: Table) -> None:
     there = set(present.schema().column_names)
-    added = {name: kind for name, kind in table.columns.items() if name not in there}
-    if added:
+    added = [name for name in table.columns if name not in there]
+    grown = [name for name in table.columns if name in there and _has_grown(present, table, name)]
+    if added or grown:
         with present.update_schema() as update:
-            for name, kind in added.items():
-                update.add_column(name, _TYPES[kind])
+            for name in added:
+                update.add_column(name, _TYPES[table.columns[name]])
+            for name in grown:
+                update.update_column(name, _TYPES[table.columns[name]])
+
+
+def _has_grown(present: IcebergTable, table: Table, name: str) -> bool:
+    """Whether an int became a bigint; of all changes the one that Iceberg makes and tables here need."""
+    return table.columns[name] == "bigint" and isinstance(present.schema().find_type(name), IntegerType)

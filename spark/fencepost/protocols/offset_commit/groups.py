@@ -34,6 +34,10 @@ from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
 
 
+NO_LIFE = -1
+"""Of tombstones before any life was seen, and of requests that met no group."""
+
+
 class Epochs(NamedTuple):
     """The group's own epochs after a batch; None where they are not (yet) known again."""
 
@@ -99,8 +103,8 @@ class Group:
         self.group_id = group_id
         self.no = 0
         """The number of the newest record within the group; 0 before the first."""
-        self.life = 0
-        """From 1; 0 for tombstones before any life was seen."""
+        self.life = NO_LIFE
+        """The offset of its first record: what is found later, before or after it, does not change that."""
         self.position: int | None = None
         self.stretch: int | None = None
         """Where the newest record is: its offset, and its stretch."""
@@ -182,7 +186,7 @@ class Group:
         if self.span is not None and (begins or self.span.stretch != record.stretch):
             self._leave_span(out)
         if begins:
-            self.life += 1
+            self.life = record.offset
             self._over = self._unread = False
             self.group_type = self.base_epoch = None
             self.alive = True

@@ -37,13 +37,13 @@ class Histories:
         """``silver.consumer_groups``: where a group's epoch is known."""
         self.groups.add(self._cluster, group.group_id, group.life, self._partition, *epochs, *during)
 
-    def simple_group(self, group_id: str, during: Interval, *, known: bool) -> None:
+    def simple_group(self, group_id: str, life: int, during: Interval, *, known: bool) -> None:
         """A group of which only commits were ever seen, at generation 0.
 
         Its consumers assign partitions themselves; the coordinator keeps it as an empty classic group.
         """
-        self.groups.add(self._cluster, group_id, 1, self._partition, "simple", 0, 0, *during)
-        self.coverage(group_id, 1, during, covered=known)
+        self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
+        self.coverage(group_id, life, during, covered=known)
 
     def member(self, group: Group, member_id: str, member: Member, epochs: Epochs, during: Interval) -> None:
         """``silver.group_members``: one row per member, batch that changed it, and change of the group's

@@ -150,7 +150,7 @@ class GroupCoordinatorShard:
         if first is not None:
             during = interval(Point(first.last_offset, first.timestamp_ms), None)
             if during is not None:
-                self.histories.simple_group(group_id, during, known=first.stretch <= 0)
+                self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
 
 
 def _by_group(

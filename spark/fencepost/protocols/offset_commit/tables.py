@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.tables.table import INTERVAL, Table
 
-_GROUP = {"cluster": "string", "group_id": "string", "life": "int"}
+_GROUP = {"cluster": "string", "group_id": "string", "life": "bigint"}
 
 GROUPS = Table(
     "silver.consumer_groups",
@@ -141,7 +141,7 @@ COMMIT_STATES = Table(
     {
         "cluster": "string",
         "group_id": "string",
-        "life": "int",
+        "life": "bigint",
         "request_id": "string",
         "commit_id": "string",
         "candidate": "int",
