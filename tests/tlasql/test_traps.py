@@ -1,7 +1,7 @@
 """Definitions whose verdicts were wrong once: TLC on their text, DuckDB and Spark, in the same random states.
 
-A known verdict is TLC's. Where TLC stops nothing is known. TLC reads the module as it is, with model values for
-model values (``tlasql_judge``); nothing that compiles has a part in what it says.
+A known verdict is TLC's. Where TLC stops nothing is known. TLC reads the module as it is, with model values
+for model values (``tlasql_judge``); nothing that compiles has a part in what it says.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _module(dialect: str) -> CompiledModule:
 
 
 def test_every_family_is_there(claims: dict[str, Claim], oracle: Said) -> None:
-    """Steps of several clauses, folds, duplicates, what has no value, model values, names; each with a point."""
+    """Steps of several clauses, folds, duplicates, what has no value, model values, names."""
     families = Counter(each[0] for each in claims)
     assert min(families[each] for each in "abcdef") >= 6
     assert sum(families.values()) > 100
@@ -111,7 +111,7 @@ def test_duckdb_is_never_wrong(states: list[State], oracle: Said) -> None:
     said = on_duckdb(duck(DOMAIN, states), _module("duckdb").definitions, STATES)
     assert _wrong(said, oracle) == {}
     missed = Counter(key[0] for key, verdict in oracle.items() if verdict is not None and said[key] is None)
-    # of several that may be chosen nobody knows which; a quantifier, fold or function may stop before TLC would
+    # of several that may be chosen nobody knows which; TLC may end a quantifier before it meets what has none
     assert set(missed) <= {
         *("a_clauses_undefined", "b_end_without_value", "c_chosen", "d_all", "d_any", "d_any_divided"),
         *("d_chosen_from_nothing", "d_chosen_unmet", "d_function", "d_owned", "d_two_clauses", "e_chosen"),
@@ -200,7 +200,7 @@ def test_a_query_that_cannot_be_prepared_is_named() -> None:
 
 
 def test_a_text_means_one_thing(tmp_path: Path) -> None:
-    """Where a string is spelled as a model value is in the log, nobody could tell which of the two is meant."""
+    """Where a string is spelled as a model value is in the log, nobody could tell which is meant."""
     mapping = tmp_path / "traps.toml"
     text = MAPPING.read_text(encoding="utf-8")
     mapping.write_text(text.replace('"nobody"', '"a"'), encoding="utf-8")

@@ -1,7 +1,8 @@
 """Plain values by type: at random, as TLA+, and as rows that DuckDB and Spark take.
 
-A value is an integer, boolean or string, a ``ModelValue``, a list for a set or sequence, a dict for a function,
-record (by field) or tuple (``_1``, ``_2``). A list for a set may repeat itself, as an array in a table may.
+A value is an integer, boolean or string, a ``ModelValue``, a list for a set or sequence, a dict for a
+function, record (by field) or tuple (``_1``, ``_2``). A list for a set may repeat itself, as an array in a
+table may.
 """
 
 from __future__ import annotations
