@@ -79,6 +79,11 @@ class Checker:
         inference = Inference(unifier, self._declared_type)
         return inference.finish(inference.of(expr, bound, want))
 
+    def variable(self, name: str, place: Location) -> Variable:
+        """A VARIABLE of the module by its name, typed. Raises TlaSqlError when nothing says its type."""
+        found = Variable(place, name)
+        return Variable(place, name, type=self._declared_type(found))
+
     def _declared_type(self, expr: Variable | Constant) -> Type:
         name = expr.name
         if name in self._types and (isinstance(expr, Variable) or self._open_constants):

@@ -15,7 +15,7 @@ from tlasql.defined import always, defined, silent
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
-from tlasql.ir import Expr, Literal, Model, Op, text, walk
+from tlasql.ir import Expr, Literal, Model, Op, Variable, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
@@ -27,6 +27,7 @@ from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
+from tlasql.steps import holds_when_unchanged
 from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
 
 _LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
@@ -41,6 +42,8 @@ class Compiled:
     body: Expr
     frames: tuple[Frame, ...]
     sql: str
+    variables: tuple[str, ...] = ()
+    """what it speaks of: a step that leaves all of them as they are stutters"""
 
     @property
     def claim(self) -> str:
@@ -299,7 +302,7 @@ class _Stages:
             else _constant(value)
             for name, value in mapping.constants.items()
         }
-        self._constants = constants
+        self._parsed, self._constants = parsed, constants
         self.models: frozenset[tuple[str, Type]] = frozenset()
         self._inliner = Inliner(parsed, constants)
         self._predicates = {each.name: each for each in parsed.definitions()}
@@ -348,16 +351,33 @@ class _Stages:
             raise fail(mark.location, message, "make @scope and the mapping's scope the same")
         body = self._typed(definition, {}, self._guard(mark))
         parts = clauses(body)
+        still = self._still(parts, mark, definition, body)
         try:
             self._check_rows(parts, mark, body)
+            if still:
+                raise fail(definition.location, f"{still[0].name} decides only whether this step stutters")
             frames = [self._frame(part, mark, body, whole=False) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
         except TlaSqlError:
             if mark.transitive:
                 raise
-            frames = [self._frame(part, mark, body, whole=True) for part in parts]
+            frames = [self._frame(part, mark, body, whole=True, still=still) for part in parts]
             sql = verdict_sql(frames, self._mapping, self._schemas, self._dialect)
-        return Compiled(mark, definition, body, tuple(frames), sql)
+        names = {each.name for each in (*walk(body), *still) if isinstance(each, Variable)}
+        return Compiled(mark, definition, body, tuple(frames), sql, tuple(sorted(names)))
+
+    def _still(self, parts: list[Clause], mark: Mark, definition: Definition, body: Expr) -> list[Variable]:
+        """Variables that are written in a step and decide nothing but whether it stutters.
+
+        A step that is true when nothing changes may stutter anyway.
+        """
+        if mark.kind != "step" or all(holds_when_unchanged(part) for part in parts):
+            return []
+        guard = self._guard(mark)
+        written = self._parsed.mentioned(definition.uid)
+        written |= self._parsed.mentioned(guard.uid) if guard is not None else frozenset()
+        read = {each.name for each in walk(body) if isinstance(each, Variable)}
+        return [self._checker.variable(name, definition.location) for name in sorted(written - read)]
 
     def _check_rows(self, parts: list[Clause], mark: Mark, body: Expr) -> None:
         """Whether each row can be judged by itself. Raises TlaSqlError."""
@@ -374,7 +394,9 @@ class _Stages:
     def _records(self, part: Clause) -> Records | None:
         return records_of(part.ranges[0].domain, self._mapping) if part.ranges else None
 
-    def _frame(self, part: Clause, mark: Mark, body: Expr, whole: bool) -> Frame:
+    def _frame(
+        self, part: Clause, mark: Mark, body: Expr, whole: bool, still: Sequence[Variable] = ()
+    ) -> Frame:
         """Joined rows, fast for what fits them, or ``whole`` states, for everything else."""
         records = self._records(part)
         if records is not None:
@@ -382,7 +404,7 @@ class _Stages:
         step = mark.kind == "step"
         if whole:
             needed = None if always(defined(body)) or (not part.ranges and silent(body)) else body
-            return plan_state(part, self._mapping, step, body if step else needed)
+            return plan_state(part, self._mapping, step, body if step else needed, still)
         return plan_history(part, self._mapping, step, mark.transitive)
 
     def _guard(self, mark: Mark) -> Definition | None:

@@ -174,6 +174,29 @@ class Module:
             self._bodies[uid] = bodies.always(body) if temporal else bodies.expression(body)
         return self._bodies[uid]
 
+    def mentioned(self, uid: int) -> frozenset[str]:
+        """The VARIABLEs of this module that are written in a definition, or in one that it applies."""
+        own = {
+            ref: text_of(self._context[ref], "uniquename")
+            for ref in _references(self._root)
+            if self._context[ref].tag == "OpDeclNode" and text_of(self._context[ref], "kind") == "3"
+        }
+        found: set[str] = set()
+        seen, pending = {uid}, [uid]
+        while pending:
+            for each in self._context[pending.pop()].iter("UID"):
+                number = int(each.text or "0")
+                if number in own:
+                    found.add(own[number])
+                elif number not in seen and self._is_own(number):
+                    seen.add(number)
+                    pending.append(number)
+        return frozenset(found)
+
+    def _is_own(self, uid: int) -> bool:
+        node = self._context.get(uid)
+        return node is not None and node.tag == "UserDefinedOpKind" and not self.is_standard(node)
+
     def location(self, node: Xml) -> Location:
         """Where a node stands in the sources."""
         found = node.find("location")

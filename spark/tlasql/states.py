@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tlasql.defined import always, defined
@@ -13,16 +14,18 @@ from tlasql.plan import StateFrame
 from tlasql.types import BOOL
 
 
-def plan_state(clause: Clause, mapping: Mapping, step: bool, body: Expr | None) -> StateFrame:
+def plan_state(
+    clause: Clause, mapping: Mapping, step: bool, body: Expr | None, still: Sequence[Variable] = ()
+) -> StateFrame:
     """The frame of any clause whose variables are mapped.
 
     ``body``: the definition the clause is a part of, where that must have a value, or be a step, as a whole.
-    Raises TlaSqlError.
+    ``still``: more variables that a step leaves as they are if it stutters. Raises TlaSqlError.
     """
     clause = _once_each(clause)
     parts = [*(each.domain for each in clause.ranges), *clause.antecedents, *clause.conjuncts]
     evaluates = None if body is None else defined(body)
-    parts += [] if body is None else [body]
+    parts += [*still, *([] if body is None else [body])]
     found: dict[str, History | Whole] = {}
     for part in parts:
         for expr in walk(part):

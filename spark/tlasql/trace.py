@@ -135,8 +135,9 @@ def _moved(value: Any, moved: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Successive ``states``; after those whose index is in ``ends`` there is no step. ``models``: what of them
-    is a model value.
+    """Successive ``states``; after those whose index is in ``ends`` there is no step.
+
+    ``models``: what of them is a model value.
     """
 
     states: Sequence[State]

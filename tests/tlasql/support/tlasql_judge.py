@@ -1,8 +1,8 @@
 """TLC on a module as it is written, state by state: the judge that shares nothing with the compiler.
 
-States, constants and claims are written into a module that extends the one under judgement. A model value is a
-model value. Each state is attempted by itself (``tlasql.attempt``), so that TLC goes on where it stops; ``alone``
-has TLC check one state, or one step, as any model, and says how it ended.
+States, constants and claims are written into a module that extends the one under judgement. A model value is
+a model value. Each state is attempted by itself (``tlasql.attempt``), so that TLC goes on where it stops;
+``alone`` has TLC check one state, or one step, as any model, and says how it ended.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judge:
-    """``module``: the file; ``constants``: name -> TLA+ text for the configuration; ``models``: text of a model
-    value -> the constant that is it; ``unused``: variables of the module that states do not say.
+    """``module``: the file; ``constants``: name -> TLA+ text for the configuration; ``models``: text of a
+    model value -> the constant that is it; ``unused``: variables of the module that states do not say.
     """
 
     module: Path

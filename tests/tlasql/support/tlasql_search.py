@@ -1,7 +1,8 @@
 """Search for a disagreement: ``python tests/tlasql/support/tlasql_search.py --seconds 3600 --seed 1``.
 
-Random modules of :mod:`tlasql_shapes`, each judged on random states by TLC on its text and by DuckDB (every so
-often by Spark too). What differs is printed whole, with its module, states and seed, and ends the search with 1.
+Random modules of :mod:`tlasql_shapes`, each judged on random states by TLC on its text and by DuckDB (every
+so often by Spark too). What differs is printed whole, with its module, states and seed, and ends the search
+with 1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Random definitions of the shapes that were wrong once: steps of several clauses, binders that share names, folds
-and what looks like one, applications that have no value, names that clash, sets with duplicates, model values.
+"""Random definitions of the shapes that were wrong once: steps of several clauses, binders that share names,
+folds and what looks like one, applications that have no value, names that clash, sets with duplicates, model
+values.
 """
 
 from __future__ import annotations
@@ -63,9 +64,18 @@ Keys = ["a", "b", { model = "nobody" }, { model = "n_1" }]
 _INT, _BOOL, _KEY = "Int", "Bool", "KEY"
 _SETI, _SETK, _SEQ, _REC, _MSGS, _FUN, _GUN = "Set(Int)", "Set(KEY)", "Seq", "rec", "Set(rec)", "K->I", "I->I"
 _VARIABLES = {
-    _INT: ("n", "N", "verdict"), _BOOL: ("b",), _KEY: ("key",), _SETI: ("s", "cluster"), _SETK: ("live",),
-    _SEQ: ("q",), _REC: ("r",), _MSGS: ("msgs",), _FUN: ("f",), _GUN: ("g",), "Str": ("tag",),
-}  # fmt: skip
+    _INT: ("n", "N", "verdict"),
+    _BOOL: ("b",),
+    _KEY: ("key",),
+    _SETI: ("s", "cluster"),
+    _SETK: ("live",),
+    _SEQ: ("q",),
+    _REC: ("r",),
+    _MSGS: ("msgs",),
+    _FUN: ("f",),
+    _GUN: ("g",),
+    "Str": ("tag",),
+}
 _NAMES = ("x", "y", "i", "m", "x_2")
 Scope = tuple[tuple[str, str], ...]
 
@@ -167,13 +177,28 @@ class Shapes:
     def _clauses(self) -> str:
         """A step of several clauses, each over variables of its own."""
         change = (
-            "n' = n + 1", "n' >= n", "N' = N", "verdict' # verdict", "s \\subseteq s'", "UNCHANGED <<b, key>>",
-            "\\A x \\in s : x \\in s'", "\\A m \\in DOMAIN f \\cap DOMAIN f' : f'[m] >= f[m]",
-            "\\A m \\in live : f'[m] = f[m]", "\\E x \\in s' : x \\notin s", "[n' = n + 1]_N", "b' = ~b",
-            "Len(q') >= Len(q)", "(\\A x \\in s : x > n) => n' = n", "live' = live \\cup {key'}",
-            "IsFiniteSet(cluster) /\\ n' > n", "r'.at >= r.at", "f' = [f EXCEPT ![key] = n]",
-            "g'[n] = g[n]", "\\A x \\in cluster : g'[x] >= g[x]", "PrintT(tag) /\\ n' > n",
-        )  # fmt: skip
+            "n' = n + 1",
+            "n' >= n",
+            "N' = N",
+            "verdict' # verdict",
+            "s \\subseteq s'",
+            "UNCHANGED <<b, key>>",
+            "\\A x \\in s : x \\in s'",
+            "\\A m \\in DOMAIN f \\cap DOMAIN f' : f'[m] >= f[m]",
+            "\\A m \\in live : f'[m] = f[m]",
+            "\\E x \\in s' : x \\notin s",
+            "[n' = n + 1]_N",
+            "b' = ~b",
+            "Len(q') >= Len(q)",
+            "(\\A x \\in s : x > n) => n' = n",
+            "live' = live \\cup {key'}",
+            "IsFiniteSet(cluster) /\\ n' > n",
+            "r'.at >= r.at",
+            "f' = [f EXCEPT ![key] = n]",
+            "g'[n] = g[n]",
+            "\\A x \\in cluster : g'[x] >= g[x]",
+            "PrintT(tag) /\\ n' > n",
+        )
         parts = [self._chance.choice(change) for _ in range(self._chance.choice((1, 2, 2, 3)))]
         if self._chance.random() < 0.5:
             parts.insert(self._chance.randrange(len(parts) + 1), self._predicate(2, ()))
@@ -239,15 +264,20 @@ class Shapes:
         def typed() -> str:
             return self._chance.choice(
                 (
-                    f"{integer()} \\in Nat", f"{integer()} \\in Int", f"{self._of(_SETI, 2, scope)} \\in SUBSET {{0, 1, n}}",
+                    f"{integer()} \\in Nat",
+                    f"{integer()} \\in Int",
+                    f"{self._of(_SETI, 2, scope)} \\in SUBSET {{0, 1, n}}",
                     f"f \\in [{self._of(_SETK, 1, scope)} -> {self._of(_SETI, 1, scope)}]",
                     f"{self._of(_SEQ, 2, scope)} \\in Seq({self._of(_SETI, 1, scope)})",
                     f"{self._of(_SETI, 2, scope)} \\subseteq {self._of(_SETI, 2, scope)}",
-                    f"{self._of(_REC, 1, scope)} \\in [at : {self._of(_SETI, 1, scope)}, At : Int, ok : BOOLEAN]",
-                    f"IsFiniteSet({self._of(_SETI, 2, scope)})", "tag = \"free\"", "two[2]",
-                    f"<<{integer()}, b>> = two", f"{integer()} \\in {{x \\in Nat : x > {self._of(_INT, 1, ())}}}",
+                    f"{self._of(_REC, 1, scope)} \\in [at : {self._of(_SETI, 1, scope)}, At : Int, ok : {{b}}]",
+                    f"IsFiniteSet({self._of(_SETI, 2, scope)})",
+                    'tag = "free"',
+                    "two[2]",
+                    f"<<{integer()}, b>> = two",
+                    f"{integer()} \\in {{x \\in Nat : x > {self._of(_INT, 1, ())}}}",
                 )
-            )  # fmt: skip
+            )
 
         flags = [name for name, kind in scope if kind == _REC]
         more = [lambda: f"{self._chance.choice(flags)}.ok"] if flags else []
@@ -261,17 +291,30 @@ class Shapes:
                 return self._chance.choice(own)
             return self._leaf(kind)
         made = {
-            _INT: self._integer, _KEY: self._key, _SETI: self._integers, _SETK: self._keys, _SEQ: self._sequence,
-            _REC: self._record, _MSGS: self._records, _FUN: self._function, _GUN: self._numbered,
-        }[kind]  # fmt: skip
+            _INT: self._integer,
+            _KEY: self._key,
+            _SETI: self._integers,
+            _SETK: self._keys,
+            _SEQ: self._sequence,
+            _REC: self._record,
+            _MSGS: self._records,
+            _FUN: self._function,
+            _GUN: self._numbered,
+        }[kind]
         return made(depth - 1, scope)
 
     def _leaf(self, kind: str) -> str:
         literals = {
-            _INT: ("0", "1", "2"), _KEY: ('"a"', "Nobody", "Other"), _SETI: ("{}", "{0, 1}", "0 .. 2"),
-            _SETK: ("Keys", '{"a", Nobody}', "DOMAIN f", "DOMAIN owned"), _SEQ: ("<<1, 2>>", "<<n, n>>"),
-            _REC: ("[at |-> 1, At |-> 2, ok |-> TRUE]",), _MSGS: ("{r}",), _FUN: ("f",), _GUN: ("g",),
-        }  # fmt: skip
+            _INT: ("0", "1", "2"),
+            _KEY: ('"a"', "Nobody", "Other"),
+            _SETI: ("{}", "{0, 1}", "0 .. 2"),
+            _SETK: ("Keys", '{"a", Nobody}', "DOMAIN f", "DOMAIN owned"),
+            _SEQ: ("<<1, 2>>", "<<n, n>>"),
+            _REC: ("[at |-> 1, At |-> 2, ok |-> TRUE]",),
+            _MSGS: ("{r}",),
+            _FUN: ("f",),
+            _GUN: ("g",),
+        }
         if self._chance.random() < 0.4:
             return self._chance.choice(literals[kind])
         name = self._chance.choice(_VARIABLES[kind])
@@ -285,21 +328,37 @@ class Shapes:
         folded = f"{fold}({of(_INT)}, {of(_INT)}, {of(_SETI)}, {of(_SEQ)})" if self._folds else "N"
         return self._chance.choice(
             (
-                lambda: folded, lambda: folded,
-                lambda: f"({of(_INT)} + {of(_INT)})", lambda: f"({of(_INT)} - {of(_INT)})",
-                lambda: f"({of(_INT)} * {of(_INT)})", lambda: f"({of(_INT)} \\div {of(_INT)})",
-                lambda: f"({of(_INT)} % {of(_INT)})", lambda: f"{of(_FUN)}[{of(_KEY)}]",
-                lambda: f"{of(_FUN)}[{of(_KEY)}]", lambda: f"{of(_GUN)}[{of(_INT)}]", lambda: f"{of(_SEQ)}[{of(_INT)}]",
-                lambda: f"Head({of(_SEQ)})", lambda: f"Len({of(_SEQ)})", lambda: f"Cardinality({of(_SETI)})",
-                lambda: f"Cardinality({of(_SETK)})", lambda: f"{of(_REC)}.at", lambda: f"{of(_REC)}.At",
-                lambda: f"Some({of(_SETI)})", lambda: f"Most({of(_SETI)})",
+                lambda: folded,
+                lambda: folded,
+                lambda: f"({of(_INT)} + {of(_INT)})",
+                lambda: f"({of(_INT)} - {of(_INT)})",
+                lambda: f"({of(_INT)} * {of(_INT)})",
+                lambda: f"({of(_INT)} \\div {of(_INT)})",
+                lambda: f"({of(_INT)} % {of(_INT)})",
+                lambda: f"{of(_FUN)}[{of(_KEY)}]",
+                lambda: f"{of(_FUN)}[{of(_KEY)}]",
+                lambda: f"{of(_GUN)}[{of(_INT)}]",
+                lambda: f"{of(_SEQ)}[{of(_INT)}]",
+                lambda: f"Head({of(_SEQ)})",
+                lambda: f"Len({of(_SEQ)})",
+                lambda: f"Cardinality({of(_SETI)})",
+                lambda: f"Cardinality({of(_SETK)})",
+                lambda: f"{of(_REC)}.at",
+                lambda: f"{of(_REC)}.At",
+                lambda: f"Some({of(_SETI)})",
+                lambda: f"Most({of(_SETI)})",
                 lambda: f"(IF {self._predicate(depth - 1, scope)} THEN {of(_INT)} ELSE {of(_INT)})",
-                lambda: f"(CASE {self._predicate(depth - 1, scope)} -> {of(_INT)} [] {self._atom(scope)} -> {of(_INT)})",
-                lambda: f"Twice(LAMBDA z : z + {of(_INT)}, {of(_INT)})", lambda: f"({of(_INT)} ^ 2)",
-                lambda: f"(LET y_1 == {of(_INT)} IN y_1 * y_1)", lambda: f"-{of(_INT)}",
+                lambda: (
+                    f"(CASE {self._predicate(depth - 1, scope)} -> {of(_INT)}"
+                    f" [] {self._atom(scope)} -> {of(_INT)})"
+                ),
+                lambda: f"Twice(LAMBDA z : z + {of(_INT)}, {of(_INT)})",
+                lambda: f"({of(_INT)} ^ 2)",
+                lambda: f"(LET y_1 == {of(_INT)} IN y_1 * y_1)",
+                lambda: f"-{of(_INT)}",
                 lambda: f"Cardinality(SUBSET {{n, {of(_INT)}}})",
             )
-        )()  # fmt: skip
+        )()
 
     def _key(self, depth: int, scope: Scope) -> str:
         return self._chance.choice(
@@ -318,15 +377,21 @@ class Shapes:
         inner = (*scope, (name, _INT))
         return self._chance.choice(
             (
-                lambda: f"({of(_SETI)} \\cup {of(_SETI)})", lambda: f"({of(_SETI)} \\cap {of(_SETI)})",
-                lambda: f"({of(_SETI)} \\ {of(_SETI)})", lambda: f"{{{of(_INT)}, {of(_INT)}}}",
-                lambda: f"({of(_INT)} .. {of(_INT)})", lambda: f"owned[{of(_KEY)}]",
+                lambda: f"({of(_SETI)} \\cup {of(_SETI)})",
+                lambda: f"({of(_SETI)} \\cap {of(_SETI)})",
+                lambda: f"({of(_SETI)} \\ {of(_SETI)})",
+                lambda: f"{{{of(_INT)}, {of(_INT)}}}",
+                lambda: f"({of(_INT)} .. {of(_INT)})",
+                lambda: f"owned[{of(_KEY)}]",
                 lambda: f"{{{name} \\in {of(_SETI)} : {self._predicate(depth, inner)}}}",
                 lambda: f"{{{self._of(_INT, depth, inner)} : {name} \\in {of(_SETI)}}}",
-                lambda: f"UNION {{owned[{name}] : {name} \\in {of(_SETK)}}}", lambda: f"Above({of(_SETI)}, {of(_INT)})",
-                lambda: "DOMAIN g", lambda: f"DOMAIN {of(_SEQ)}", lambda: f"DOMAIN {of(_GUN)}",
+                lambda: f"UNION {{owned[{name}] : {name} \\in {of(_SETK)}}}",
+                lambda: f"Above({of(_SETI)}, {of(_INT)})",
+                lambda: "DOMAIN g",
+                lambda: f"DOMAIN {of(_SEQ)}",
+                lambda: f"DOMAIN {of(_GUN)}",
             )
-        )()  # fmt: skip
+        )()
 
     def _keys(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -335,11 +400,14 @@ class Shapes:
         name = self._chance.choice([each for each in _NAMES if each not in {n for n, _ in scope}] or ["z"])
         return self._chance.choice(
             (
-                lambda: f"({of(_SETK)} \\cup {of(_SETK)})", lambda: f"({of(_SETK)} \\ {of(_SETK)})",
-                lambda: f"{{{of(_KEY)}, {of(_KEY)}}}", lambda: f"DOMAIN {of(_FUN)}", lambda: "Keys",
+                lambda: f"({of(_SETK)} \\cup {of(_SETK)})",
+                lambda: f"({of(_SETK)} \\ {of(_SETK)})",
+                lambda: f"{{{of(_KEY)}, {of(_KEY)}}}",
+                lambda: f"DOMAIN {of(_FUN)}",
+                lambda: "Keys",
                 lambda: f"{{{name} \\in {of(_SETK)} : {self._predicate(depth, (*scope, (name, _KEY)))}}}",
             )
-        )()  # fmt: skip
+        )()
 
     def _sequence(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -347,12 +415,15 @@ class Shapes:
 
         return self._chance.choice(
             (
-                lambda: f"Append({of(_SEQ)}, {of(_INT)})", lambda: f"({of(_SEQ)} \\o {of(_SEQ)})",
-                lambda: f"Tail({of(_SEQ)})", lambda: f"SubSeq({of(_SEQ)}, {of(_INT)}, {of(_INT)})",
+                lambda: f"Append({of(_SEQ)}, {of(_INT)})",
+                lambda: f"({of(_SEQ)} \\o {of(_SEQ)})",
+                lambda: f"Tail({of(_SEQ)})",
+                lambda: f"SubSeq({of(_SEQ)}, {of(_INT)}, {of(_INT)})",
                 lambda: f"[{of(_SEQ)} EXCEPT ![{of(_INT)}] = {of(_INT)}]",
-                lambda: "[i \\in 1 .. Len(q) |-> q[Len(q) + 1 - i]]", lambda: f"<<{of(_INT)}, {of(_INT)}>>",
+                lambda: "[i \\in 1 .. Len(q) |-> q[Len(q) + 1 - i]]",
+                lambda: f"<<{of(_INT)}, {of(_INT)}>>",
             )
-        )()  # fmt: skip
+        )()
 
     def _record(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -360,11 +431,12 @@ class Shapes:
 
         return self._chance.choice(
             (
-                lambda: f"[r EXCEPT !.at = {of(_INT)}]", lambda: f"[{of(_REC)} EXCEPT !.At = @ + {of(_INT)}]",
+                lambda: f"[r EXCEPT !.at = {of(_INT)}]",
+                lambda: f"[{of(_REC)} EXCEPT !.At = @ + {of(_INT)}]",
                 lambda: f"[at |-> {of(_INT)}, At |-> {of(_INT)}, ok |-> {self._atom(scope)}]",
                 lambda: f"(CHOOSE m \\in {self._of(_MSGS, depth, ())} : m.ok)",
             )
-        )()  # fmt: skip
+        )()
 
     def _records(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -374,11 +446,12 @@ class Shapes:
         inner = (*scope, (name, _REC))
         return self._chance.choice(
             (
-                lambda: f"(msgs \\cup {{{of(_REC)}}})", lambda: f"{{{name} \\in msgs : {self._predicate(depth, inner)}}}",
+                lambda: f"(msgs \\cup {{{of(_REC)}}})",
+                lambda: f"{{{name} \\in msgs : {self._predicate(depth, inner)}}}",
                 lambda: f"{{{self._of(_REC, depth, inner)} : {name} \\in msgs}}",
                 lambda: f"[at : {of(_SETI)}, At : {{n}}, ok : {{b}}]",
             )
-        )()  # fmt: skip
+        )()
 
     def _function(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -392,7 +465,7 @@ class Shapes:
                 lambda: f"({of(_FUN)} @@ ({of(_KEY)} :> {of(_INT)}))",
                 lambda: f"[{name} \\in {of(_SETK)} |-> {self._of(_INT, depth, (*scope, (name, _KEY)))}]",
             )
-        )()  # fmt: skip
+        )()
 
     def _numbered(self, depth: int, scope: Scope) -> str:
         def of(kind: str) -> str:
@@ -405,7 +478,7 @@ class Shapes:
                 lambda: f"[{name} \\in {of(_SETI)} |-> {self._of(_INT, depth, (*scope, (name, _INT)))}]",
                 lambda: f"[{name} \\in s |-> {self._of(_INT, depth, (*scope, (name, _INT)))}]",
             )
-        )()  # fmt: skip
+        )()
 
     def _fold(self, name: str) -> str:
         """A recursion that is a fold, or nearly one."""
@@ -432,13 +505,21 @@ class Shapes:
             again = f"{name}(lo, {of('hi', 'hi + Head(t)', 'hi + 1')}, S, Tail(t))"
             element = of("Head(t)", "t[1]", "1", "Len(t)", "g[Head(t)]")
         step = of(
-            f"{element} + {again}", f"{again} + {element}", again, f"{element} - {again}",
+            f"{element} + {again}",
+            f"{again} + {element}",
+            again,
+            f"{element} - {again}",
             f"IF {element} > 1 THEN {element} + {again} ELSE {again}",
             f"LET below == {again} IN IF {element} > below THEN {element} ELSE below",
-        )  # fmt: skip
+        )
         base = of("0", "hi", "lo", "Cardinality(S)", "g[hi]", "N")
-        form = of("IF {0} THEN {1} ELSE {2}", "CASE {0} -> {1} [] OTHER -> {2}", "CASE {0} -> {1} [] ~({0}) -> {2}",
-                  "IF ~({0}) THEN {2} ELSE {1}", "CASE {0} -> {1} [] hi > 0 -> {2}")  # fmt: skip
+        form = of(
+            "IF {0} THEN {1} ELSE {2}",
+            "CASE {0} -> {1} [] OTHER -> {2}",
+            "CASE {0} -> {1} [] ~({0}) -> {2}",
+            "IF ~({0}) THEN {2} ELSE {1}",
+            "CASE {0} -> {1} [] hi > 0 -> {2}",
+        )
         body = form.format(stop, base, step)
         if over == "set":
             body = f"LET e == CHOOSE x \\in S : {chosen} IN {body}"

@@ -1,7 +1,8 @@
 """Plain values by type: at random, as TLA+, and as rows that DuckDB and Spark take.
 
-A value is an integer, boolean or string, a ``ModelValue``, a list for a set or sequence, a dict for a function,
-record (by field) or tuple (``_1``, ``_2``). A list for a set may repeat itself, as an array in a table may.
+A value is an integer, boolean or string, a ``ModelValue``, a list for a set or sequence, a dict for a
+function, record (by field) or tuple (``_1``, ``_2``). A list for a set may repeat itself, as an array in a
+table may.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ class Domain:
             return chance.random() < 0.5
         return chance.choice(self.integers if kind == INT else self.texts[str(kind)])
 
-    def schemas(self, schema: str = "shapes") -> dict[str, dict[str, str]]:
+    def schemas(self) -> dict[str, dict[str, str]]:
         values = {self.column(name): spark_type(kind) for name, kind in self.types.items()}
         coverage = {**_FIRST, "covered": "boolean"}
-        return {f"{schema}.states": {**_FIRST, **values}, f"{schema}.coverage": coverage}
+        return {"shapes.states": {**_FIRST, **values}, "shapes.coverage": coverage}
 
 
 def written(value: Any, kind: Type, models: Mapping[str, str]) -> str:  # noqa: PLR0911 (one for each kind)
@@ -125,16 +126,16 @@ def rows(domain: Domain, states: Sequence[State]) -> list[tuple[Any, ...]]:
     return found
 
 
-def duck(domain: Domain, states: Sequence[State], schema: str = "shapes") -> duckdb.DuckDBPyConnection:
+def duck(domain: Domain, states: Sequence[State], path: str = ":memory:") -> duckdb.DuckDBPyConnection:
     """A database with the states, all of them covered."""
-    connection = duckdb.connect()
-    connection.execute(f"CREATE SCHEMA {schema}")
-    for table, columns in domain.schemas(schema).items():
+    connection = duckdb.connect(path)
+    connection.execute("CREATE SCHEMA shapes")
+    for table, columns in domain.schemas().items():
         shown = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in columns.items())
         connection.execute(f"CREATE TABLE {table} ({shown})")
     given = [[*row[:6], *map(_json, row[6:], domain.types.values())] for row in rows(domain, states)]
     places = ["?"] * 6 + [_parsed(kind) for kind in domain.types.values()]
-    connection.executemany(f"INSERT INTO {schema}.states VALUES ({', '.join(places)})", given)
+    connection.executemany(f"INSERT INTO shapes.states VALUES ({', '.join(places)})", given)
     return connection
 
 
