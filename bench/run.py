@@ -8,8 +8,9 @@ from pathlib import Path
 
 MEASUREMENTS = {
     "formats.py": "Decoding __consumer_offsets to Arrow, against kafka-dump-log --offsets-decoder",
-    "bronze.py": "Log to bronze in Spark",
-    "headers.py": "Batch headers of data topics to bronze in Spark, against kafka-dump-log and cat",
+    "whole.py": "A whole audit, and the commands on its lake",
+    "bronze.py": "Log to bronze",
+    "headers.py": "Batch headers of data topics to bronze, against kafka-dump-log and cat",
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
     "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
 }

@@ -93,7 +93,7 @@ _TYPES: dict[str, IcebergType] = {
 
 
 def ensure(lake: Lake) -> Catalog:
-    """The open catalog, with every schema and table in it, and every column that a table lacked or had narrower."""
+    """The open catalog, with every schema and table, and each column that a table lacked or had narrower."""
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)

@@ -33,7 +33,6 @@ from fencepost.replay.keys import topic_key
 from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
 
-
 NO_LIFE = -1
 """Of tombstones before any life was seen, and of requests that met no group."""
 
