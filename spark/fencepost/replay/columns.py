@@ -45,4 +45,10 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
         ms = pa.array(values, pa.int64())
         return pc.multiply(ms, pa.scalar(1000, pa.int64())).cast(kind)
-    return pa.array(values, kind)
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+        return pa.array(
+            [None if each is None else each.encode("utf-8", "replace").decode() for each in values], kind
+        )

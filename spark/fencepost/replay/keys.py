@@ -31,7 +31,8 @@ def topic_key(topic_id: str | None, topic: str | None, partition: int) -> str | 
 def digest_of(*values: object) -> str:
     """The id of what these values name: sha256 of their texts with ``|`` between; None is left out."""
     text = "|".join([str(value) for value in values if value is not None])
-    return hashlib.sha256(text.encode()).hexdigest()
+    # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str]:

@@ -106,6 +106,20 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def text(value: Any) -> Any:
+    """A member of a line's JSON that is text or null; TypeError for another, which no broker writes."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is no text")
+
+
+def integer(value: Any, bits: int = 32) -> Any:
+    """A member of a line's JSON that is a whole number of so many bits or null; TypeError for another."""
+    if value is None or (type(value) is int and -(1 << (bits - 1)) <= value < 1 << (bits - 1)):
+        return value
+    raise TypeError(f"{value!r} is no number of {bits} bits")
+
+
 def error_name(code: int | None) -> str | None:
     """Kafka's name of an error code (org.apache.kafka.common.protocol.Errors); None without one."""
     if code is None:

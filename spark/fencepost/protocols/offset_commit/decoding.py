@@ -154,12 +154,16 @@ def _requests(
     requests: list[CommitRequest] = []
     lines: list[MemberLine] = []
     for line in each_line(rows, APIS):
-        if line.api_key in COMMIT_APIS:
+        try:
+            if line.api_key not in COMMIT_APIS:
+                lines += member_lines(line, tolerance_ms)
+                continue
             request = commit_request(line, topics)
-            if request is not None:
-                requests.append(request)
-        else:
-            lines += member_lines(line, tolerance_ms)
+        except (AttributeError, KeyError, TypeError):
+            # it is JSON, but no broker's: it names nothing, and ends no run
+            continue
+        if request is not None:
+            requests.append(request)
     return requests, lines
 
 

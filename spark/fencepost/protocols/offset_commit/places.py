@@ -71,6 +71,8 @@ class Terms:
 
     def _led_by(self, broker_id: int) -> _LedTerms:
         terms = [term for term in self._terms if term.led_by in (None, broker_id)]
+        if not terms:
+            return _LedTerms()
         stretches = [term.stretch for term in terms]
         before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
         ends = accumulate((term.last_ms for term in terms), max)
@@ -80,8 +82,8 @@ class Terms:
             terms,
             [was != term.stretch for was, term in zip(before, terms, strict=True)],
             [then != term.stretch for then, term in zip(after, terms, strict=True)],
-            [-always, *list(ends)[:-1]] if terms else [],
-            [*begins[1:], always] if terms else [],
+            [-always, *list(ends)[:-1]],
+            [*begins[1:], always],
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost.replay.keys import ZERO_ID, digest_of, topic_key
 from fencepost.replay.metadata import Topics
-from fencepost.replay.requests import NONE, RequestLine, error_name
+from fencepost.replay.requests import NONE, RequestLine, error_name, integer, text
 
 OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
@@ -107,11 +107,11 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
     """The commits of a line of COMMIT_APIS; None when it names no partition.
 
     A topic that is asked for by name has the id that the name meant when the line was written, and the other
-    way round.
+    way round. Raises AttributeError, KeyError or TypeError for JSON that no broker writes.
     """
     sent = line.sent
-    group_id, asked = sent.get("groupId"), sent.get("topics")
-    if group_id is None or not asked:
+    asked = sent.get("topics")
+    if sent.get("groupId") is None or not asked:
         return None
     transactional = line.api_key == TXN_OFFSET_COMMIT
     epoch = sent.get("generationIdOrMemberEpoch")
@@ -120,18 +120,18 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
     request = CommitRequest(
         line.request_id,
         line.broker_id,
-        group_id,
-        sent.get("memberId") or "",
-        sent.get("groupInstanceId"),
+        text(sent["groupId"]) or "",
+        text(sent.get("memberId")) or "",
+        text(sent.get("groupInstanceId")),
         line.client_id,
         line.correlation_id,
         line.api_key,
         line.api_version,
-        -1 if epoch is None else epoch,
+        -1 if epoch is None else integer(epoch),
         transactional,
-        sent.get("transactionalId") if transactional else None,
-        sent.get("producerId") if transactional else None,
-        sent.get("producerEpoch") if transactional else None,
+        text(sent.get("transactionalId")) if transactional else None,
+        integer(sent.get("producerId"), 64) if transactional else None,
+        integer(sent.get("producerEpoch")) if transactional else None,
         line.requested_ms,
         line.responded_ms,
         line.file,
@@ -165,14 +165,14 @@ def _commit(
     topics: Topics,
     code: int | None,
 ) -> Commit:
-    reference, number = place
-    name, topic_id = topic.get("name"), _given_id(topic)
+    reference, number = place[0], integer(place[1])
+    name, topic_id = text(topic.get("name")), text(_given_id(topic))
     if name is None:
         name = topics.name_of(topic_id)
     elif topic_id is None:
         topic_id = topics.id_at(name, request.responded_ms)
     leader_epoch = partition.get("committedLeaderEpoch")
-    error = error_name(code)
+    error = error_name(integer(code))
     return Commit(
         request,
         digest_of(request.request_id, reference, number),
@@ -180,8 +180,8 @@ def _commit(
         topic_id,
         number,
         topic_key(topic_id, name, number),
-        partition.get("committedOffset"),
-        -1 if leader_epoch is None else leader_epoch,
+        integer(partition.get("committedOffset"), 64),
+        -1 if leader_epoch is None else integer(leader_epoch),
         error,
         None if error is None else error == NONE,
         None if error is None else error in FENCING,
@@ -230,9 +230,9 @@ def member_lines(line: RequestLine, tolerance_ms: int) -> list[MemberLine]:
                 MemberLine(
                     line.broker_id,
                     line.api_key,
-                    group_id,
-                    member_id,
-                    source.get("generationId"),
+                    text(group_id),
+                    text(member_id),
+                    integer(source.get("generationId")),
                     fine,
                     line.requested_ms - tolerance_ms,
                     line.responded_ms,
