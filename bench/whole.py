@@ -48,11 +48,9 @@ def main() -> int:
             cost = _run([*command, "--config", str(CONFIG)], lake)
             met = cost.cpu <= SECONDS[name]
             missed |= not met
-            print(
-                f"  {'met   ' if met else 'MISSED'} {name:14}{cost.cpu:7.1f} CPU s (goal {SECONDS[name]:.0f}, "
-                f"before {BEFORE[name]:.0f}) {cost.wall:7.1f} s wall",
-                flush=True,
-            )
+            goal = f"(goal {SECONDS[name]:.0f}, before {BEFORE[name]:.0f})"
+            took = f"{cost.cpu:7.1f} CPU s {goal} {cost.wall:7.1f} s wall"
+            print(f"  {'met   ' if met else 'MISSED'} {name:14}{took}", flush=True)
     return int(missed)
 
 
