@@ -21,9 +21,14 @@ from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
 from fencepost import cli
-from fencepost.plots import drawing, layout, producer_drawing, producer_layout, producer_reading, reading
-from fencepost.plots.producer_reading import ProducerTimeline
-from fencepost.plots.reading import COMMIT_COLUMNS, MEMBER_COLUMNS, PlotError, Timeline
+from fencepost.plots import layout as shared
+from fencepost.plots.reading import PlotError, find
+from fencepost.protocols.offset_commit.plot import drawing, layout, reading
+from fencepost.protocols.offset_commit.plot.reading import COMMIT_COLUMNS, MEMBER_COLUMNS, Timeline
+from fencepost.protocols.producer_epoch.plot import drawing as producer_drawing
+from fencepost.protocols.producer_epoch.plot import layout as producer_layout
+from fencepost.protocols.producer_epoch.plot import reading as producer_reading
+from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 from fencepost.reading import ENGINES, Reader, open_lake, over
 from fencepost.settings import Settings
 
@@ -266,17 +271,17 @@ def test_a_hostile_name_is_one_line_of_text(name: str) -> None:
     for gid in ("title", "subtitle", "lane:1", "detail:1"):
         text = artist(figure, gid)
         assert text.get_parse_math() is False
-        assert text.get_text().replace(layout.LEFT_TO_RIGHT, "").isprintable()
+        assert text.get_text().replace(shared.LEFT_TO_RIGHT, "").isprintable()
         assert len(text.get_text()) < 120
 
 
 def test_a_name_is_shown_as_far_as_it_can_be_told_apart() -> None:
-    assert layout.clean("orders", 20) == "orders"
-    assert layout.clean("a\nb", 20) == "a\\nb"
-    assert layout.clean("$x$", 20) == "$x$"
-    assert layout.clean("注", 20) == "\\u6ce8"
-    assert layout.clean("a" * 50 + "end", 20) == "a" * 13 + "…" + "aaaend"
-    assert layout.clean("שלום", 20) == "\u200eשלום\u200e"
+    assert shared.clean("orders", 20) == "orders"
+    assert shared.clean("a\nb", 20) == "a\\nb"
+    assert shared.clean("$x$", 20) == "$x$"
+    assert shared.clean("注", 20) == "\\u6ce8"
+    assert shared.clean("a" * 50 + "end", 20) == "a" * 13 + "…" + "aaaend"
+    assert shared.clean("שלום", 20) == "\u200eשלום\u200e"
     members = [member(f"app-{tail}", 1, 0, None, client="app") for tail in ("abcdefgh1xxxx", "abcdefgh2xxxx")]
     lanes = layout.arrange(timeline(members, [])).lanes
     assert [(lane.name, lane.detail) for lane in lanes] == [
@@ -498,7 +503,7 @@ def test_a_producers_hostile_names_are_lines_of_text(name: str) -> None:
     for gid in ("title", "subtitle", *(f"lane:{number}" for number in range(2, 7))):
         text = artist(figure, gid)
         assert text.get_parse_math() is False
-        assert text.get_text().replace(layout.LEFT_TO_RIGHT, "").isprintable()
+        assert text.get_text().replace(shared.LEFT_TO_RIGHT, "").isprintable()
         assert len(text.get_text()) < 120
 
 
@@ -551,7 +556,7 @@ GROUPS = [("a", "orders"), ("b", "orders"), ("a", "orders-eu"), ("a", "x\ny"), (
     ],
 )
 def test_a_group_is_found(group: str, cluster: str | None, found: tuple[str, str]) -> None:
-    assert reading.find(GROUPS, group, cluster) == found
+    assert find(GROUPS, group, cluster) == found
 
 
 @pytest.mark.parametrize(
@@ -567,15 +572,15 @@ def test_a_group_is_found(group: str, cluster: str | None, found: tuple[str, str
 )
 def test_a_group_is_not_found(group: str, cluster: str | None, words: str) -> None:
     with pytest.raises(PlotError) as caught:
-        reading.find(GROUPS, group, cluster)
+        find(GROUPS, group, cluster)
     assert words in str(caught.value)
 
 
 def test_what_is_looked_for_is_named() -> None:
     with pytest.raises(PlotError, match=r"No transactional id 'tx'\. There are no transactional ids"):
-        reading.find([], "tx", None, "transactional id")
+        find([], "tx", None, "transactional id")
     with pytest.raises(PlotError, match="Several clusters have a transactional id 'orders': 'a', 'b'"):
-        reading.find(GROUPS, "orders", None, "transactional id")
+        find(GROUPS, "orders", None, "transactional id")
 
 
 @pytest.fixture(scope="module")
