@@ -147,7 +147,7 @@ def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: o
         "INSERT INTO silver.offset_commits SELECT * FROM silver.offset_commits WHERE commit_id = 'own'"
     )
     with pytest.raises(
-        marts.MartsError, match=r"fct_offset_commits_sound: cluster, commit_id occurs twice \(1"
+        marts.MartsError, match=r"fct_offset_commits_sound: commit_id occurs twice \(1 rows\)"
     ):
         marts.build(session, settings, select="fct_offset_commits")
 
