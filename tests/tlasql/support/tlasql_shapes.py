@@ -270,7 +270,8 @@ class Shapes:
                     f"f \\in [{self._of(_SETK, 1, scope)} -> {self._of(_SETI, 1, scope)}]",
                     f"{self._of(_SEQ, 2, scope)} \\in Seq({self._of(_SETI, 1, scope)})",
                     f"{self._of(_SETI, 2, scope)} \\subseteq {self._of(_SETI, 2, scope)}",
-                    f"{self._of(_REC, 1, scope)} \\in [at : {self._of(_SETI, 1, scope)}, At : Int, ok : {{b}}]",
+                    f"{self._of(_REC, 1, scope)} \\in "
+                    f"[at : {self._of(_SETI, 1, scope)}, At : Int, ok : BOOLEAN]",
                     f"IsFiniteSet({self._of(_SETI, 2, scope)})",
                     'tag = "free"',
                     "two[2]",
