@@ -20,6 +20,7 @@ TYPES = {
     "n": "Int",
     "N": "Int",
     "verdict": "Int",
+    "x_1": "Int",
     "b": "Bool",
     "key": "KEY",
     "tag": "Str",
@@ -64,7 +65,7 @@ Keys = ["a", "b", { model = "nobody" }, { model = "n_1" }]
 _INT, _BOOL, _KEY = "Int", "Bool", "KEY"
 _SETI, _SETK, _SEQ, _REC, _MSGS, _FUN, _GUN = "Set(Int)", "Set(KEY)", "Seq", "rec", "Set(rec)", "K->I", "I->I"
 _VARIABLES = {
-    _INT: ("n", "N", "verdict"),
+    _INT: ("n", "N", "verdict", "x_1"),
     _BOOL: ("b",),
     _KEY: ("key",),
     _SETI: ("s", "cluster"),
