@@ -7,25 +7,18 @@ built: there, no row for a key means that the key is not in the DOMAIN.
 from __future__ import annotations
 
 from collections.abc import Mapping as Dict
-from itertools import count
 
 from sqlglot import exp
 
 from tlasql import tree
 from tlasql.dialect import Dialect
-from tlasql.equality import Fresh, tidied
+from tlasql.equality import tidied
 from tlasql.mapping import INTERVAL, History, Home, Mapping, Whole
 from tlasql.plan import StateFrame
 from tlasql.sql_rows import Ctes
 from tlasql.types import Function, SetOf, Type
 
 _SPAN = ("from_position", "to_position", "from_time", "to_time")
-
-
-def _fresh() -> Fresh:
-    """Names for the parameters of lambdas."""
-    numbers = count(1)
-    return lambda name: f"{name}_{next(numbers)}"
 
 
 def whole_values(
@@ -44,7 +37,7 @@ def whole_values(
 def _as_stored(
     frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], table: str
 ) -> exp.Select:
-    fresh = _fresh()
+    fresh = tree.parameters(v.column for v in frame.variables if isinstance(v, Whole))
     columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
     for v in frame.variables:
         if isinstance(v, Whole):
@@ -59,7 +52,7 @@ class _Gathered:
         self, frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], suffix: str
     ) -> None:
         self._frame, self._mapping, self._dialect, self._suffix = frame, mapping, dialect, suffix
-        self._names, self._fresh = names, _fresh()
+        self._names, self._fresh = names, tree.parameters(("element", "gathered"))
         self._ctes: Ctes = []
 
     def ctes(self) -> Ctes:

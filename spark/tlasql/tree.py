@@ -5,7 +5,8 @@ together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 
 from sqlglot import exp
 
@@ -39,6 +40,22 @@ _RESERVED = set(
 def name(text: str) -> exp.Identifier:
     """An identifier, quoted unless it is a plain lower-case word."""
     return exp.to_identifier(text, quoted=not _PLAIN.fullmatch(text) or text in _RESERVED)
+
+
+def parameters(columns: Iterable[str]) -> Callable[[str], str]:
+    """Gives names to parameters of lambdas: none twice, and none like the beginning of one of ``columns``,
+    which it would hide.
+    """
+    taken = tuple(each.lower() for each in columns)
+    numbers = count(1)
+
+    def fresh(stem: str) -> str:
+        found = f"{stem}_{next(numbers)}"
+        while any(each.startswith(found.lower()) for each in taken):
+            found = f"{stem}_{next(numbers)}"
+        return found
+
+    return fresh
 
 
 def col(column: str, table: str | None = None) -> exp.Column:

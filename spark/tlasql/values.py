@@ -57,7 +57,7 @@ class Values:
         self.dialect = dialect
         self._columns = columns
         self._bound: dict[int, exp.Expr] = {}
-        self._numbers = count(1)
+        self.fresh = tree.parameters(each.name for each in columns.values() if isinstance(each, exp.Column))
         self._uids = count(-(10**9), -1)
         self._sets = Membership(self)
 
@@ -93,10 +93,6 @@ class Values:
     def sized(self, expr: Expr) -> exp.Expr:
         """The value, integers as BIGINT: what is put into sets, records and functions."""
         return tree_big(self.of(expr)) if expr.type == INT else self.of(expr)
-
-    def fresh(self, name: str) -> str:
-        """A name for a parameter that nothing else has."""
-        return f"{name}_{next(self._numbers)}"
 
     def variable(self, location: Location, name: str, kind: Type) -> Bound:
         """A quantified variable that the specification does not have."""

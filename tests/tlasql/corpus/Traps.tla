@@ -19,6 +19,8 @@ VARIABLE n
 VARIABLE N
 \* @type: Int;
 VARIABLE verdict
+\* @type: Int;
+VARIABLE x_1
 \* @type: Bool;
 VARIABLE b
 \* @type: KEY;
@@ -325,6 +327,8 @@ NamedN == n < N \/ r.at > r.At
 Fields == \A m \in msgs : [m EXCEPT !.At = m.at] = m => m.ok
 \* @step("f_next", "info", "state")
 NamedNext == N' >= n /\ cluster \subseteq cluster'
+\* @invariant("f_hidden", "info", "state")
+Hidden == Cardinality({x \in s : \E y \in s : x + y > x_1}) = 1
 Evaluates(x) == \A evaluates \in s : evaluates > x
 \* @invariant("f_binder", "info", "state")
 Binder == \A scope \in cluster : Evaluates(scope) \/ \E c1 \in s : c1 = scope

@@ -20,6 +20,7 @@ TYPES = {
     "n": "Int",
     "N": "Int",
     "verdict": "Int",
+    "x_1": "Int",
     "b": "Bool",
     "key": "KEY",
     "tag": "Str",
@@ -64,7 +65,7 @@ Keys = ["a", "b", { model = "nobody" }, { model = "n_1" }]
 _INT, _BOOL, _KEY = "Int", "Bool", "KEY"
 _SETI, _SETK, _SEQ, _REC, _MSGS, _FUN, _GUN = "Set(Int)", "Set(KEY)", "Seq", "rec", "Set(rec)", "K->I", "I->I"
 _VARIABLES = {
-    _INT: ("n", "N", "verdict"),
+    _INT: ("n", "N", "verdict", "x_1"),
     _BOOL: ("b",),
     _KEY: ("key",),
     _SETI: ("s", "cluster"),
@@ -270,7 +271,8 @@ class Shapes:
                     f"f \\in [{self._of(_SETK, 1, scope)} -> {self._of(_SETI, 1, scope)}]",
                     f"{self._of(_SEQ, 2, scope)} \\in Seq({self._of(_SETI, 1, scope)})",
                     f"{self._of(_SETI, 2, scope)} \\subseteq {self._of(_SETI, 2, scope)}",
-                    f"{self._of(_REC, 1, scope)} \\in [at : {self._of(_SETI, 1, scope)}, At : Int, ok : {{b}}]",
+                    f"{self._of(_REC, 1, scope)} \\in "
+                    f"[at : {self._of(_SETI, 1, scope)}, At : Int, ok : BOOLEAN]",
                     f"IsFiniteSet({self._of(_SETI, 2, scope)})",
                     'tag = "free"',
                     "two[2]",
