@@ -55,65 +55,6 @@ def contains(array: exp.Expr, element: exp.Expr, kind: Type, dialect: Dialect, f
     )
 
 
-def tidied(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
-    """A stored value whose sets hold each element once: an array that is a set may repeat itself."""
-    match kind:
-        case _ if not _holds_sets(kind):
-            return value
-        case SetOf(element=element):
-            if not _holds_sets(element):
-                return dialect.distinct(value, fresh("d"), _same(element, dialect, fresh))
-            inner = dialect.transformed(value, fresh("e"), _tidy(element, dialect, fresh))
-            return dialect.distinct(inner, fresh("d"), _same(element, dialect, fresh))
-        case SeqOf(element=element):
-            return dialect.transformed(value, fresh("e"), _tidy(element, dialect, fresh))
-        case Function(result=result):
-
-            def images(function: exp.Expr) -> exp.Expr:
-                tidy, keys = _tidy(result, dialect, fresh), dialect.keys(function)
-                found = dialect.transformed(
-                    keys, fresh("k"), lambda key: tidy(dialect.at_key(function.copy(), key))
-                )
-                return dialect.map_of(keys.copy(), found)
-
-            return dialect.let(fresh("f"), value, images)
-        case Record(fields=fields):
-            named = [(name, part) for name, (_, part) in zip(kind.columns, fields, strict=True)]
-        case Tuple(parts=parts):
-            named = [(f"_{n}", part) for n, part in enumerate(parts, start=1)]
-
-    def struct(found: exp.Expr) -> exp.Expr:
-        parts = [
-            (name, tidied(dialect.field(found.copy(), name), part, dialect, fresh)) for name, part in named
-        ]
-        return tree.case([(tree.is_known(found.copy()), dialect.struct(parts))])
-
-    return dialect.let(fresh("r"), value, struct)
-
-
-def _tidy(kind: Type, dialect: Dialect, fresh: Fresh) -> Callable[[exp.Expr], exp.Expr]:
-    return lambda value: tidied(value, kind, dialect, fresh)
-
-
-def _same(kind: Type, dialect: Dialect, fresh: Fresh) -> Callable[[exp.Expr, exp.Expr], exp.Expr]:
-    return lambda one, other: equal(one, other, kind, dialect, fresh)
-
-
-def _holds_sets(kind: Type) -> bool:
-    match kind:
-        case SetOf():
-            return True
-        case SeqOf(element=element):
-            return _holds_sets(element)
-        case Function(result=result):
-            return _holds_sets(result)
-        case Record(fields=fields):
-            return any(_holds_sets(part) for _, part in fields)
-        case Tuple(parts=parts):
-            return any(_holds_sets(part) for part in parts)
-    return False
-
-
 def certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     """TRUE where nothing inside ``value`` is unknown, else FALSE."""
     return dialect.let(fresh("v"), value, lambda found: _certain(found.copy(), kind, dialect, fresh))

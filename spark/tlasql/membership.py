@@ -121,7 +121,7 @@ class Membership:
             complete = dialect.every(keys.copy(), values.fresh("k"), tree.is_known)
             return tree.case([(complete, dialect.map_of(keys.copy(), images))])
 
-        return dialect.let(values.fresh("keys"), values.of(expr.domain), built)
+        return dialect.let(values.fresh("keys"), self._once(expr.domain), built)
 
     def chosen(self, expr: Quantified) -> exp.Expr:
         """``CHOOSE x \\in S : P``: the one that there is; of several nobody knows which."""
@@ -148,7 +148,7 @@ class Membership:
                 [(tree.all_of([known, alone]), self._dialect.at_index(found.copy(), one.copy()))]
             )
 
-        return self._dialect.let(fresh("domain"), self._values.of(expr.domain), only)
+        return self._dialect.let(fresh("domain"), self._once(expr.domain), only)
 
     def operator(self, expr: Op) -> exp.Expr:  # noqa: PLR0911 (one each)
         """Everything else that makes or measures sets."""
@@ -165,7 +165,7 @@ class Membership:
                 largest = symbol == "Max"
                 return self._when_known(counted, lambda array: self._dialect.extreme(array, largest))
             case "Sum", (counted,):
-                return self._when_known(counted, self._dialect.summed)
+                return self._when_known(counted, self._dialect.summed, self._once(counted))
             case "SumOf", (function,):
                 return self._sum_of(function)
             case "@@", (left, right):
@@ -439,27 +439,36 @@ class Membership:
 
         return dialect.let(
             values.fresh("all"),
-            values.of(left.arguments[0]),
+            self._once(left.arguments[0]),
             lambda array: dialect.let(values.fresh("n"), number, lambda n: decided(array, n)),
         )
 
     def _cardinality(self, counted: Expr) -> exp.Expr:
-        return self._when_known(counted, self._dialect.size)
+        return self._when_known(counted, self._dialect.size, self._once(counted))
 
-    def _when_known(self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    def _once(self, expr: Expr) -> exp.Expr:
+        """The array of a set in which each element stands once: one that a table holds may repeat itself."""
+        found = self._values.of(expr)
+        return self._distinct(found, _element(expr)) if _repeats(expr) else found
+
+    def _when_known(
+        self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr], array: exp.Expr | None = None
+    ) -> exp.Expr:
         """A measure of a set, once all of it is known."""
         values = self._values
 
         def measured(array: exp.Expr) -> exp.Expr:
             return tree.case([(values.known(array.copy(), _type(counted)), measure(array.copy()))])
 
-        return self._dialect.let(values.fresh("all"), values.of(counted), measured)
+        return self._dialect.let(
+            values.fresh("all"), values.of(counted) if array is None else array, measured
+        )
 
     def _sum_of(self, function: Expr) -> exp.Expr:
         """The sum of f[x] for x in DOMAIN f."""
         values, dialect = self._values, self._dialect
         if isinstance(function, Quantified) and function.kind == "function":
-            keys = values.of(function.domain)
+            keys = self._once(function.domain)
             kind: Type = _type(function.domain)
             variable, body = function.variable, function.body
             images = dialect.transformed(
@@ -524,6 +533,22 @@ class Membership:
         return self._dialect.distinct(
             array, self._values.fresh("d"), lambda one, other: self._values.same(one, other, kind)
         )
+
+
+def _repeats(expr: Expr) -> bool:
+    """Whether the array of a set may hold an element twice: what is made here never does."""
+    match expr:
+        case Op(symbol="{}" | ".." | "DOMAIN" | "BOOLEAN" | "UNION" | "SUBSET") | Quantified(kind="map"):
+            return False
+        case Quantified(kind="filter", domain=base) | Op(symbol="\\cap" | "\\", arguments=(base, _)):
+            return _repeats(base)
+        case (
+            Op(symbol="\\cup", arguments=parts)
+            | RecordSet(arguments=parts)
+            | Op(symbol="\\X", arguments=parts)
+        ):
+            return any(_repeats(each) for each in parts)
+    return True
 
 
 def _finite(base: Expr) -> bool:

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from tlasql import tree
 from tlasql.dialect import Dialect
-from tlasql.equality import tidied
 from tlasql.mapping import INTERVAL, History, Home, Mapping, Whole
 from tlasql.plan import StateFrame
 from tlasql.sql_rows import Ctes
@@ -30,18 +29,15 @@ def whole_values(
     """
     tables = {each.table for each in frame.variables if isinstance(each, Whole)}
     if len(tables) == 1 and all(isinstance(each, Whole) for each in frame.variables):
-        return [(f"states{suffix}", _as_stored(frame, mapping, dialect, names, tables.pop()))]
+        return [(f"states{suffix}", _as_stored(frame, mapping, names, tables.pop()))]
     return _Gathered(frame, mapping, dialect, names, suffix).ctes()
 
 
-def _as_stored(
-    frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], table: str
-) -> exp.Select:
-    fresh = tree.parameters(v.column for v in frame.variables if isinstance(v, Whole))
+def _as_stored(frame: StateFrame, mapping: Mapping, names: Dict[str, str], table: str) -> exp.Select:
     columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
-    for v in frame.variables:
-        if isinstance(v, Whole):
-            columns.append(tree.alias(tidied(tree.col(v.column), v.type, dialect, fresh), names[v.name]))
+    columns += [
+        tree.alias(tree.col(v.column), names[v.name]) for v in frame.variables if isinstance(v, Whole)
+    ]
     cited = [tree.col(each) for each in mapping.evidence.get(table, ())]
     evidence = tree.alias(tree.json_object(cited), "evidence")
     return exp.select(*columns, evidence).from_(tree.table(table))
@@ -52,7 +48,7 @@ class _Gathered:
         self, frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], suffix: str
     ) -> None:
         self._frame, self._mapping, self._dialect, self._suffix = frame, mapping, dialect, suffix
-        self._names, self._fresh = names, tree.parameters(("element", "gathered"))
+        self._names = names
         self._ctes: Ctes = []
 
     def ctes(self) -> Ctes:
@@ -170,8 +166,7 @@ class _Gathered:
     def _scalar(self, variable: History | Whole, home: Home) -> str:
         alive = self._alive(self._names[variable.name], home)
         keys = [tree.col(each) for each in self._key()]
-        value = tidied(tree.col("element"), variable.type, self._dialect, self._fresh)
-        columns = [*keys, tree.alias(value, "gathered")]
+        columns = [*keys, tree.alias(tree.col("element"), "gathered")]
         columns.append(tree.alias(exp.Literal.number(1), "gathered_rows"))
         return self._add(f"value_{self._names[variable.name]}", exp.select(*columns).from_(tree.table(alive)))
 
@@ -192,7 +187,7 @@ class _Gathered:
         last, held = rows, "element"
         name = self._names[variable.name]
         if isinstance(kind, SetOf):
-            found = tidied(self._dialect.collected(tree.col(held)), kind, self._dialect, self._fresh)
+            found = self._dialect.collected(tree.col(held))
             last, held = self._grouped(name, len(levels), last, found), "gathered"
         for depth in range(len(levels), 0, -1):
             if depth == 1 and variable.domain is not None:
