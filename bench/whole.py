@@ -41,7 +41,7 @@ def main() -> int:
             "audit": ("audit",),
             "report": ("report",),
             "sql": ("sql", "SELECT truth, count(*) FROM marts.fct_offset_commits GROUP BY truth"),
-            "plot": ("plot", "checkout", "--out", picture),
+            "plot": ("plot", "warehouse", "--out", picture),
             "second audit": ("audit",),
         }
         for name, command in commands.items():
