@@ -538,7 +538,10 @@ class Membership:
 def _repeats(expr: Expr) -> bool:
     """Whether the array of a set may hold an element twice: what is made here never does."""
     match expr:
-        case Op(symbol="{}" | ".." | "DOMAIN" | "BOOLEAN" | "UNION" | "SUBSET") | Quantified(kind="map"):
+        case Op(symbol="DOMAIN", arguments=(function,)):
+            written = domain_of(function)
+            return written is not None and _repeats(written)
+        case Op(symbol="{}" | ".." | "BOOLEAN" | "UNION" | "SUBSET") | Quantified(kind="map"):
             return False
         case Quantified(kind="filter", domain=base) | Op(symbol="\\cap" | "\\", arguments=(base, _)):
             return _repeats(base)

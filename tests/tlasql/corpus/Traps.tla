@@ -177,6 +177,8 @@ Chosen == (CHOOSE x \in s : TRUE) = n
 Image == Cardinality({x % 2 : x \in s}) = 1
 \* @invariant("c_sets_of_sets", "info", "state")
 SetsOfSets == Cardinality({owned[m] : m \in DOMAIN owned}) = Cardinality(DOMAIN owned)
+\* @invariant("c_domain", "info", "state")
+OfDomains == Cardinality(DOMAIN ([x \in s |-> n] @@ [x \in cluster |-> N])) > n
 \* @invariant("c_equal", "info", "state")
 EqualSets == s = cluster \/ Cardinality(s) # Cardinality(cluster)
 
