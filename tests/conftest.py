@@ -28,7 +28,7 @@ def lake_settings(folder: Path) -> Settings:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``make diff`` runs the comparisons of tlasql at 35 times their size."""
+    """``make diff`` runs the comparisons of tlasql at many times their size."""
     parser.addoption("--times", type=int, default=1, help="how many times the random cases (default: 1)")
 
 
