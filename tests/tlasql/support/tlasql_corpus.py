@@ -273,7 +273,7 @@ def on_spark(spark: SparkSession, module: CompiledModule, traces: Mapping[str, l
     """The same on Spark, in one job."""
     for table, content in ((STATES, rows(traces)), (COVERAGE, [])):
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in schemas()[table].items())
-        spark.createDataFrame(content, ddl).createOrReplaceTempView(table.replace(".", "_"))
+        spark.createDataFrame(content, ddl).localCheckpoint().createOrReplaceTempView(table.replace(".", "_"))
     found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
     definitions = list(module.definitions)
     for begin in range(0, len(definitions), 26):

@@ -19,7 +19,8 @@ def show(spark: SparkSession, tables: Tables) -> None:
         columns = tables.schemas[table]
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         schema, _, name = table.partition(".")
-        frame = spark.createDataFrame(tables.tuples(table), ddl)
+        # kept in the JVM, or every definition would have Python hand over the rows again
+        frame = spark.createDataFrame(tables.tuples(table), ddl).localCheckpoint()
         frame.createOrReplaceTempView(f"{_PREFIX}{schema}_{name}")
 
 

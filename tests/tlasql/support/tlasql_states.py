@@ -189,7 +189,7 @@ def on_spark(
     for table, columns in domain.schemas().items():
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         content = rows(domain, states) if table.endswith("states") else []
-        spark.createDataFrame(content, ddl).createOrReplaceTempView(table.replace(".", "_"))
+        spark.createDataFrame(content, ddl).localCheckpoint().createOrReplaceTempView(table.replace(".", "_"))
     found: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
     every = list(definitions)
     for first in range(0, len(every), 20):
