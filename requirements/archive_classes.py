@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pyspark import SparkContext
+
 from fencepost import marts, pipeline
 from fencepost.session import CLASS_ARCHIVE, java_options, spark_jars
 from fencepost.settings import Broker, Cluster, Lake, Settings
@@ -32,7 +34,7 @@ def main() -> int:
         if archive.is_file():
             return 0
         print(
-            "Preparing Spark's classes, so that it starts in a third of the time (once; a minute) ...",
+            "Preparing Spark's classes, so that it starts in half the time (once; a minute) ...",
             flush=True,
         )
         options = f"{java_options(jars, small=True)} -XX:ArchiveClassesAtExit={archive} -Xlog:cds*=off"
@@ -40,7 +42,18 @@ def main() -> int:
         with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
             run.catalog  # noqa: B018 (the tables are made)
             marts.build(run.spark(), run.settings)
+        _end_jvm()
     return 0
+
+
+def _end_jvm() -> None:
+    """End the JVM and wait for it: it writes the archive when it ends."""
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    gateway.shutdown()
+    # it lives as long as its standard input is open
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=300)
 
 
 if __name__ == "__main__":
