@@ -25,6 +25,8 @@ from tlasql_states import Said, State, duck, on_duckdb, on_spark, written
 from tlasql import CompiledModule, TlaSqlError, compile_module
 
 DEFINITIONS, FOLDS, STATES = 30, 6, 60
+SHORT = 12_000
+"""Characters of SQL: over the longest Spark takes minutes, and but for names they are DuckDB's."""
 _KNOWN = {HOLDS: True, VIOLATED: False, STOPS: None}
 _FOR_FEW_ROWS = {
     "spark.ui.enabled": "false",
@@ -119,9 +121,11 @@ def judged(seed: int, spark: object = None) -> Round:
             return found
         _compare(found, "DuckDB", said, oracle, {each.identity: each for each in left})
         if spark is not None:
-            again = compile_module(path, folder / "mapping.toml", DOMAIN.schemas())
-            said = on_spark(spark, DOMAIN, states, again.definitions)  # type: ignore[arg-type]
-            _compare(found, "Spark", said, oracle, {each.identity: each for each in left})
+            again = compile_module(path, folder / "mapping.toml", DOMAIN.schemas()).definitions
+            short = [each for each in again if len(each.sql) < SHORT]
+            said = on_spark(spark, DOMAIN, states, short)  # type: ignore[arg-type]
+            asked = {key: verdict for key, verdict in oracle.items() if key in said}
+            _compare(found, "Spark", said, asked, {each.identity: each for each in left})
     return found
 
 
