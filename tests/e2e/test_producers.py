@@ -22,6 +22,9 @@ FAILOVERS = {name for name in PRODUCERS if name.startswith("producers-failover")
 COMPACTED = "exhausted-4.3.1"
 """Who moved an epoch before the log was compacted is not there to be known."""
 
+ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7}
+"""How often a producer that was fenced was given the current epoch."""
+
 OPERATORS = "__consumer_offsets"
 
 
@@ -129,9 +132,12 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
     expected = {
         **{name: {"no_stale_abort", *hanging} for name in HANGING},
         COMPACTED: {"no_dangling_transaction", "epoch_headroom"},
+        # who was fenced is given the current epoch; a retry fails at the last epoch, and across two rotations
+        **{name: {"no_stale_epoch_granted", "no_retry_fenced", "epoch_headroom"} for name in ENDS},
         # the retry after a failover (KAFKA-20357), and markers written again by the next coordinator
         **{name: {"no_retry_fenced", "one_marker_each"} for name in FAILOVERS},
     }
+    expected["ends-4.2.1"].add("next_producer_id_at_exhaustion")  # KAFKA-20310
     assert {name: found for name, found in violated.items() if name in TOLD} == expected
 
 
@@ -145,6 +151,43 @@ def test_a_broker_decides_as_it_is_known_to(audit: Any) -> None:
             assert row["shipped"] == row["broker"], row
     differs = {row["cluster"] for row in rows if row["kip_360"] == "same_epoch" and row["broker"] == "fenced"}
     assert differs >= FAILOVERS
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_an_old_epoch_gets_what_a_broker_gave_it(audit: Any, name: str) -> None:
+    """Under transaction version 2 who was fenced gets the current epoch; at the last one a retry fails."""
+    rows = audit.rows(f"""
+        SELECT client_id, correlation_id, kip_360, shipped, broker FROM marts.fct_init_producer_ids
+        WHERE cluster = '{name}' AND provided_epoch >= 0
+    """)
+    asked = {(row["client_id"], row["correlation_id"]): row for row in told(name, "producer")}
+    given: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        error = asked[row["client_id"], row["correlation_id"]]["error"]
+        if error in ("NONE", "UNKNOWN_SERVER_ERROR"):
+            assert row["shipped"] == row["broker"]
+            assert (row["broker"] == "fails") == (error != "NONE")
+        given[row["kip_360"], row["broker"]] += 1
+    assert given["same_epoch", "fails"] == 1
+    assert given["fenced", "same_epoch"] == ENDS[name]
+    assert given["fenced", "same_epoch"] + given["fenced", "fails"] == 9
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_transaction_without_partitions_is_one_of_its_own(audit: Any, name: str) -> None:
+    rows = audit.rows(f"""
+        SELECT outcome, abort_cause, partitions, markers_due, markers_found FROM marts.fct_transactions
+        WHERE cluster = '{name}' AND transactional_id = 'ends-empty' ORDER BY started_position
+    """)
+    empty = {
+        "outcome": "aborted",
+        "abort_cause": "end_txn",
+        "partitions": 0,
+        "markers_due": 0,
+        "markers_found": 0,
+    }
+    assert [row == empty for row in rows] == [True, True, False, True, False, False, True, False]
+    assert {row["markers_found"] for row in rows if row != empty} == {1}
 
 
 # What is told of producers, by what names a row in the whole capture and in what is left of it.

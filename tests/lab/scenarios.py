@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import compacted
+import ends
 import exhausted
 import failover
 import groups
@@ -176,5 +177,6 @@ SCENARIOS: dict[str, Scenario] = {
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
+    "ends": ends.SCENARIO,
 }
 """Every scenario by name."""

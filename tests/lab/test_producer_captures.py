@@ -21,7 +21,7 @@ from producer_evidence import (
 from producer_requests import PAYLOAD
 from record import CAPTURES, STORED
 
-SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted")
+SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted", "ends")
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [
     folder for folder in FOLDERS if folder.name.startswith(("producers-4", "producers-3", "producers-tv1"))
@@ -79,7 +79,9 @@ def test_open_transactions_are_those_the_driver_left_open(folder: Path) -> None:
     assert open_transactions(folder) == hanging | still_open
 
 
-@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in FAILOVER], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "folder", [f for f in FOLDERS if (f / "find_hanging.json").exists()], ids=lambda f: f.name
+)
 def test_kafkas_own_tool_finds_the_hanging_ones(folder: Path) -> None:
     said = oracle(json.loads((folder / "find_hanging.json").read_text()))
     assert said == {place(row) for row in rows(folder, "hanging") if row["hanging"]}
@@ -177,3 +179,28 @@ def test_exhausted_epochs_lead_to_another_producer_id() -> None:
         )
     repeated = made(folder, transactional_id="exhausted-client", step="init_retry")
     assert [row["error"] for row in repeated] == ["NONE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED"]
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f.name.startswith("ends")], ids=lambda f: f.name)
+def test_a_fenced_producer_is_given_the_current_epoch(folder: Path) -> None:
+    for name in ("timeout-newer", "timeout-older"):
+        again = made(folder, transactional_id=f"ends-{name}", api="INIT_PRODUCER_ID")[1:]
+        assert [row["error"] for row in again] == ["NONE"] * 3
+        assert {row["returned_producer_epoch"] - row["producer_epoch"] for row in again} == {1}
+    superseded = made(folder, transactional_id="ends-superseded", api="INIT_PRODUCER_ID")
+    assert [(row["instance"], row["error"]) for row in superseded] == [
+        ("A", "NONE"),
+        ("B", "CONCURRENT_TRANSACTIONS"),
+        ("A", "NONE"),
+        *[("B", "CONCURRENT_TRANSACTIONS")] * (len(superseded) - 5),
+        ("B", "NONE"),
+        ("A", "PRODUCER_FENCED"),
+    ]
+    repeated = made(folder, transactional_id="ends-repeated", step="init_retry")
+    assert [row["error"] for row in repeated] == ["UNKNOWN_SERVER_ERROR", "NONE", "PRODUCER_FENCED"]
+    rotated = made(folder, transactional_id="ends-rotated", step="init")
+    if folder.name == "ends-4.3.1":
+        assert rotated[1]["error"] == "NONE"
+        assert rotated[1]["returned_producer_id"] > rotated[1]["producer_id"]
+    else:  # the producer id was not replaced, and rests at 32767
+        assert rotated[1]["error"] == "UNKNOWN_SERVER_ERROR"

@@ -138,6 +138,7 @@ PRODUCER_EPOCH = Protocol(
     Rule = "shipped"
     TransactionVersion = 2
     Verification = TRUE
+    StrictMarkers = TRUE
     NextIdInLog = TRUE
     KeepsState = TRUE
     ResetsSequences = FALSE

@@ -117,7 +117,17 @@ def _init(r: Row) -> str:
 
 
 def _met(r: Row, inits: dict[str, Row]) -> str:
-    answer = "granted" if r["granted"] else "fenced" if r["fenced"] else "busy" if r["busy"] else "refused"
+    answer = (
+        "granted"
+        if r["granted"]
+        else "fenced"
+        if r["fenced"]
+        else "busy"
+        if r["busy"]
+        else "failed"
+        if r["failed"]
+        else "refused"
+    )
     state = f"{_or_unknown(r['status'])} {_producer(r['producer_id'], r['producer_epoch'])}"
     last = f"last {_or_unknown(r['last_epoch'])}, held {_or_unknown(r['last_epoch_held'])}"
     ids = f"previous {_or_unknown(r['previous_id'])}, held {_or_unknown(r['previous_id_held'])}"

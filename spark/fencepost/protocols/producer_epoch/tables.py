@@ -287,6 +287,7 @@ INIT_PRODUCER_ID_STATES = Table(
         "granted": "boolean",  # answered NONE
         "fenced": "boolean",  # answered PRODUCER_FENCED or INVALID_PRODUCER_EPOCH
         "busy": "boolean",  # answered CONCURRENT_TRANSACTIONS
+        "failed": "boolean",  # answered UNKNOWN_SERVER_ERROR
         "returned_id": "bigint",  # -1 unless granted
         "returned_epoch": "int",
         "known": "boolean",  # the coordinator has the transactional id
@@ -296,7 +297,8 @@ INIT_PRODUCER_ID_STATES = Table(
         # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
         "last_epoch": "int",
         "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
-        # what this coordinator has in memory: it forgets them when it loads the log (4.3 keeps previous_id)
+        # what this coordinator has in memory: it forgets the first when it loads the log (and before 4.3 the
+        # second); last_epoch_held is also the epoch of whoever it fenced, from transaction version 2 on
         "last_epoch_held": "int",
         "previous_id_held": "bigint",
         **INTERVAL,

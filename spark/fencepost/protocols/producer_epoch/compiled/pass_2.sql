@@ -184,7 +184,7 @@ FROM (
               WHEN NOT verdict_1
               THEN CASE
                 WHEN antecedent_1 AND NOT c1_1
-                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:175)'
+                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:197)'
               END
             END,
             'values',
@@ -220,9 +220,9 @@ FROM (
               WHEN NOT verdict_2
               THEN CASE
                 WHEN NOT c1_2
-                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:194)'
+                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:217)'
                 WHEN NOT c2_2
-                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:196)'
+                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:219)'
               END
             END,
             'values',
@@ -261,7 +261,7 @@ FROM (
               WHEN NOT verdict_3
               THEN CASE
                 WHEN antecedent_3 AND NOT c1_3
-                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:216)'
+                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:240)'
               END
             END,
             'values',
@@ -309,7 +309,7 @@ FROM (
             WHEN NOT verdict_4
             THEN CASE
               WHEN antecedent_4 AND NOT c1_4
-              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:241)'
+              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:265)'
             END
           END,
           'values',
@@ -345,7 +345,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_5
-              THEN CASE WHEN NOT c1_5 THEN 'coordinatorEpoch\'[t] >= coordinatorEpoch[t] (ProducerEpochProps:255)' END
+              THEN CASE WHEN NOT c1_5 THEN 'coordinatorEpoch\'[t] >= coordinatorEpoch[t] (ProducerEpochProps:279)' END
             END,
             'values',
             CASE
@@ -376,7 +376,7 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN NOT verdict_6
-            THEN CASE WHEN NOT c1_6 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:269)' END
+            THEN CASE WHEN NOT c1_6 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:293)' END
           END,
           'values',
           CASE

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:253 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:277 by `tlasql compile`; do not edit
 --
 -- CoordinatorEpochNeverFalls ==
 --     \A t \in DOMAIN coordinatorEpoch \cap DOMAIN coordinatorEpoch' :
@@ -61,7 +61,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'coordinatorEpoch''[t] >= coordinatorEpoch[t] (ProducerEpochProps:255)' END
+    THEN CASE WHEN NOT c1 THEN 'coordinatorEpoch''[t] >= coordinatorEpoch[t] (ProducerEpochProps:279)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
