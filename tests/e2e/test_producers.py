@@ -59,6 +59,14 @@ def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, 
     assert [event for (client, _), event in found.items() if client in hand_made] == []
 
 
+def test_nobody_is_fenced_by_what_comes_later(audit: Any) -> None:
+    """A cause precedes its effect; all brokers of a recording have one clock."""
+    rows = audit.rows("SELECT * FROM silver.producer_fencings WHERE fenced_at IS NOT NULL")
+    recorded = [row for row in rows if row["cluster"] in TOLD]
+    assert len(recorded) > 100
+    assert [row for row in recorded if row["fenced_at"] > row["occurred_at"]] == []
+
+
 def _in_flight(listed: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
     """What the drivers account for: they do not count offset commits."""
     return {(at["topic"], at["partition"], at["records"]) for at in listed if at["topic"] != OPERATORS}

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import compacted
 import exhausted
 import failover
+import fencings
 import groups
 import producer_failover
 import producer_scenario
@@ -176,5 +177,6 @@ SCENARIOS: dict[str, Scenario] = {
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
+    "fencings": fencings.SCENARIO,
 }
 """Every scenario by name."""
