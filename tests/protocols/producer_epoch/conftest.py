@@ -261,9 +261,17 @@ def _write_snapshot(bronze: Bronze, name: str, entry: Mapping[str, Any]) -> None
         "coordinator_epoch": entry.get("coordinator_epoch", -1),
         "current_txn_first_offset": entry.get("opened", -1),
     }
-    file = f"/logs/{name}/{entry['at']:020d}.snapshot"
+    broker = entry.get("broker", 1)
+    file = f"/logs-{broker}/{name}/{entry['at']:020d}.snapshot"
     own = producer if entry.get("producer") is not None else {}
-    row = {**_place(name), "broker_id": 1, "file": file, "position": 0, "snapshot_offset": entry["at"], **own}
+    row = {
+        **_place(name),
+        "broker_id": broker,
+        "file": file,
+        "position": 0,
+        "snapshot_offset": entry["at"],
+        **own,
+    }
     bronze[PRODUCER_SNAPSHOT_ENTRIES.name].append(row)
 
 

@@ -96,7 +96,7 @@ def _state(r: Row) -> str:
 
 def _snapshot(r: Row) -> str:
     said = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
-    return f"{_log(r)} at {r['snapshot_offset']}, {r['producer_id']}: {said}"
+    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {said}"
 
 
 def _fencing(r: Row) -> str:

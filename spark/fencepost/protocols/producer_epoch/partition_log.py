@@ -27,8 +27,11 @@ BATCH = (
 
 ENTRY = (
     "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
-    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset", "file",
+    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset",
 )  # fmt: skip
+"""What an entry of a snapshot says, and where."""
+
+STORED = (*ENTRY, "broker_id", "file")
 """What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
 
 
@@ -37,8 +40,8 @@ class PartitionEvidence:
     """All that is known of one partition's log, in columns of integers.
 
     ``batches``: BATCH, with ``files``, which their places in ``file`` name. ``markers``: ``base_offset``,
-    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: ENTRY, once
-    for all replicas, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
+    every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
     ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
     not be read. ``answers``: ``base_offset`` and ``responded_ms`` of answers to Produce.
     """
@@ -162,7 +165,7 @@ class PartitionLog:
 
     def _entries(self) -> dict[str, Longs]:
         """The entries of the snapshots that stretches begin with, as rows; those stretches are complete."""
-        stretches, stored = self._stretches, self.evidence.snapshots
+        stretches, stored = self._stretches, _agreed(self.evidence.snapshots)
         offsets = stored["snapshot_offset"]
         begins = np.zeros(len(offsets), dtype=np.bool_)
         at = np.zeros(len(offsets), dtype=np.int64)
@@ -197,6 +200,22 @@ class PartitionLog:
         }
         order = np.argsort(stretch, kind="stable")
         return {name: column[order] for name, column in rows.items()}
+
+
+def _agreed(stored: Piece) -> Piece:
+    """The entries (ENTRY) of the snapshots that are alike in every replica that has one there."""
+    found: dict[int, dict[int, set[tuple[int, ...]]]] = {}
+    columns = (stored[name].tolist() for name in (*ENTRY, "broker_id"))
+    for *entry, broker_id in zip(*columns, strict=True):
+        found.setdefault(entry[0], {}).setdefault(broker_id, set()).add(tuple(entry))
+    alike = [
+        entry
+        for replicas in found.values()
+        for entry in sorted(next(iter(replicas.values())))
+        if len({frozenset(entries) for entries in replicas.values()}) == 1
+    ]
+    rows = np.array(alike, dtype=np.int64).reshape(-1, len(ENTRY))
+    return {name: rows[:, at] for at, name in enumerate(ENTRY)}
 
 
 def _before(starts: Piece, rows: Piece) -> Piece:

@@ -27,7 +27,7 @@ from fencepost.protocols.producer_epoch.arrow import (
 from fencepost.protocols.producer_epoch.coverage import LogKey, log_coverage
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
-    ENTRY,
+    STORED,
     PartitionEvidence,
     PartitionLog,
 )
@@ -187,9 +187,9 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
     markers = _markers(given.records)
-    entries = _once(given.snapshots)
+    entries = given.snapshots
     entry_file, entry_files = ranks(entries["file"])
-    stored = {name: entry_file if name == "file" else longs(entries[name]) for name in ENTRY}
+    stored = {name: entry_file if name == "file" else longs(entries[name]) for name in STORED}
     snapshots = split(entries, _INCARNATION, stored)
     aborted = split(given.aborted, _INCARNATION, {name: longs(given.aborted[name]) for name in _ABORTED})
     answered = {
@@ -205,7 +205,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
             batches.get(key, _none(BATCH)),
             files,
             markers.get(key, _none(_MARKER)),
-            snapshots.get(key, _none(ENTRY)),
+            snapshots.get(key, _none(STORED)),
             entry_files,
             aborted.get(key, _none(_ABORTED)),
             unread.get(key[:3], ()),
@@ -242,21 +242,6 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     columns = {name: longs(rows[name]) for name in _MARKER[:3]}
     columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
     return split(rows, _INCARNATION, columns)
-
-
-def _once(entries: pa.Table) -> pa.Table:
-    """Entries of snapshots, once for all replicas: as the first broker has it."""
-    key = (*_INCARNATION, "snapshot_offset", "producer_id")
-    rows = entries.sort_by([(name, "ascending") for name in (*key, "broker_id", "file")])
-    if not rows.num_rows:
-        return rows
-    codes = np.stack([_codes(rows[name]) for name in key])
-    first = np.concatenate([[True], (codes[:, 1:] != codes[:, :-1]).any(axis=0)])
-    return rows.filter(pa.array(first))
-
-
-def _codes(column: pa.ChunkedArray) -> Longs:
-    return longs(column.combine_chunks().dictionary_encode(null_encoding="encode").indices)
 
 
 def _unread(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:

@@ -30,7 +30,7 @@ class Snapshots:
         self._evidence = evidence
         self._log = log
         self._files, self._stored = _stored(evidence)
-        self._taken = np.array(sorted(self._files), dtype=np.int64)
+        self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
         self._told: dict[tuple[int, int], tuple[Stored, bool | None]] = {}
 
     def compare(self, states: Piece) -> None:
@@ -45,24 +45,30 @@ class Snapshots:
         before anything that was captured.
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
-        for at, producer_id in sorted(self._stored.keys() | self._told.keys()):
-            there = self._stored.get((at, producer_id))
-            state, fresh = self._told.get((at, producer_id), (None, None))
-            known = state is not None and state.producer_epoch is not None
-            rows.add(
-                *self._evidence.key,
-                digest_of(*self._evidence.key, at, producer_id),
-                at,
-                producer_id,
-                fresh if known else None,
-                there is not None,
-                _agree(state, there, numbered) if known and state and there else None,
-                self._files[at],
-                at,
-                at + 1,
-                None,
-                None,
-            )
+        told: dict[int, list[int]] = {}
+        for at, producer_id in self._told:
+            told.setdefault(at, []).append(producer_id)
+        for (broker_id, at), file in sorted(self._files.items()):
+            stored = self._stored.get((broker_id, at), {})
+            for producer_id in sorted(stored.keys() | set(told.get(at, ()))):
+                there = stored.get(producer_id)
+                state, fresh = self._told.get((at, producer_id), (None, None))
+                known = state is not None and state.producer_epoch is not None
+                rows.add(
+                    *self._evidence.key,
+                    digest_of(*self._evidence.key, broker_id, at, producer_id),
+                    broker_id,
+                    at,
+                    producer_id,
+                    fresh if known else None,
+                    there is not None,
+                    _agree(state, there, numbered) if known and state and there else None,
+                    file,
+                    at,
+                    at + 1,
+                    None,
+                    None,
+                )
 
 
 def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
@@ -78,17 +84,22 @@ def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
     return None if any(a is None or b is None for a, b in pairs) else True
 
 
-def _stored(evidence: PartitionEvidence) -> tuple[dict[int, str], dict[tuple[int, int], Stored]]:
-    """The file of each snapshot, by its offset; and its entries, by offset and producer."""
-    files: dict[int, str] = {}
-    stored: dict[tuple[int, int], Stored] = {}
-    names = ("snapshot_offset", "file", "producer_id", *Stored._fields)
+_File = tuple[int, int]
+"""Broker and offset of a snapshot."""
+
+
+def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, dict[int, Stored]]]:
+    """The file of each replica's snapshot, and its entries by producer."""
+    files: dict[_File, str] = {}
+    stored: dict[_File, dict[int, Stored]] = {}
+    names = ("broker_id", "snapshot_offset", "file", "producer_id", *Stored._fields)
     columns = (evidence.snapshots[name].tolist() for name in names)
-    for at, number, producer_id, *fields in zip(*columns, strict=True):
-        file = evidence.snapshot_files[number]
-        files[at] = min(files.get(at, file), file)
+    # the same file may lie in two places for a while: the first one stands
+    for broker_id, at, number, producer_id, *fields in sorted(zip(*columns, strict=True)):
+        place = (broker_id, at)
+        files.setdefault(place, evidence.snapshot_files[number])
         if producer_id != UNKNOWN:
-            stored[at, producer_id] = Stored(*map(_or_none, fields))
+            stored.setdefault(place, {}).setdefault(producer_id, Stored(*map(_or_none, fields)))
     return files, stored
 
 

@@ -158,10 +158,12 @@ PARTITION_TRANSACTIONS = Table(
 
 PRODUCER_SNAPSHOTS = Table(
     "silver.producer_snapshots",
-    "One row per .snapshot file and producer whose state it should hold: what the log says, beside the file.",
+    "One row per .snapshot file of a replica and producer whose state it should hold: what the log says, "
+    "beside the file.",
     {
         **_LOG,
-        "snapshot_id": "string",  # digest of partition_key, snapshot offset and producer id
+        "snapshot_id": "string",  # digest of partition_key, broker, snapshot offset and producer id
+        "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
         # the log has the producer, newer than producer.id.expiration.ms before the log's end; null where the
