@@ -42,7 +42,9 @@ def _request_of(r: Row) -> str:
 
 
 def _coverage(r: Row) -> str:
-    return f"{_log(r)} {_span(r)}: {'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    said = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    at = "?" if r["last_time"] is None else f"{r['last_time'].timestamp() * 1000:.0f}"
+    return f"{_log(r)} {_span(r)}: {said}, at {at}"
 
 
 def _id(r: Row) -> str:

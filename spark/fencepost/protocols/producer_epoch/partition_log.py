@@ -18,10 +18,12 @@ SLICE_ROWS = 200_000
 """How many batches of producers are replayed at a time: some 100 MB."""
 
 _SEQUENCES = 2**31
+_LOG_APPEND_TIME = 8
 
 BATCH = (
     "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position",
     "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "broker_id",
+    "attributes",
 )  # fmt: skip
 """What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
 
@@ -86,6 +88,15 @@ class PartitionLog:
         self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
         order = np.lexsort((evidence.answers["responded_ms"], evidence.answers["base_offset"]))
         self._answers = {name: column[order] for name, column in evidence.answers.items()}
+
+    @property
+    def dated(self) -> Longs:
+        """The time of each batch by the clock of a broker; UNKNOWN where a client set it."""
+        if not self._numbered:
+            return self.log.max_timestamp_ms
+        batches, rows = self.evidence.batches, self.log.rows
+        by_broker = (batches["is_control"][rows] == 1) | (batches["attributes"][rows] & _LOG_APPEND_TIME != 0)
+        return np.where(by_broker, self.log.max_timestamp_ms, UNKNOWN)
 
     @property
     def has_producers(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,8 @@ class Partitions:
 
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
-    ``base_offset``. Rows of coordinators' and metadata logs are left out.
+    ``base_offset``. Rows of coordinators' and metadata logs are left out. ``alive``: by cluster, when its
+    brokers wrote anything for the last time, as far as their own logs tell (ms).
     """
 
     batches: pa.Table
@@ -62,6 +63,7 @@ class Partitions:
     aborted: pa.Table
     quarantine: pa.Table
     answers: pa.Table
+    alive: Mapping[str, int] = field(default_factory=dict)
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
@@ -75,7 +77,7 @@ def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterat
     piece = _Rows(given.answers, asking)
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
-        snapshots, firsts = Snapshots(evidence, replayed.log), _FirstEpochs()
+        snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), _FirstEpochs()
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
@@ -147,7 +149,7 @@ class _Rows:
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         if replayed.has_producers:
-            log_coverage(self._coverage, replayed.key, replayed.log)
+            log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None

@@ -17,7 +17,7 @@ LOG_COVERAGE = Table(
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset behind what is known of the piece
-        "last_time": "timestamp",  # the newest time in it
+        "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
 )
@@ -166,8 +166,8 @@ PRODUCER_SNAPSHOTS = Table(
         "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
-        # the log has the producer, newer than producer.id.expiration.ms before the log's end; null where the
-        # log below the snapshot is not known
+        # the log has the producer, and it cannot have been silent for producer.id.expiration.ms when the
+        # snapshot was taken; false when it must have been; null where the log or no broker's clock tells
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null when absent
