@@ -38,6 +38,7 @@ CRITICAL: dict[str, set[str]] = {
     "compacted": ANOTHERS,
     "troubled": {*ANOTHERS, *ZOMBIE, "partition_revocation_bound"},
     "exhausted": {"no_dangling_transaction"},
+    "fencings": set(),
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
 }

@@ -9,6 +9,7 @@ import compacted
 import ends
 import exhausted
 import failover
+import fencings
 import groups
 import producer_failover
 import producer_scenario
@@ -178,5 +179,6 @@ SCENARIOS: dict[str, Scenario] = {
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
     "ends": ends.SCENARIO,
+    "fencings": fencings.SCENARIO,
 }
 """Every scenario by name."""

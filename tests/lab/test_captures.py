@@ -11,8 +11,9 @@ import cases
 import pytest
 from capture import request_lines
 from compacted import first_dirty_offset, records_before
-from evidence import disagreements, ground_truth
+from evidence import all_rows, disagreements, ground_truth
 from record import CAPTURES, STORED
+from truth import error_name
 
 FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() for version in versions]
 VERSIONS = STORED["troubled"]
@@ -107,7 +108,8 @@ def test_capture_is_whole(folder: Path) -> None:
         (log_dir,) = (folder / d for d in broker["log_dirs"])
         assert (log_dir / "meta.properties").is_file()
         assert list(log_dir.glob("__cluster_metadata-0/*.log"))
-        closed = "__transaction_state" if folder.name.startswith(OF_PRODUCERS) else "__consumer_offsets"
+        of_producers = folder.name.startswith((*OF_PRODUCERS, "fencings"))
+        closed = "__transaction_state" if of_producers else "__consumer_offsets"
         assert len(list(log_dir.glob(f"{closed}-*/*.log"))) > 1, "a closed segment and the active one"
         for pattern in (*broker["request_logs"], *broker["server_logs"]):
             assert all(log.stat().st_size for log in folder.glob(pattern))
@@ -120,6 +122,21 @@ def test_capture_is_whole(folder: Path) -> None:
 def test_request_log_shows_every_hand_made_commit(folder: Path) -> None:
     assert bool(ground_truth(folder)) != folder.name.startswith(OF_PRODUCERS)
     assert disagreements(folder) == []
+
+
+def test_request_log_shows_every_member_that_was_refused() -> None:
+    folder = CAPTURES / "fencings-4.3.1"
+    logged = {
+        (line["requestHeader"]["clientId"], line["requestHeader"]["correlationId"]): line["response"]
+        for _, line in request_lines(folder)
+    }
+    told = [row for row in all_rows(folder) if row.get("kind") == "member"]
+    for row in told:
+        assert error_name(logged[row["client_id"], row["correlation_id"]]["errorCode"]) == row["error"], row
+    assert {row["error"] for row in told if row["victim"]} == {
+        *("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH"),
+        "UNRELEASED_INSTANCE_ID",
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -42,7 +42,9 @@ def _request_of(r: Row) -> str:
 
 
 def _coverage(r: Row) -> str:
-    return f"{_log(r)} {_span(r)}: {'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    said = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    at = "?" if r["last_time"] is None else f"{r['last_time'].timestamp() * 1000:.0f}"
+    return f"{_log(r)} {_span(r)}: {said}, at {at}"
 
 
 def _id(r: Row) -> str:
@@ -96,7 +98,7 @@ def _state(r: Row) -> str:
 
 def _snapshot(r: Row) -> str:
     said = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
-    return f"{_log(r)} at {r['snapshot_offset']}, {r['producer_id']}: {said}"
+    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {said}"
 
 
 def _fencing(r: Row) -> str:

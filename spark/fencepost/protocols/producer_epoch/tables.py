@@ -17,7 +17,7 @@ LOG_COVERAGE = Table(
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset behind what is known of the piece
-        "last_time": "timestamp",  # the newest time in it
+        "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
 )
@@ -158,14 +158,16 @@ PARTITION_TRANSACTIONS = Table(
 
 PRODUCER_SNAPSHOTS = Table(
     "silver.producer_snapshots",
-    "One row per .snapshot file and producer whose state it should hold: what the log says, beside the file.",
+    "One row per .snapshot file of a replica and producer whose state it should hold: what the log says, "
+    "beside the file.",
     {
         **_LOG,
-        "snapshot_id": "string",  # digest of partition_key, snapshot offset and producer id
+        "snapshot_id": "string",  # digest of partition_key, broker, snapshot offset and producer id
+        "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
-        # the log has the producer, newer than producer.id.expiration.ms before the log's end; null where the
-        # log below the snapshot is not known
+        # the log has the producer, and it cannot have been silent for producer.id.expiration.ms when the
+        # snapshot was taken; false when it must have been; null where the log or no broker's clock tells
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null when absent

@@ -187,13 +187,18 @@ def _initialised_by(
 ) -> str | None:
     if _same(was, record):
         return RETRY
-    if init is not None:
-        return _asked_by(init)
-    return NEW_INSTANCE if first_known else None
+    if first_known and not (init is not None and _by_admin(init)):
+        # whatever is presented: a coordinator that does not know the id begins anew
+        return NEW_INSTANCE
+    return None if init is None else _asked_by(init)
+
+
+def _by_admin(init: Asked) -> bool:
+    return init.client_id is not None and ADMIN.match(init.client_id) is not None
 
 
 def _asked_by(init: Asked) -> str:
-    if init.client_id is not None and ADMIN.match(init.client_id):
+    if _by_admin(init):
         return OPERATOR
     return CLIENT_BUMP if init.producer_id is not None and init.producer_id >= 0 else NEW_INSTANCE
 
