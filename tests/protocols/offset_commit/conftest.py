@@ -400,7 +400,8 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     one, ConsumerGroupHeartbeat of another.
     """
     if api == "member":
-        body = {"groupId": request["group"], "memberId": request["member"], "memberEpoch": request["epoch"]}
+        presented = 0 if request.get("joins") else request["epoch"]
+        body = {"groupId": request["group"], "memberId": request["member"], "memberEpoch": presented}
         return body, {"errorCode": 0, "memberId": request["member"], "memberEpoch": request["epoch"]}
     member, generation = request["member"], request.get("generation", -1)
     body: dict[str, Any] = {"groupId": request["group"], "memberId": member, "generationId": generation}

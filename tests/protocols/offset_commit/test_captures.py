@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from fencepost.protocols.offset_commit.decoding import decode_shard
 from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.offset_commit.order import Order
 from fencepost.protocols.offset_commit.replay import replay_rows
 from fencepost.replay.metadata import ClusterMetadata
 
@@ -77,3 +79,29 @@ def test_replicas_and_the_order_of_rows_change_nothing(
         ]
         again = ShardRows(rows.cluster, rows.partition, *twice, rows.requests, rows.quarantine, rows.cleaned)
         assert replay_rows(again, metadata, TOLERANCE_MS) == replay_rows(rows, metadata, TOLERANCE_MS)
+
+
+@pytest.mark.parametrize("capture", ["troubled-4.2.1", "troubled-4.3.1", "groups-4.3.1"])
+def test_what_members_were_told_is_what_records_say(
+    captures: Path,
+    bronze_of: Callable[[Path], Rows],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+    capture: str,
+) -> None:
+    """The answers to heartbeats stand in for records that are gone. Where one is there, both say the same."""
+    parts, metadata = shards_of(bronze_of(captures / capture))
+    compared = 0
+    for rows in parts:
+        evidence = decode_shard(rows, metadata.topics)
+        order = Order(evidence.requests, evidence.heartbeats, {})
+        states: dict[str, list[dict[str, Any]]] = {}
+        for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
+            states.setdefault(state["commit_id"], []).append(state)
+        for request in evidence.requests:
+            told = order.told(request)
+            for commit in request.commits if told is not None else ():
+                met = states.get(commit.commit_id, [])
+                epochs = {(state["member_known"], state["member_epoch"], state["protocol"]) for state in met}
+                assert not met or (True, told.member_epoch, told.group_type) in epochs, (request, met)
+                compared += bool(met)
+    assert compared > 5

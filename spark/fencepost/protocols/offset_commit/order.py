@@ -73,6 +73,7 @@ class Order:
         """``epochs``: where each member had each of its epochs, as ``epochs_of`` has it."""
         self._turns: list[Sequence[CommitRequest | Between]] = []
         self._since: dict[CommitRequest, int] = {}
+        self._told: dict[CommitRequest, HeartbeatAnswer] = {}
         for chain in turns([*requests, *answers]):
             known: list[CommitRequest | Between] = []
             for before, line in pairwise(chain):
@@ -85,6 +86,30 @@ class Order:
                     known.append(epochs[line.member_id, line.member_epoch])
             if len(known) > 1:
                 self._turns.append(known)
+            self._note_told(chain)
+
+    def told(self, request: CommitRequest) -> HeartbeatAnswer | None:
+        """What the member of a request was answered by heartbeats both before and after it: the same member
+        epoch.
+
+        It was a member with that epoch all the time between, since its epoch never falls and a new life of
+        its id begins with a heartbeat that joins. None where the two differ, or one of them is not there.
+        """
+        return self._told.get(request)
+
+    def _note_told(self, chain: Sequence[_Line]) -> None:
+        newest: dict[str, HeartbeatAnswer] = {}
+        waiting: dict[str, list[CommitRequest]] = {}
+        for line in chain:
+            if isinstance(line, CommitRequest):
+                waiting.setdefault(line.member_id, []).append(line)
+                continue
+            before = newest.get(line.member_id)
+            asked = waiting.pop(line.member_id, ())
+            stayed = before is not None and before.member_epoch is not None and not line.joins
+            if before is not None and stayed and before.member_epoch == line.member_epoch:
+                self._told.update(dict.fromkeys(asked, line))
+            newest[line.member_id] = line
 
     def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
         """When a request arrived at the earliest, its line being ``late_ms`` late at most: not before the

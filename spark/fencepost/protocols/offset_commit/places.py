@@ -175,6 +175,13 @@ def candidates_of(
     return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
 
 
+def is_decided(request: CommitRequest) -> bool:
+    """Whether the group's coordinator decided all of a request, and its line has the answer."""
+    return all(
+        commit.accepted is not None and commit.broker_error not in ELSEWHERE for commit in request.commits
+    )
+
+
 def _candidates_of_refused(
     request: CommitRequest, states: GroupStates, terms: Terms, place: Between, start_ms: int
 ) -> list[Candidate]:

@@ -31,6 +31,7 @@ from fencepost.protocols.offset_commit.places import (
     Terms,
     answered_leaders,
     candidates_of,
+    is_decided,
 )
 from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.records import (
@@ -44,6 +45,7 @@ from fencepost.protocols.offset_commit.requests import (
     HeartbeatAnswer,
     MemberLine,
 )
+from fencepost.protocols.offset_commit.states import state_told
 from fencepost.protocols.offset_commit.unwritten import Answers, Memory
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
@@ -179,7 +181,9 @@ class GroupCoordinatorShard:
                 place=self._places.pop(request, ANYWHERE),
                 late_ms=self._lateness.of(request),
             )
-            questions.ask(Request(request, candidates, [[] for _ in request.commits]))
+            told = None if candidates or not is_decided(request) else order.told(request)
+            met = [] if told is None else [(0, state_told(told))]
+            questions.ask(Request(request, candidates, [list(met) for _ in request.commits]))
         group = Group(group_id, self._metadata.topics, self._stretches)
         questions.answer(group)
         for batch, ends in batches:

@@ -118,6 +118,7 @@ class HeartbeatAnswer:
     group_type: str
     group_id: str
     member_id: str
+    joins: bool
     member_epoch: int | None
     requested_ms: int
     responded_ms: int
@@ -250,6 +251,7 @@ def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
         HEARTBEAT_APIS[line.api_key],
         group_id,
         member_id,
+        sent.get("memberEpoch") == 0,
         epoch,
         line.requested_ms,
         line.responded_ms,
