@@ -36,7 +36,7 @@ CRITICAL: dict[str, set[str]] = {
     "groups": ANOTHERS,
     "early": ANOTHERS,
     "compacted": ANOTHERS,
-    "troubled": {*ANOTHERS, *ZOMBIE, "partition_revocation_bound"},
+    "troubled": {*ANOTHERS, *ZOMBIE},
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},

@@ -87,6 +87,7 @@ OFFSET_COMMIT = Protocol(
     Rule = "assignment_epoch"
     PartitionsPerRequest = 1
     EpochMovesOnRelease = TRUE
+    ReleasesUnsubscribed = FALSE
     MemberIdsUsedAgain = FALSE
     StandbyTasks = FALSE
     Transactions = FALSE
