@@ -10,6 +10,7 @@ import ends
 import exhausted
 import failover
 import groups
+import markers
 import producer_failover
 import producer_scenario
 from brokers import Plan
@@ -178,5 +179,6 @@ SCENARIOS: dict[str, Scenario] = {
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
     "ends": ends.SCENARIO,
+    "markers": markers.SCENARIO,
 }
 """Every scenario by name."""
