@@ -39,6 +39,12 @@ _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _NAMED = (Variable, Prime, Bound, Field, Index, Quantified)
 """What a frame may have a column for."""
 LARGEST = 2**63 - 1
+_LONG = 150
+"""Nodes of two branches that are computed once, by a lambda, rather than written twice."""
+MOST_PARTS = 2_000
+"""What one predicate may have when each of its parts is counted as often as it is written. Definitions of
+published modules have some tens; beyond a few thousand an engine takes minutes to read the query.
+"""
 Columns = Mapping[str, exp.Expr]
 
 
@@ -59,10 +65,12 @@ class Values:
         self._bound: dict[int, exp.Expr] = {}
         self.fresh = tree.parameters(each.name for each in columns.values() if isinstance(each, exp.Column))
         self._uids = count(-(10**9), -1)
+        self._parts = count(1)
         self._sets = Membership(self)
 
     def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911 (one for each kind)
         """The value of ``expr``."""
+        self._count(expr)
         if isinstance(expr, Bound) and expr.uid in self._bound:
             return self._bound[expr.uid].copy()
         if isinstance(expr, _NAMED) and (column := self._columns.get(text(expr))) is not None:
@@ -89,6 +97,12 @@ class Values:
             case Op():
                 return self._operator(expr)
         raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
+
+    def _count(self, expr: Expr) -> None:
+        if next(self._parts) > MOST_PARTS:
+            message = f"written as SQL this has more than {MOST_PARTS:,} parts"
+            remedy = "each set is written out wherever it is asked for: split the definition"
+            raise fail(expr.location, message, remedy)
 
     def sized(self, expr: Expr) -> exp.Expr:
         """The value, integers as BIGINT: what is put into sets, records and functions."""
@@ -262,11 +276,21 @@ class Values:
                 return self._sets.operator(expr)
 
     def _if(self, test: Expr, then: exp.Expr, other: exp.Expr, kind: Type | None) -> exp.Expr:
-        """An unknown test decides nothing unless both branches agree."""
-        agreed: exp.Expr | None = None
-        if kind is not None and not isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
-            agreed = tree.case([(eq(tree.grouped(then.copy()), tree.grouped(other.copy())), then.copy())])
-        return tree.case_of(self.of(test), [(exp.true(), then), (exp.false(), other)], agreed)
+        """An unknown test decides nothing unless both branches agree.
+
+        Long branches stand in the text once: what they hold may be a choice as well, and so on inwards.
+        """
+        if kind is None or isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
+            return choice(self.of(test), then, other)
+
+        def chosen(one: exp.Expr, two: exp.Expr) -> exp.Expr:
+            agreed = tree.case([(eq(tree.grouped(one.copy()), tree.grouped(two.copy())), one.copy())])
+            return tree.case_of(self.of(test), [(exp.true(), one), (exp.false(), two)], agreed)
+
+        if sum(1 for each in (then, other) for _ in each.walk()) < _LONG:
+            return chosen(then, other)
+        let, fresh = self.dialect.let, self.fresh
+        return let(fresh("then"), then, lambda one: let(fresh("other"), other, lambda two: chosen(one, two)))
 
     def _case(self, arguments: tuple[Expr, ...], kind: Type) -> exp.Expr:
         """The first arm that is true, as TLC reads it; unknown when none is."""

@@ -55,6 +55,19 @@ def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     assert case["says"] in text
 
 
+def test_a_case_is_as_long_as_it_is_written(tmp_path: Path) -> None:
+    """Each arm stands in the SQL once, not once more in each arm before it."""
+
+    def length(arms: int) -> int:
+        whens = " [] ".join(f"level = {n} -> level * {n} + (level \\div {n + 1})" for n in range(1, arms))
+        body = GOOD.replace("level > 1", f"0 < CASE {whens} [] OTHER -> level")
+        schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
+        (found,) = compile_module(_module(tmp_path, body), FRAGMENT / "mapping.toml", schemas).definitions
+        return len(found.sql)
+
+    assert length(16) - length(12) < 1.5 * (length(12) - length(8))
+
+
 def test_the_command_says_it_and_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is written when something is wrong."""
     module = _module(tmp_path, GOOD.replace("> 1", "> nope"))

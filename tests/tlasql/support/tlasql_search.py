@@ -26,6 +26,15 @@ from tlasql import CompiledModule, TlaSqlError, compile_module
 
 DEFINITIONS, FOLDS, STATES = 30, 6, 60
 _KNOWN = {HOLDS: True, VIOLATED: False, STOPS: None}
+_FOR_FEW_ROWS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Each module has other queries: to compile code for them would take longer than everything else."""
 
 
 @dataclass
@@ -166,7 +175,7 @@ def main() -> int:
 def _spark() -> object:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
+    builder = SparkSession.builder.master("local[1]").config(map=_FOR_FEW_ROWS)
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
