@@ -60,9 +60,6 @@ NoTransactionAtAFence == Status = "Ongoing" => bumpedBy # {}
 NoEpochWithTwoInstances ==
     \A i, j \in Instances : i # j /\ Current(i) => ~Current(j)
 
-\* Nothing ends in a partition before the coordinator has decided how.
-NoTransactionIsCutShort == \A x \in partitionTransactions : ~x.open /\ x.listed => Status # "Ongoing"
-
 \* No transactional id rests at the last epoch, where it can neither end a transaction nor be fenced. (Under version 1
 \* it may: the next InitProducerId replaces the producer id.)
 NobodyIsStuck == Closed => Epoch < MaxEpoch \/ TransactionVersion = 1

@@ -902,9 +902,10 @@ AcceptsMarker(m) ==
 \* What the transaction index gets of an aborted transaction.
 Indexed(type) == type = "ABORT"
 
-\* The transaction that the marker ends, if one is open.
+\* The transaction that the marker ends, if one is open. It is the coordinator's if that has prepared it at this epoch.
 Ended(m) ==
     {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT",
+                                                !.listed = @ /\ Preparing /\ m.epoch = Epoch,
                                                 !.indexed = Indexed(m.type)] :
         id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
 

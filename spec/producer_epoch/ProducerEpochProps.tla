@@ -568,16 +568,19 @@ MarkerCoordinatorEpochNeverFalls ==
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => x.listed
 
-\* A transaction that has ended in a partition was listed there by the coordinator. If it was not, its batches came
-\* outside of any transaction of their producer, and the marker that ended them was meant for another one or written by
-\* an operator.
+\* A transaction that has ended in a partition was listed there by the coordinator, and ended as that had prepared it.
+\* If not, its batches came outside of any transaction of their producer, or a marker ended them that was meant for
+\* another one or written by an operator.
 \*
 \* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
-\* violation. A coordinator's log that does not reach so far back makes it unknown.
+\* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_version_2_equal_epochs);
+\* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. A
+\* coordinator's log that does not reach so far back makes it unknown.
 \*
 \* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
 \* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
-\* how the batches came in: a late batch (its timestamp is older than the marker before it) or a zombie.
+\* how it came: a late batch (its timestamp is older than the marker before it), a zombie, or a marker that came twice
+\* (one_marker_each names the transaction that it belongs to).
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 

@@ -35,6 +35,7 @@ STORED = {
     "exhausted": ("4.3.1",),
     "ends": ("4.3.1", "4.2.1"),
     "fencings": ("4.3.1",),
+    "markers": ("4.3.1", "4.1.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

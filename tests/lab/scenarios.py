@@ -11,6 +11,7 @@ import exhausted
 import failover
 import fencings
 import groups
+import markers
 import producer_failover
 import producer_scenario
 from brokers import Plan
@@ -180,5 +181,6 @@ SCENARIOS: dict[str, Scenario] = {
     "exhausted": exhausted.SCENARIO,
     "ends": ends.SCENARIO,
     "fencings": fencings.SCENARIO,
+    "markers": markers.SCENARIO,
 }
 """Every scenario by name."""

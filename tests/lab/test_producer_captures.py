@@ -21,13 +21,13 @@ from producer_evidence import (
 from producer_requests import PAYLOAD
 from record import CAPTURES, STORED
 
-SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted", "ends", "fencings")
+SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings")
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [
     folder for folder in FOLDERS if folder.name.startswith(("producers-4", "producers-3", "producers-tv1"))
 ]
 FAILOVER = [folder for folder in FOLDERS if folder.name.startswith("producers-failover")]
-NONE_HANGS = [*FAILOVER, *(each for each in FOLDERS if each.name.startswith(("ends", "fencings")))]
+NONE_HANGS = [*FAILOVER, *(each for each in FOLDERS if each.name.startswith(("ends", "markers", "fencings")))]
 NEWEST = CAPTURES / "producers-4.3.1"
 
 # What a producer is told that was left behind; the last only from transaction version 2 on.
@@ -203,3 +203,11 @@ def test_a_fenced_producer_is_given_the_current_epoch(folder: Path) -> None:
         assert rotated[1]["returned_producer_id"] > rotated[1]["producer_id"]
     else:  # the producer id was not replaced, and rests at 32767
         assert rotated[1]["error"] == "UNKNOWN_SERVER_ERROR"
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f.name.startswith("markers")], ids=lambda f: f.name)
+def test_a_partition_of_before_4_2_takes_the_marker_of_an_earlier_transaction(folder: Path) -> None:
+    (busy,) = made(folder, transactional_id="markers-busy", step="write_markers")
+    (idle,) = made(folder, transactional_id="markers-idle", step="write_markers")
+    assert busy["error"] == ("NONE" if folder.name == "markers-4.1.2" else "INVALID_PRODUCER_EPOCH")
+    assert idle["error"] == "NONE"

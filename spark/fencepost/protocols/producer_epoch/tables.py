@@ -82,7 +82,7 @@ PRODUCER_STATES = Table(
 
 TRANSACTIONS = Table(
     "silver.transactions",
-    "One row per transaction as its coordinator logged it: from Ongoing to Complete.",
+    "One row per transaction as its coordinator logged it: from Ongoing, or the abort of nothing, on.",
     {
         **_LOG,
         "transactional_id": "string",
