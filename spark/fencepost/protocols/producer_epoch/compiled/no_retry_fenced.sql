@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:332 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:326 by `tlasql compile`; do not edit
 --
 -- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced
 WITH frame AS (
@@ -59,7 +59,7 @@ WITH frame AS (
     `r.fenced`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~r.fenced (ProducerEpochProps:326)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -183,29 +183,29 @@ WITH frame AS (
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:289)'
+      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:283)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:290)'
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:284)'
     END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~r.granted (ProducerEpochProps:304)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~r.granted (ProducerEpochProps:298)' END AS failed_conjunct_2,
     NOT antecedent_3 OR (
       c1_3 AND c2_3
     ) AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE
       WHEN antecedent_3 AND NOT c1_3
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:318)'
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:312)'
       WHEN antecedent_3 AND NOT c2_3
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:318)'
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:312)'
     END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN '~r.fenced (ProducerEpochProps:326)' END AS failed_conjunct_4,
     NOT antecedent_5 OR c1_5 AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
-    CASE WHEN antecedent_5 AND NOT c1_5 THEN '~r.busy (ProducerEpochProps:346)' END AS failed_conjunct_5
+    CASE WHEN antecedent_5 AND NOT c1_5 THEN '~r.busy (ProducerEpochProps:340)' END AS failed_conjunct_5
   FROM judged
 ), agreed AS (
   SELECT

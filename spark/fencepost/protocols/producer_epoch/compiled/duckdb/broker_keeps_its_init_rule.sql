@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:287 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:281 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsInitRule ==
 --     \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>
@@ -120,9 +120,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:289)'
+      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:283)'
       WHEN antecedent AND NOT c2
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:290)'
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:284)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
