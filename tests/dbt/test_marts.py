@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from fencepost import lake, marts, protocols
+from fencepost.definitions import definitions
+from fencepost.protocols.offset_commit.report import POLICIES
 from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
@@ -26,7 +29,8 @@ DIGESTS = (
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
-PROJECT = Path(__file__).resolve().parents[2] / "dbt"
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = ROOT / "dbt"
 MODEL_FILES = sorted((PROJECT / "models").rglob("*.yml"))
 MODELS = {
     model["name"]: model
@@ -198,6 +202,21 @@ def test_fencing_errors_are_those_of_the_rebuild() -> None:
 
     project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())
     assert set(project["vars"]["fencing_errors"]) == set(requests.FENCING)
+
+
+def test_constants_and_policies_stand_in_one_place() -> None:
+    """What the project says twice is what the specification says, and no model says it again."""
+    project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())["vars"]
+    mapping = tomllib.loads((ROOT / "spec" / "producer_epoch" / "mapping.toml").read_text())["constants"]
+    assert (project["max_epoch"], project["max_sequence"]) == (mapping["MaxEpoch"], mapping["MaxSequence"])
+    decisions = {
+        each.id for each in definitions() if each.kind == "decision" and each.module == "OffsetCommitProps"
+    }
+    assert {*project["policies"], "broker_rule"} == decisions
+    assert tuple(project["policies"]) == POLICIES
+    written = re.compile(r"\b(?:32766|32767|2147483647)\b|'member_revocation', *'")
+    sources = [*(PROJECT / "models").rglob("*.sql"), *(PROJECT / "macros").rglob("*.sql")]
+    assert [path.name for path in sources if written.search(path.read_text())] == []
 
 
 def test_sql_is_formatted() -> None:

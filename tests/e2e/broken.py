@@ -1,8 +1,7 @@
 """A capture of producers whose files were altered so that they break the rules of epochs and sequences.
 
 Each fault is one edit of one file in a copy of its own, with the definition that must see it. CRCs are made
-right again: the audit must not be able to tell the files from a broker's. No file can break
-coordinator_epoch_never_falls: what a later leader epoch seems to have overwritten counts as truncated.
+right again: the audit must not be able to tell the files from a broker's.
 """
 
 from __future__ import annotations

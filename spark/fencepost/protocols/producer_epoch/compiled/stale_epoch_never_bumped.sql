@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:328 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:322 by `tlasql compile`; do not edit
 --
 -- StaleEpochNeverBumped ==
 --     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
@@ -76,9 +76,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:330)'
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:324)'
       WHEN antecedent AND NOT c2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:330)'
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:324)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, coordinator_epoch_never_falls, epoch_headroom
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
 WITH frame AS (
   SELECT
     cluster,
@@ -25,8 +25,6 @@ WITH frame AS (
     LEAD(transaction_version) OVER successive AS "transactionVersion'[t]",
     next_producer_id AS "nextProducerId[t]",
     LEAD(next_producer_id) OVER successive AS "nextProducerId'[t]",
-    coordinator_epoch AS "coordinatorEpoch[t]",
-    LEAD(coordinator_epoch) OVER successive AS "coordinatorEpoch'[t]",
     CAST(JSON_OBJECT(
       'previous_producer_id',
       previous_producer_id,
@@ -52,7 +50,6 @@ WITH frame AS (
     AND "producerId'[t]" = "producerId[t]"
     AND "producerEpoch'[t]" = "producerEpoch[t]"
     AND "nextProducerId'[t]" = "nextProducerId[t]" AS unchanged_3,
-    "coordinatorEpoch'[t]" = "coordinatorEpoch[t]" AS unchanged_5,
     NOT "status'[t]" = "status[t]" AS antecedent_1,
     (
       (
@@ -129,8 +126,7 @@ WITH frame AS (
     ) = (
       "producerEpoch[t]" = 32767
     ) AS c1_4,
-    "coordinatorEpoch'[t]" >= "coordinatorEpoch[t]" AS c1_5,
-    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1_6
+    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1_5
   FROM frame
 ), weighed AS (
   SELECT
@@ -145,8 +141,7 @@ WITH frame AS (
       NOT antecedent_3 OR c1_3
     ) AS verdict_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5,
-    c1_6 AS verdict_6
+    c1_5 AS verdict_5
   FROM judged
 )
 SELECT
@@ -259,23 +254,13 @@ FROM (
             "producerEpoch[t]"
           ) AS TEXT)
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END},
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_5
-            THEN CASE WHEN NOT c1_5 THEN 'coordinatorEpoch''[t] >= coordinatorEpoch[t] (ProducerEpochProps:279)' END
-          END, 'values': CASE
-            WHEN NOT COALESCE(verdict_5, FALSE)
-            THEN CAST(JSON_OBJECT('coordinatorEpoch[t]', "coordinatorEpoch[t]", 'coordinatorEpoch''[t]', "coordinatorEpoch'[t]") AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
-        END,
-        {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_6, 'exercised': TRUE, 'failed_conjunct': CASE
-          WHEN NOT verdict_6
-          THEN CASE WHEN NOT c1_6 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:293)' END
+        {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_5, 'exercised': TRUE, 'failed_conjunct': CASE
+          WHEN NOT verdict_5
+          THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:287)' END
         END, 'values': CASE
-          WHEN NOT COALESCE(verdict_6, FALSE)
+          WHEN NOT COALESCE(verdict_5, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)
-        END, 'evidence': CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN evidence END}
+        END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
       ]
     ) AS each
   FROM weighed
@@ -316,7 +301,6 @@ FROM (
         {'definition': 'producer_epoch_steps', 'to_position': to_position + 1},
         {'definition': 'end_txn_bumps_epoch', 'to_position': to_position + 1},
         {'definition': 'next_producer_id_at_exhaustion', 'to_position': to_position},
-        {'definition': 'coordinator_epoch_never_falls', 'to_position': to_position + 1},
         {'definition': 'epoch_headroom', 'to_position': to_position}
       ]
     ) AS each
