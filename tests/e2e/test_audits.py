@@ -37,6 +37,7 @@ CRITICAL: dict[str, set[str]] = {
     "early": ANOTHERS,
     "compacted": ANOTHERS,
     "troubled": {*ANOTHERS, *ZOMBIE},
+    "subscriptions": {*ANOTHERS, *ZOMBIE},
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},

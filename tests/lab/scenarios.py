@@ -14,6 +14,7 @@ import groups
 import markers
 import producer_failover
 import producer_scenario
+import subscriptions
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
@@ -175,6 +176,7 @@ SCENARIOS: dict[str, Scenario] = {
     "early": groups.EARLY,
     "failover": failover.SCENARIO,
     "compacted": compacted.SCENARIO,
+    "subscriptions": subscriptions.SCENARIO,
     "producers": producer_scenario.SCENARIO,
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,

@@ -111,7 +111,7 @@ class Matching:
     ) -> Options:
         """The records that each of the others may have written, by time and order."""
         taken = {own.offset for own in certain.values()}
-        places = self._order.between(_decided(self._options))
+        places = self._order.between(_decided(self._options).get)
         fitting: Options = {}
         for key in self._written:
             for commit in self._asked[key]:
@@ -139,7 +139,7 @@ class Matching:
 
     def between(self, matches: Matches) -> dict[CommitRequest, Between]:
         """Where each request was decided, as the order of requests tells of those whose record is sure."""
-        return self._order.between(_decided({commit: [own] for commit, own in matches.sure.items()}))
+        return self._order.between(_decided({commit: [own] for commit, own in matches.sure.items()}).get)
 
 
 class _Written:
@@ -233,10 +233,10 @@ def _narrowed(options: Options, order: Order) -> Options:
 
 def _apply_order(left: Options, order: Order) -> None:
     decided = _decided(left)
-    places = order.between(decided)
+    places = order.between(decided.get)
     for commit, found in left.items():
         request = commit.request
-        place, own = places.get(request, ANYWHERE), decided(request)
+        place, own = places.get(request, ANYWHERE), decided.get(request)
         # the records of one request are written one behind the other
         reach = len(request.commits)
         after = max(place.after, ANYWHERE.after if own is None else own.after - reach)
@@ -260,19 +260,18 @@ def _take_singles(left: Options, takers: Mapping[int, Sequence[Commit]]) -> None
                     singles.append(other)
 
 
-def _decided(
-    options: Mapping[Commit, Sequence[OffsetCommitRecord]],
-) -> Callable[[CommitRequest], Between | None]:
+def _decided(options: Mapping[Commit, Sequence[OffsetCommitRecord]]) -> dict[CommitRequest, Between]:
     """Between which offsets, both included, the records of a request are, by what each commit may have
     written.
     """
-
-    def decided(request: CommitRequest) -> Between | None:
-        known = [found for commit in request.commits if (found := options.get(commit))]
-        if not known:
-            return None
-        return Between(max(found[0].offset for found in known), min(found[-1].offset for found in known))
-
+    decided: dict[CommitRequest, Between] = {}
+    for commit, found in options.items():
+        if found:
+            first, last = found[0].offset, found[-1].offset
+            known = decided.get(commit.request)
+            if known is not None:
+                first, last = max(first, known.after), min(last, known.before)
+            decided[commit.request] = Between(first, last)
     return decided
 
 
