@@ -250,7 +250,9 @@ FAULTS: dict[str, Fault] = {
     "producer_state_is_kept": Fault(forgotten_producer),
     "aborted_transactions_are_indexed": Fault(unindexed),
     # nor is it what the broker's own rule answers
-    "stale_epoch_never_bumped": Fault(stale_and_granted, frozenset({"broker_keeps_its_init_rule"})),
+    "stale_epoch_never_bumped": Fault(
+        stale_and_granted, frozenset({"broker_keeps_its_init_rule", "no_stale_epoch_granted"})
+    ),
 }
 """The fault that each definition must see."""
 
