@@ -228,22 +228,32 @@ FAULTS: dict[str, Fault] = {
     # a sequence that begins again leaves a gap too
     "no_sequence_reset": Fault(reset, frozenset({"no_sequence_gap"})),
     "new_epoch_starts_at_sequence_zero": Fault(late_start),
-    "no_write_after_fence": Fault(zombie),
+    # the marker that ends the zombie's batch is its successor's
+    "no_write_after_fence": Fault(zombie, frozenset({"no_write_outside_transaction"})),
     "marker_coordinator_epoch_never_falls": Fault(fallen_marker),
     # the marker that was due is not there, and the index has no such aborted transaction
     "marker_of_the_right_type": Fault(
         wrong_marker, frozenset({"every_marker_is_written", "aborted_transactions_are_indexed"})
     ),
-    # the snapshot has seen the transaction end
-    "every_marker_is_written": Fault(lost_marker, frozenset({"producer_state_is_kept"})),
+    # the snapshot has seen the transaction end, and the next marker ends it with its own
+    "every_marker_is_written": Fault(
+        lost_marker, frozenset({"producer_state_is_kept", "no_write_outside_transaction"})
+    ),
     "status_transitions": Fault(impossible_status),
     "producer_epoch_steps": Fault(leaping_epoch, frozenset({"end_txn_bumps_epoch"})),
-    "end_txn_bumps_epoch": Fault(no_bump),
+    # the marker in the partition is not of the epoch that was prepared
+    "end_txn_bumps_epoch": Fault(no_bump, frozenset({"no_write_outside_transaction"})),
     # an epoch that leaps to the end is no step, and no marker has it
     "next_producer_id_at_exhaustion": Fault(
         stuck_at_the_end,
         frozenset(
-            {"epoch_headroom", "end_txn_bumps_epoch", "producer_epoch_steps", "every_marker_is_written"}
+            {
+                "epoch_headroom",
+                "end_txn_bumps_epoch",
+                "producer_epoch_steps",
+                "every_marker_is_written",
+                "no_write_outside_transaction",
+            }
         ),
     ),
     "marker_coordinator_epoch_in_order": Fault(late_coordinator),
