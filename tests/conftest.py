@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,6 +15,9 @@ from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 
 ROOT = Path(__file__).resolve().parents[1]
+# a machine that does other work is slow, and that is no fault of what is tested
+hypothesis.settings.register_profile("any_machine", deadline=None)
+hypothesis.settings.load_profile("any_machine")
 TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g"}
 
 

@@ -1,4 +1,4 @@
 {#- The epoch from which a coordinator gives out a new producer id (TransactionMetadata.isProducerEpochExhausted). -#}
 {% macro exhausted_epoch() -%}
-    32766
+    {{ (var('max_epoch') | int) - 1 }}
 {%- endmacro %}

@@ -1,4 +1,4 @@
 {#- The sequence that follows another: after the largest int comes 0 again. -#}
 {% macro next_sequence(sequence) -%}
-    if({{ sequence }} = 2147483647, 0, {{ sequence }} + 1)
+    if({{ sequence }} = {{ var('max_sequence') }}, 0, {{ sequence }} + 1)
 {%- endmacro %}

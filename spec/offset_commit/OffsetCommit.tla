@@ -33,8 +33,11 @@
 (*                                                                         *)
 (* Reconciliation follows the broker's two CurrentAssignmentBuilders, and  *)
 (* the decision follows ConsumerGroup.validateOffsetCommit and its twin in *)
-(* StreamsGroup. Left out: static members, subscriptions, topologies and   *)
-(* regular expressions, classic members in a group under migration,        *)
+(* StreamsGroup. A member that changes its subscription only gives up      *)
+(* partitions (constant ReleasesUnsubscribed): nothing keeps a later       *)
+(* target from giving them back, as if it subscribed again. Left out:      *)
+(* static members, subscriptions otherwise, topologies and regular         *)
+(* expressions, classic members in a group under migration,        *)
 (* heartbeats sent again after a lost response (their member epochs are    *)
 (* reached through a late response as well), several members in a process. *)
 (***************************************************************************)
@@ -74,6 +77,12 @@ CONSTANT PartitionsPerRequest
 \* @type: Bool;
 CONSTANT EpochMovesOnRelease
 
+\* TRUE: what a member does not subscribe to any more is taken from it at once, in the epoch that it has, while the
+\* next target assignment is yet to come (consumer groups from 4.2, KAFKA-19431). FALSE: only a newer target takes
+\* partitions away.
+\* @type: Bool;
+CONSTANT ReleasesUnsubscribed
+
 \* TRUE: each task has a standby with every member that does not have it active (streams groups).
 \* @type: Bool;
 CONSTANT StandbyTasks
@@ -107,6 +116,7 @@ ASSUME Rule \in {"generation", "strict", "member_revocation", "partition_revocat
 ASSUME (GroupProtocol = "classic") <=> (Rule = "generation")
 ASSUME StandbyTasks \in BOOLEAN /\ (StandbyTasks => GroupProtocol = "streams")
 ASSUME Transactions \in BOOLEAN /\ ClientRule \in BOOLEAN /\ DelayedRequests \in BOOLEAN
+ASSUME ReleasesUnsubscribed \in BOOLEAN /\ (ReleasesUnsubscribed => GroupProtocol = "consumer")
 ASSUME EpochMovesOnRelease \in BOOLEAN /\ MemberIdsUsedAgain \in BOOLEAN /\ RogueClients \in BOOLEAN
 ASSUME PartitionsPerRequest \in Nat \ {0}
 
@@ -516,12 +526,36 @@ HeartbeatReachesTarget(m) ==
     /\ m \in Live
     /\ HeardLastResponse(m)
     /\ ConfirmsRevocation(m)
-    /\ memberEpoch[m] < targetAssignmentEpoch \/ Obtainable(m) # {} \/ ObtainableStandby(m) # {}
+    /\ \/ memberEpoch[m] < targetAssignmentEpoch
+       \/ Obtainable(m) # {} \/ ObtainableStandby(m) # {}
+       \/ ReleasesUnsubscribed /\ Revoking(m)
     /\ Unwanted(m) = {} /\ UnwantedStandby(m) = {}
     \* state changes
     /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {}, EpochReached(m))
     /\ commits' = {}
     /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
+    /\ RecordTruth
+
+\* The client has changed its subscription: m is asked to revoke what it does not want any more, in the epoch that it
+\* has. The group epoch moves, the target assignment for it is computed later: the one that exists is read without
+\* those partitions (CurrentAssignmentBuilder.updateCurrentAssignment).
+HeartbeatUnsubscribes(m) ==
+    \* enabling conditions
+    /\ ReleasesUnsubscribed
+    /\ m \in Live
+    /\ HeardLastResponse(m)
+    /\ memberEpoch[m] = targetAssignmentEpoch
+    /\ ~Revoking(m)
+    \* state changes
+    /\ \E unwanted \in SUBSET Assigned(m) \ {{}} :
+        /\ targetAssignment' = [targetAssignment EXCEPT ![m] = @ \ unwanted]
+        /\ pendingRevocation' = [pendingRevocation EXCEPT ![m] = unwanted]
+    /\ groupEpoch' = groupEpoch + 1
+    /\ UNCHANGED <<targetAssignmentEpoch, targetStandby>>
+    /\ UNCHANGED <<memberEpoch, revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby,
+                   pendingStandby, gone>>
+    /\ commits' = {}
+    /\ UNCHANGED <<clientVars, storedVars, requests>>
     /\ RecordTruth
 
 -----------------------------------------------------------------------------
@@ -728,6 +762,7 @@ GroupStep ==
         \/ Fence(m)
         \/ HeartbeatStartsRevocation(m)
         \/ HeartbeatReachesTarget(m)
+        \/ HeartbeatUnsubscribes(m)
 
 \* Commits outside and inside transactions.
 Kinds == IF Transactions THEN BOOLEAN ELSE {FALSE}
@@ -770,7 +805,7 @@ TypeOK ==
         /\ DOMAIN assignmentEpoch[m] = owned[m]
         /\ DOMAIN partitionRevocationEpoch[m] \subseteq Partitions
         /\ MemberState(m) \in {"STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS"}
-        /\ MemberState(m) = "UNREVOKED_PARTITIONS" => memberEpoch[m] < targetAssignmentEpoch
+        /\ MemberState(m) = "UNREVOKED_PARTITIONS" => memberEpoch[m] < targetAssignmentEpoch \/ ReleasesUnsubscribed
     /\ gone \subseteq Members
     /\ \A m \in Members :
         /\ transaction[m] \in {"none", "ongoing", "doomed"}

@@ -200,18 +200,17 @@ AssignmentEpochBound ==
 \* The member's revocation epoch is at least as large as the one of each of its partitions. The proposal replaces
 \* the precise check per partition by one number per member on the strength of this.
 \*
-\* Where it does not hold: in consumer groups on brokers from 4.2 (KAFKA-19974): a member that has released a
-\* partition and is at once asked for another stays in the epoch in which it owned the first, so that a partition was
-\* revoked at the epoch the member still has, which no revocation epoch below the member epoch can bound
-\* (MCOffsetCommit_epoch_stays_partition_revocation). Members of streams groups move on by one there (seen up to
-\* 4.3). Both epochs are derived, nobody stores them: of a classic group, which loses partitions with a new
-\* generation and no other way, it tells nothing new.
+\* Where it does not hold: in consumer groups on brokers from 4.2, whose members release partitions in the epoch that
+\* they have: when they are at once asked for another (KAFKA-19974), and when they change their subscription while the
+\* next target assignment is yet to come (KAFKA-19431). A partition was then revoked at the epoch the member still
+\* has, which no revocation epoch below it can bound (MCOffsetCommit_epoch_stays_partition_revocation). Members of
+\* streams groups move on by one (seen up to 4.3). Both epochs are derived, nobody stores them, and no broker decides
+\* by them: of a classic group, which loses partitions with a new generation and no other way, it tells nothing new.
 \*
-\* On call: the member went through two revocations in one epoch. Fencing of this group is weaker than KIP-848
-\* promises until the member reaches the target epoch: check no_zombie_accepted and
-\* no_commit_for_anothers_partition for the same group and time. Long chains of rebalances cause it: look for
-\* members that join and leave in quick succession.
-\* @invariant("partition_revocation_bound", "critical", "partition")
+\* On call: nothing to do by itself. An ordinary change of subscription does this. The member's epoch does not tell
+\* any more that it owns what it owned in it: if no_zombie_accepted or no_commit_for_anothers_partition is violated
+\* by this member at this time, work on that.
+\* @invariant("partition_revocation_bound", "info", "partition")
 PartitionRevocationBound ==
     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
         partitionRevocationEpoch[m][p] <= revocationEpoch[m]
@@ -271,12 +270,13 @@ MemberEpochNeverFalls ==
 \* owned it, is never accepted. This is what fencing is for: a zombie's commit overwrites the offsets of the new
 \* owner.
 \*
-\* Where it does not hold: on brokers from 4.2 (KAFKA-19974) a member of a consumer group that releases one partition
-\* and is at once asked for another keeps its epoch; a delayed commit at it is accepted for the released partition
-\* (MCOffsetCommit_epoch_stays_zombie). A member id used again may meet its own old epochs. Transactional commits
-\* without member id and commits to an empty group carry nothing to be fenced by and are not counted as zombies. A
-\* transactional commit is judged when it is accepted: if its partition changes hands before its transaction ends it
-\* is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
+\* Where it does not hold: on brokers from 4.2 a member of a consumer group keeps its epoch when it releases one
+\* partition and is at once asked for another (KAFKA-19974), and when it gives up what it does not subscribe to any more
+\* before the next target assignment is there (KAFKA-19431); a delayed commit at it is accepted for the released
+\* partition (MCOffsetCommit_epoch_stays_zombie, MCOffsetCommit_unsubscribed_zombie). A member id used again may meet its
+\* own old epochs. Transactional commits without member id and commits to an empty group carry nothing to be fenced by
+\* and are not counted as zombies. A transactional commit is judged when it is accepted: if its partition changes hands
+\* before its transaction ends it is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
 \*
 \* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
 \* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop

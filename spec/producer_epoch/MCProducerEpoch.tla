@@ -36,10 +36,11 @@ EachRuleGivesOneAnswer ==
         /\ Cardinality({n \in 1..3 : CASE n = 1 -> Kip360NewEpoch(r)
                                       [] n = 2 -> Kip360SameEpoch(r)
                                       [] n = 3 -> Kip360Fenced(r)}) = 1
-        /\ Cardinality({n \in 1..4 : CASE n = 1 -> ShippedNewEpoch(r)
+        /\ Cardinality({n \in 1..5 : CASE n = 1 -> ShippedNewEpoch(r)
                                       [] n = 2 -> ShippedSameEpoch(r)
                                       [] n = 3 -> ShippedFenced(r)
-                                      [] n = 4 -> ShippedWaits(r)}) = 1
+                                      [] n = 4 -> ShippedWaits(r)
+                                      [] n = 5 -> ShippedFails(r)}) = 1
 
 \* A coordinator with the proposal's rule answers as the definitions of the proposal say. (No broker has it.)
 KeepsTheProposal ==
@@ -49,7 +50,10 @@ KeepsTheProposal ==
 
 \* An instance is refused only when somebody else has had the transactional id since: another instance, or the
 \* coordinator for a fence. NoRetryFenced says it by the epochs in the log, this by who asked.
-NobodyFencesItself == \A r \in initProducerIds : r.fenced => bumpedBy # {r.request}
+NobodyFencesItself == \A r \in initProducerIds : r.fenced \/ r.failed => bumpedBy # {r.request}
+
+\* The epoch that the coordinator takes to fence somebody is nobody's: no transaction begins in it.
+NoTransactionAtAFence == Status = "Ongoing" => bumpedBy # {}
 
 \* Of two instances with the current producer id and epoch there is never a second. (A lost answer leaves an epoch with
 \* nobody.)
@@ -59,5 +63,32 @@ NoEpochWithTwoInstances ==
 \* No transactional id rests at the last epoch, where it can neither end a transaction nor be fenced. (Under version 1
 \* it may: the next InitProducerId replaces the producer id.)
 NobodyIsStuck == Closed => Epoch < MaxEpoch \/ TransactionVersion = 1
+
+-----------------------------------------------------------------------------
+(***************************************************************************)
+(* What happens in the end. The coordinator does what it is to do: it      *)
+(* aborts what is open for too long, goes on sending a marker that the     *)
+(* partition would take, and completes. Nothing is asked of producers and  *)
+(* the network. Bounds stop what begins something, never what ends it: a   *)
+(* state at which they cut off what is due would hide it, or be mistaken   *)
+(* for a fault.                                                            *)
+(***************************************************************************)
+EndsSomething == TimeOut \/ Complete \/ \E p \in Partitions : WriteMarker(p)
+
+FairSpec ==
+    /\ Init
+    /\ [][EndsSomething \/ (Next /\ Bounded')]_vars
+    /\ WF_vars(TimeOut)
+    /\ WF_vars(Complete)
+    /\ \A p \in Partitions : WF_vars(WriteMarker(p))
+
+\* Every transaction is prepared, and what is prepared is completed.
+EveryTransactionEnds  == Status = "Ongoing" ~> Status # "Ongoing"
+EveryPrepareCompletes == Preparing ~> Closed
+
+\* No partition holds a transaction open for ever: its last stable offset moves on.
+NothingStaysOpen ==
+    \A p \in Partitions : \A id \in 1..(IdBound + 1) :
+        Before(currentTxnFirstOffset, p, id) # -1 ~> Before(currentTxnFirstOffset, p, id) = -1
 
 =============================================================================

@@ -17,14 +17,16 @@
 (*   "shipped"  both are in memory and forgotten by a new coordinator      *)
 (*              (the second one is in the log from 4.3, constant           *)
 (*              NextIdInLog); while a transaction is open no epoch is      *)
-(*              compared                                                   *)
+(*              compared, and at the last epoch no retry succeeds          *)
 (*                                                                         *)
 (* A transaction: Ongoing with its partitions; Prepare, when the producer  *)
 (* ends it, its timeout passes or somebody asks for an epoch; a marker in  *)
 (* each partition, one by one; Complete. The coordinator may move at any   *)
 (* time, and its predecessor's markers may arrive late. Under transaction  *)
-(* version 2 the end of each transaction moves the epoch, and a partition  *)
-(* asks the coordinator before it opens a transaction (Verification).      *)
+(* version 2 the end of each transaction moves the epoch, whoever ends it, *)
+(* the coordinator remembers the epoch before (as for a retry), and a      *)
+(* partition asks it before it opens a transaction (Verification). There a *)
+(* producer may abort when it has nothing open.                            *)
 (*                                                                         *)
 (* A partition compares epoch and sequence of a batch with what it         *)
 (* remembers of the producer. It may forget (constant KeepsState), which   *)
@@ -45,7 +47,7 @@ EXTENDS Integers, FiniteSets
 \* @typeAlias: inFlight = {instance: INSTANCE, providedId: Int, providedEpoch: Int};
 \* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int};
 \* @typeAlias: marker = {partition: PARTITION, id: Int, epoch: Int, type: Str, coordinatorEpoch: Int};
-\* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
+\* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
 \* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
 \* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
@@ -74,7 +76,13 @@ CONSTANT TransactionVersion
 \* @type: Bool;
 CONSTANT Verification
 
-\* TRUE: the next and the previous producer id are in the coordinator's log (from 4.3 on; under KIP-360 always).
+\* TRUE: under transaction version 2 the epoch of a marker must be above that of the batches it ends (KAFKA-19446, from
+\* 4.2 on).
+\* @type: Bool;
+CONSTANT StrictMarkers
+
+\* TRUE: the next and the previous producer id are in the coordinator's log, and it replaces the producer id also where
+\* it ends the last epoch on its own (from 4.3 on; under KIP-360 always).
 \* @type: Bool;
 CONSTANT NextIdInLog
 
@@ -122,7 +130,7 @@ CONSTANT MaxSequence
 
 ASSUME Rule \in {"kip_360", "shipped"}
 ASSUME TransactionVersion \in {1, 2} /\ (TransactionVersion = 2 => Verification)
-ASSUME {Verification, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
+ASSUME {Verification, StrictMarkers, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
 ASSUME {LateBatches, RepeatedMarkers, IdsExpire, Snapshots} \subseteq BOOLEAN
 ASSUME Rule = "kip_360" => NextIdInLog
 ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
@@ -384,11 +392,22 @@ Write(newStatus, id, epoch, next) ==
     /\ coordinatorEpoch' = Only(WritingTerm)
     /\ transactionVersion' = Only(TransactionVersion)
 
-\* What the coordinator keeps beside the record: in memory all, in the log what its rule says (see Failover).
-Keep(last, previous, next) ==
+\* A broker's previous producer id is that of the record before the newest one, whatever that was.
+PreviousIdHeld(proposed) == IF Rule = "kip_360" THEN proposed ELSE Id
+
+\* What the coordinator keeps beside the record: in memory all, in the log what its rule says (see Failover). The last
+\* epoch is `last` as proposed, and `shipped` in a broker's memory.
+Keep(last, shipped, previous, next) ==
     /\ lastEpoch' = last
     /\ previousId' = previous
-    /\ held' = [lastEpoch |-> last, previousId |-> previous, nextId |-> next]
+    /\ held' = [lastEpoch  |-> IF Rule = "kip_360" THEN last ELSE shipped,
+                previousId |-> PreviousIdHeld(previous),
+                nextId     |-> next]
+
+\* A record that moves nothing.
+KeepAll ==
+    /\ held' = [held EXCEPT !.previousId = PreviousIdHeld(@)]
+    /\ UNCHANGED <<lastEpoch, previousId>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -406,16 +425,19 @@ Start(i) ==
     /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
     /\ Observe({})
 
-\* After an error an instance asks for a new epoch; it says which one it has. Its transaction has been aborted.
+\* After an error an instance asks for a new epoch; it says which one it has. Its transaction has been aborted: by
+\* itself, or by somebody else, of which it hears when a request is refused (KIP-588: a timeout is no reason to give up).
 AskForBump(i) ==
     \* enabling conditions
-    /\ instances[i].state \in {"ready", "failing"}
+    /\ \/ instances[i].state \in {"ready", "failing"}
+       \/ instances[i].state \in {"open", "failed"} /\ ~Current(i)
     \* state changes
     /\ instances' = [instances EXCEPT ![i].state = "waiting"]
+    /\ added' = [added EXCEPT ![i] = {}]
     /\ requests' = requests \cup
            {[instance |-> i, providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch]}
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
+    /\ UNCHANGED <<coordinatorVars, partitionVars, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
     /\ Observe({})
 
 SaysNone(q) == q.providedId = -1
@@ -434,11 +456,13 @@ DecideAsProposed(q) ==
     ELSE IF q.providedEpoch = held.lastEpoch THEN Waiting("same")
     ELSE "fenced"
 
-\* TransactionCoordinator.prepareInitProducerIdTransit: the status is looked at before the epoch.
+\* TransactionCoordinator.prepareInitProducerIdTransit: the status is looked at before the epoch, and whether that is
+\* exhausted before it is compared.
 DecideAsShipped(q) ==
     IF ~SaysNone(q) /\ Epoch # -1 /\ ~Names(q, held.previousId) THEN "fenced"
     ELSE IF ~Closed THEN Waiting("")
     ELSE IF SaysNone(q) \/ Epoch = -1 \/ q.providedEpoch = Epoch THEN "new"
+    ELSE IF Exhausted(Epoch) THEN "failed"
     ELSE IF q.providedEpoch = held.lastEpoch THEN "same"
     ELSE "fenced"
 
@@ -448,8 +472,8 @@ Decide(q) == IF Rule = "kip_360" THEN DecideAsProposed(q) ELSE DecideAsShipped(q
 BumpedId    == IF ~Known \/ Exhausted(Epoch) THEN issuedIds + 1 ELSE Id
 BumpedEpoch == IF ~Known \/ Exhausted(Epoch) THEN 0 ELSE Epoch + 1
 
-\* The last epoch after a bump that q asked for.
-LastEpochAfter(q) == IF SaysNone(q) THEN -1 ELSE Epoch
+\* The last epoch after a bump that q asked for. Who says another epoch than the current one is not its owner.
+LastEpochAfter(q) == IF SaysNone(q) \/ q.providedEpoch # Epoch THEN -1 ELSE Epoch
 
 \* The request as it was met and answered.
 Meeting(q, answer, id, epoch) ==
@@ -460,6 +484,7 @@ Meeting(q, answer, id, epoch) ==
      granted         |-> answer \in {"new", "same"},
      fenced          |-> answer = "fenced",
      busy            |-> answer \in {"busy", "abort"},
+     failed          |-> answer = "failed",
      returnedId      |-> id,
      returnedEpoch   |-> epoch,
      known           |-> Known,
@@ -489,7 +514,7 @@ GrantNewEpoch(q) ==
     /\ Decide(q) = "new"
     \* state changes
     /\ Write("Empty", BumpedId, BumpedEpoch, -1)
-    /\ Keep(LastEpochAfter(q), IF ~Known THEN -1 ELSE IF Exhausted(Epoch) THEN Id ELSE previousId, -1)
+    /\ Keep(LastEpochAfter(q), LastEpochAfter(q), IF ~Known THEN -1 ELSE IF Exhausted(Epoch) THEN Id ELSE previousId, -1)
     /\ issuedIds' = IF BumpedId = Id THEN issuedIds ELSE BumpedId
     /\ bumpedBy' = {q.instance}
     /\ Grant(q, BumpedId, BumpedEpoch)
@@ -508,21 +533,22 @@ GrantSameEpoch(q) ==
     /\ Decide(q) = "same"
     \* state changes
     /\ Write("Empty", Id, RetriedEpoch, -1)
+    /\ KeepAll
     /\ Grant(q, Id, RetriedEpoch)
     /\ initProducerIds' = {Meeting(q, "same", Id, RetriedEpoch)} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<term, lastEpoch, previousId, held, issuedIds, bumpedBy, transactionPartitions, pendingMarkers,
-                   partitionVars, lateBatches, lateMarkers, transactionMarkers>>
+    /\ UNCHANGED <<term, issuedIds, bumpedBy, transactionPartitions, pendingMarkers, partitionVars, lateBatches,
+                   lateMarkers, transactionMarkers>>
     /\ Observe({})
 
-\* PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in the proposal): fatal for the instance.
+\* PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in the proposal), or UNKNOWN_SERVER_ERROR: fatal for the instance.
 Refuse(q) ==
     \* enabling conditions
     /\ q \in requests
-    /\ Decide(q) = "fenced"
+    /\ Decide(q) \in {"fenced", "failed"}
     \* state changes
     /\ instances' = [instances EXCEPT ![q.instance].state = "fenced"]
     /\ requests' = requests \ {q}
-    /\ initProducerIds' = {Meeting(q, "fenced", -1, -1)} /\ producerSnapshots' = {}
+    /\ initProducerIds' = {Meeting(q, Decide(q), -1, -1)} /\ producerSnapshots' = {}
     /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
     /\ Observe({})
 
@@ -557,11 +583,18 @@ RecordedNextId(next) == IF NextIdInLog THEN next ELSE -1
 PreparedEpoch == IF TransactionVersion = 2 THEN Epoch + 1 ELSE Epoch
 FencedEpoch   == Epoch + 1
 
+\* TransactionMetadata.prepareAbortOrCommit: what a broker remembers as the last epoch when it ends a transaction on its
+\* own. Under transaction version 2 that is the epoch of whoever is fenced, as if he had asked for the bump.
+LastEpochOfFence == IF TransactionVersion = 2 THEN Epoch ELSE -1
+
+\* The next producer id when the coordinator ends a transaction on its own: before 4.3 it takes none.
+NextIdOfFence == IF NextIdInLog THEN NextId(FencedEpoch) ELSE -1
+
 \* PrepareCommit or PrepareAbort is written; from here on the outcome is certain.
-Prepare(newStatus, epoch, last) ==
-    /\ Write(newStatus, Id, epoch, RecordedNextId(NextId(epoch)))
-    /\ Keep(last, previousId, NextId(epoch))
-    /\ issuedIds' = IF NextId(epoch) # -1 THEN NextId(epoch) ELSE issuedIds
+Prepare(newStatus, epoch, last, shipped, next) ==
+    /\ Write(newStatus, Id, epoch, RecordedNextId(next))
+    /\ Keep(last, shipped, previousId, next)
+    /\ issuedIds' = IF next # -1 THEN next ELSE issuedIds
     /\ pendingMarkers' = transactionPartitions
     /\ transactionMarkers' = Due(Id, epoch, IF newStatus = "PrepareCommit" THEN "COMMIT" ELSE "ABORT")
     /\ UNCHANGED <<term, transactionPartitions>>
@@ -573,7 +606,7 @@ AbortForInit(q) ==
     /\ q \in requests
     /\ Decide(q) = "abort"
     \* state changes
-    /\ Prepare("PrepareAbort", FencedEpoch, IF Rule = "kip_360" THEN LastEpochAfter(q) ELSE -1)
+    /\ Prepare("PrepareAbort", FencedEpoch, LastEpochAfter(q), LastEpochOfFence, NextIdOfFence)
     /\ bumpedBy' = {}
     /\ initProducerIds' = {Meeting(q, "abort", -1, -1)} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
@@ -584,7 +617,7 @@ TimeOut ==
     \* enabling conditions
     /\ Status = "Ongoing"
     \* state changes
-    /\ Prepare("PrepareAbort", FencedEpoch, -1)
+    /\ Prepare("PrepareAbort", FencedEpoch, -1, LastEpochOfFence, NextIdOfFence)
     /\ bumpedBy' = {}
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
@@ -604,7 +637,9 @@ EndTxn(i, commit) ==
     /\ Status = "Ongoing"
     \* state changes
     /\ Prepare(IF commit THEN "PrepareCommit" ELSE "PrepareAbort", PreparedEpoch,
-               IF TransactionVersion = 2 THEN Epoch ELSE lastEpoch)
+               IF TransactionVersion = 2 THEN Epoch ELSE lastEpoch,
+               IF TransactionVersion = 2 THEN Epoch ELSE held.lastEpoch,
+               NextId(PreparedEpoch))
     /\ bumpedBy' = IF TransactionVersion = 2 THEN {i} ELSE bumpedBy
     /\ instances' = [instances EXCEPT ![i] =
            [state |-> IF @.state = "failed" /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
@@ -613,6 +648,23 @@ EndTxn(i, commit) ==
     /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, networkVars>>
+    /\ Observe({})
+
+\* Under transaction version 2 a producer may abort although the coordinator lists no partition: none of its batches was
+\* verified. That, too, takes an epoch, and no marker is due.
+EndWithoutPartitions(i) ==
+    \* enabling conditions
+    /\ TransactionVersion = 2
+    /\ instances[i].state = "ready"
+    /\ Current(i)
+    /\ Closed
+    \* state changes
+    /\ Prepare("PrepareAbort", PreparedEpoch, Epoch, Epoch, NextId(PreparedEpoch))
+    /\ bumpedBy' = {i}
+    /\ instances' = [instances EXCEPT ![i] = [state |-> "ready", id |-> After(i).id, epoch |-> After(i).epoch]]
+    /\ nextSequence' = [nextSequence EXCEPT ![i] = FirstSequences(i)]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<partitionVars, networkVars, added>>
     /\ Observe({})
 
 \* The status after the markers.
@@ -628,8 +680,8 @@ Complete ==
     /\ AllAcknowledged
     \* state changes
     /\ IF held.nextId = -1
-       THEN Write(CompletedStatus, Id, Epoch, -1) /\ UNCHANGED <<lastEpoch, previousId, held>>
-       ELSE Write(CompletedStatus, held.nextId, 0, -1) /\ Keep(lastEpoch, Id, -1)
+       THEN Write(CompletedStatus, Id, Epoch, -1) /\ KeepAll
+       ELSE Write(CompletedStatus, held.nextId, 0, -1) /\ Keep(lastEpoch, held.lastEpoch, Id, -1)
     /\ transactionPartitions' = {}
     /\ transactionMarkers' = {[m EXCEPT !.completed = TRUE] : m \in transactionMarkers}
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
@@ -646,7 +698,7 @@ Expire ==
     \* state changes
     /\ status' = Empty /\ producerId' = Empty /\ producerEpoch' = Empty
     /\ nextProducerId' = Empty /\ coordinatorEpoch' = Empty /\ transactionVersion' = Empty
-    /\ Keep(-1, -1, -1)
+    /\ Keep(-1, -1, -1, -1)
     /\ bumpedBy' = {}
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<term, issuedIds, transactionPartitions, pendingMarkers, partitionVars, instanceVars, networkVars>>
@@ -666,7 +718,7 @@ Marker(p) ==
 \* What a coordinator that loads the log knows.
 Loaded ==
     [lastEpoch  |-> IF Rule = "kip_360" THEN lastEpoch ELSE -1,
-     previousId |-> IF NextIdInLog THEN previousId ELSE -1,
+     previousId |-> IF NextIdInLog THEN held.previousId ELSE -1,
      nextId     |-> IF Known /\ NextIdInLog THEN nextProducerId[TransactionalId] ELSE -1]
 
 \* Another broker becomes the coordinator. It loads the log, and writes the markers of a prepared transaction again;
@@ -696,12 +748,13 @@ AddPartition(i, p) ==
     /\ ~Preparing
     \* state changes
     /\ Write("Ongoing", Id, Epoch, -1)
+    /\ KeepAll
     /\ transactionPartitions' = transactionPartitions \cup {p}
     /\ instances' = [instances EXCEPT ![i].state = "open"]
     /\ added' = [added EXCEPT ![i] = @ \cup {p}]
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<term, lastEpoch, previousId, held, pendingMarkers, issuedIds, bumpedBy, partitionVars, nextSequence,
-                   networkVars, transactionMarkers>>
+    /\ UNCHANGED <<term, pendingMarkers, issuedIds, bumpedBy, partitionVars, nextSequence, networkVars,
+                   transactionMarkers>>
     /\ Observe({})
 
 \* The epoch and sequence of a batch against what the partition remembers.
@@ -837,20 +890,22 @@ TakeSnapshot(p) ==
 (***************************************************************************)
 
 \* A coordinator that was replaced is refused, and so is an epoch that has passed. Under transaction version 2 the
-\* marker has an epoch above the batches'; at the same epoch it is one that was written already.
+\* marker has an epoch above the batches'; at the same epoch it is one that was written already (KAFKA-19999). Brokers
+\* before 4.2 let the same epoch pass (StrictMarkers).
 AcceptsMarker(m) ==
     Remembers(m.partition, m.id) =>
         LET epoch == appendedEpoch[m.partition][m.id]
             open  == currentTxnFirstOffset[m.partition][m.id] # -1
         IN  /\ m.coordinatorEpoch >= markerCoordinatorEpoch[m.partition][m.id]
-            /\ IF TransactionVersion = 2 THEN m.epoch > epoch \/ (m.epoch = epoch /\ ~open) ELSE m.epoch >= epoch
+            /\ IF TransactionVersion = 2 /\ StrictMarkers THEN m.epoch > epoch \/ (m.epoch = epoch /\ ~open) ELSE m.epoch >= epoch
 
 \* What the transaction index gets of an aborted transaction.
 Indexed(type) == type = "ABORT"
 
-\* The transaction that the marker ends, if one is open.
+\* The transaction that the marker ends, if one is open. It is the coordinator's if that has prepared it at this epoch.
 Ended(m) ==
     {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT",
+                                                !.listed = @ /\ Preparing /\ m.epoch = Epoch,
                                                 !.indexed = Indexed(m.type)] :
         id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
 
@@ -926,6 +981,7 @@ InstanceStep ==
     \E i \in Instances :
         \/ Start(i)
         \/ AskForBump(i)
+        \/ EndWithoutPartitions(i)
         \/ \E commit \in BOOLEAN : EndTxn(i, commit)
         \/ \E p \in Partitions :
             \/ AddPartition(i, p)
@@ -956,7 +1012,8 @@ TypeOK ==
     /\ Epoch \in -1..MaxEpoch
     /\ Id \in -1..issuedIds
     /\ pendingMarkers \subseteq transactionPartitions /\ transactionPartitions \subseteq Partitions
-    /\ ~Closed <=> transactionPartitions # {}
+    /\ Closed => transactionPartitions = {}
+    /\ Status = "Ongoing" => transactionPartitions # {}
     /\ \A i \in Instances :
         /\ instances[i].state \in {"new", "waiting", "ready", "open", "failed", "failing", "fenced"}
         /\ instances[i].epoch <= MaxEpoch
@@ -967,6 +1024,6 @@ TypeOK ==
                      DOMAIN markerCoordinatorEpoch[p], DOMAIN currentTxnFirstOffset[p]} : f = DOMAIN appendedEpoch[p]
         /\ \A id \in DOMAIN appendedEpoch[p] : lastOffset[p][id] < logEnd[p]
     /\ \A x \in partitionTransactions : x.open => x \in OpenTransactions
-    /\ \A r \in initProducerIds : Cardinality({ok \in {"granted", "fenced", "busy"} : r[ok]}) = 1
+    /\ \A r \in initProducerIds : Cardinality({ok \in {"granted", "fenced", "busy", "failed"} : r[ok]}) = 1
 
 =============================================================================

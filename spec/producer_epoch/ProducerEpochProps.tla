@@ -107,18 +107,21 @@ ShippedNewEpoch(r) ==
     /\ ~Provided(r) \/ r.producerEpoch = -1 \/ r.providedEpoch = r.producerEpoch
 
 \* As shipped: between transactions the epoch before the last bump gets the current epoch once more, as long as the
-\* coordinator that made the bump is still the coordinator: it has the last epoch in memory only.
+\* coordinator that made the bump is still the coordinator: it has the last epoch in memory only. Under transaction
+\* version 2 the coordinator's own abort of a transaction (a timeout, a new instance) counts as such a bump, too.
 \*
 \* Where it does not hold: a coordinator that loads the log knows no last epoch (KAFKA-20357; up to 4.4.0), and no
-\* retry is accepted as one after a failover. The coordinator may answer CONCURRENT_TRANSACTIONS instead.
+\* retry is accepted as one after a failover, nor at the last epoch (shipped_fails). The coordinator may answer
+\* CONCURRENT_TRANSACTIONS instead.
 \*
-\* On call: nothing to do: a retry that ended well.
+\* On call: nothing to do: a retry that ended well, or a producer that was timed out and goes on.
 \* @decision("shipped_same_epoch")
 ShippedSameEpoch(r) ==
     /\ PassesIdCheck(r)
     /\ Settled(r)
     /\ Provided(r)
     /\ r.producerEpoch # -1
+    /\ ~Exhausted(r.producerEpoch)
     /\ r.providedEpoch # r.producerEpoch
     /\ r.providedEpoch = r.lastEpochHeld
 
@@ -137,8 +140,27 @@ ShippedFenced(r) ==
     \/ /\ Settled(r)
        /\ Provided(r)
        /\ r.producerEpoch # -1
+       /\ ~Exhausted(r.producerEpoch)
        /\ r.providedEpoch # r.producerEpoch
        /\ r.providedEpoch # r.lastEpochHeld
+
+\* As shipped: at the last epoch of a producer id (32766) only who says it, or says none, gets on. Every other epoch
+\* meets an exception before it is compared, and is answered UNKNOWN_SERVER_ERROR: a zombie's as well as the retry of
+\* the bump from 32765.
+\*
+\* Where it does not hold: the same answer has other causes as well, which no log tells. The coordinator may answer
+\* CONCURRENT_TRANSACTIONS instead.
+\*
+\* On call: the producer has failed for good and has to be started again: a new instance is given a new producer id. If
+\* kip_360_same_epoch is true of the same request nobody else had the id (no_retry_fenced).
+\* @decision("shipped_fails")
+ShippedFails(r) ==
+    /\ PassesIdCheck(r)
+    /\ Settled(r)
+    /\ Provided(r)
+    /\ r.producerEpoch # -1
+    /\ Exhausted(r.producerEpoch)
+    /\ r.providedEpoch # r.producerEpoch
 
 \* As shipped: while a transaction is open the coordinator aborts it, at an epoch of its own, and answers
 \* CONCURRENT_TRANSACTIONS; while one is ending it only answers so. The producer asks again until it is over.
@@ -183,7 +205,8 @@ StatusTransitions ==
 \* starts at 0. So each epoch is issued once, and an older one can be told from a newer one.
 \*
 \* Where it does not hold: within one life of the transactional id only. A bump that failed to be written (KAFKA-9666)
-\* leaves no record and no gap: the same epoch is issued again. A step across a hole in the log is unknown.
+\* leaves no record and no gap: the same epoch is issued again. 4.0.0 takes two epochs when it fences a producer
+\* (KAFKA-19367), and skips one. A step across a hole in the log is unknown.
 \*
 \* On call: if the epoch fell, records of the coordinator were lost and two instances may have been given the same
 \* epoch: neither is fenced, and both can write to one transaction. Stop both, check __transaction_state for an unclean
@@ -201,7 +224,8 @@ ProducerEpochSteps ==
 \*
 \* Where it does not hold: transactions of clients and brokers without transaction version 2 keep their epoch, and are
 \* not judged. Brokers before 4.3 do not write the next producer id (KAFKA-20310); a rotation to any other id is
-\* accepted where none is recorded.
+\* accepted where none is recorded. 4.0.0 takes two epochs for the end of a transaction whose producer it fences
+\* (KAFKA-19367): each timeout violates this there, and does no harm.
 \*
 \* On call: late batches of the ended transaction can join the next one, and a committed transaction may then hold
 \* records of an aborted one. Compare first_offset of the following transaction in these partitions with the marker
@@ -230,10 +254,10 @@ EndTxnBumpsEpoch ==
 \* Where it does not hold: 4.0 to 4.2 never write the next producer id (KAFKA-20310): each transaction that ends at
 \* epoch 32767 violates this there. Transaction versions 0 and 1 rotate in InitProducerId and are not judged.
 \*
-\* On call: if the coordinator moves before this transaction is complete, the producer stays at epoch 32767 and can
-\* neither commit nor abort again. `kafka-transactions.sh --bootstrap-server ... describe --transactional-id T`: if it
-\* shows epoch 32767 in CompleteCommit or CompleteAbort, start the producer again; it is given a new producer id.
-\* Brokers of 4.3 or later do not need that.
+\* On call: if the coordinator moves before this transaction is complete, or has ended it on its own (a timeout, a new
+\* instance), the producer stays at epoch 32767 and can neither commit nor abort again. `kafka-transactions.sh
+\* --bootstrap-server ... describe --transactional-id T`: if it shows epoch 32767 in CompleteCommit or CompleteAbort,
+\* start the producer again; it is given a new producer id. Brokers of 4.3 or later do not need that.
 \* @invariant("next_producer_id_at_exhaustion", "critical", "transactional_id")
 NextProducerIdAtExhaustion ==
     \A t \in DOMAIN status :
@@ -241,18 +265,12 @@ NextProducerIdAtExhaustion ==
             (nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch)
 
 \* The coordinator epoch, the leader epoch of the partition of __transaction_state, never falls from one record of a
-\* transactional id to the next. Markers are ordered by it, and a coordinator that was replaced is refused by it.
-\*
-\* Where it does not hold: a partition of __transaction_state that was deleted and created again starts at 0; it is
-\* another log by its topic id. A step across a hole in the log is unknown.
-\*
-\* On call: batches of an older leader stand after those of a newer one: the log was truncated wrongly or copied by
-\* hand. Take the partition's leader down only after keeping its segments, compare them with the other replicas', and
-\* treat every transactional id of the partition as suspect: producers have to be started again.
-\* @step("coordinator_epoch_never_falls", "critical", "transactional_id") @transitive
+\* transactional id to the next. Models check it. It is no check of logs: a batch of an older leader that stands after
+\* one of a newer counts as truncated, so no file could break it.
 CoordinatorEpochNeverFalls ==
     \A t \in DOMAIN coordinatorEpoch \cap DOMAIN coordinatorEpoch' :
         coordinatorEpoch'[t] >= coordinatorEpoch[t]
+CoordinatorEpochNeverFallsProp == [][CoordinatorEpochNeverFalls]_vars
 
 \* At least a thousand epochs are left before the producer id is exhausted (at 32766). Exhaustion is no error: the
 \* coordinator gives out a new producer id. But it is a path that is seldom taken, and brokers have failed on it.
@@ -289,19 +307,35 @@ BrokerKeepsItsInitRule ==
         /\ r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r)
         /\ r.fenced => ShippedFenced(r)
 
-\* A producer that says an epoch which is neither the current one nor the one before its own last bump is never given
-\* an epoch. This is what the epoch in the request is for: a zombie that asks for a new one must not fence its
-\* successor.
+\* A producer that says an epoch which is neither the current one nor the one before its own last bump never moves the
+\* epoch: it is given none, or the current one as it is. This is what the epoch in the request is for: a zombie that
+\* asks for a new one must not fence its successor.
 \*
 \* Where it does not hold: a request that says no epoch is a new instance's and always gets one; two instances with one
 \* transactional id fence each other, and no rule can tell which should live. Where it is not known who asked for the
-\* last bump, an epoch that has passed is unknown.
+\* last bump, an epoch that has passed is unknown. That the current epoch is given at all is no_stale_epoch_granted.
 \*
 \* On call: the zombie has the transactional id, and the rightful producer is fenced by now (producer fencings in the
 \* report name it). Stop the instance whose client_id and connection the verdict names; start the other again, and check
 \* what the zombie committed since: transactions of that epoch in the report.
 \* @invariant("stale_epoch_never_bumped", "critical", "request")
-StaleEpochNeverBumped == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
+StaleEpochNeverBumped ==
+    \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
+        r.returnedId = r.producerId /\ r.returnedEpoch = r.producerEpoch
+
+\* A producer that says an epoch which is neither the current one nor the one before its own last bump is given no
+\* epoch: it was fenced, and stays so.
+\*
+\* Where it does not hold: under transaction version 2 the coordinator remembers the epoch of whoever it fences as if he
+\* had asked for the bump. Who was timed out, or whose transaction a new instance has ended, is given the current epoch
+\* when he presents his old one (MCProducerEpoch_version_2_stale_epoch_granted). That epoch was nobody's: a new instance
+\* is given the one after it. Where it is not known who asked for the last bump it is unknown.
+\*
+\* On call: nothing is lost. After a timeout the producer goes on, and there is no successor. If a new instance was
+\* under way, the one before may begin another transaction and even commit it, until the new one asks again: look in
+\* fct_transactions for one between the two answers that it got. Give each instance a transactional.id of its own.
+\* @invariant("no_stale_epoch_granted", "info", "request")
+NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 
 \* A producer that asks again because it never got the answer is given the epoch that it was given before, and no
 \* other. A further bump would fence whatever else the first answer reached.
@@ -323,13 +357,15 @@ RetryReturnsTheSameEpoch ==
 \*
 \* Where it does not hold: brokers up to 4.4.0 keep the last epoch in memory only, and refuse the retry after the
 \* coordinator moved (KAFKA-20357; MCProducerEpoch_shipped_retry_fenced). Before 4.3 they forget the exhausted producer
-\* id, too (KAFKA-20310).
+\* id, too (KAFKA-20310). Where epochs run out no move of the coordinator is needed: at 32766 the retry of the bump from
+\* 32765 is answered UNKNOWN_SERVER_ERROR, and of a retry that reaches over to the next producer id only the first
+\* succeeds (MCProducerEpoch_shipped_retry_at_the_last_epoch).
 \*
-\* On call: nobody took the id over: the producer fenced itself. Start it again (a fatal ProducerFencedException in the
-\* client); Kafka Streams and Connect do that alone. Look for the coordinator's move before it (partition of
-\* __transaction_state); frequent moves under load are what to avoid.
+\* On call: nobody took the id over: the producer fenced itself. Start it again (a fatal ProducerFencedException, or
+\* KafkaException, in the client); Kafka Streams and Connect do that alone. Look for the coordinator's move before it
+\* (partition of __transaction_state); frequent moves under load are what to avoid. At epoch 32766 it is over with that.
 \* @invariant("no_retry_fenced", "warning", "request")
-NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced
+NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 
 \* A producer that says a stale epoch is refused at once, also while a transaction is open. If it were not, a zombie
 \* would end the transaction of the producer that has replaced it.
@@ -380,13 +416,14 @@ MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >=
 \* was written, and does no harm as long as no other transaction has begun.
 \*
 \* Where it does not hold: a new coordinator writes the markers of prepared transactions again
-\* (MCProducerEpoch_marker_twice), and so does one whose request ran into a timeout. Without transaction version 2 a
-\* repeated marker has the epoch of the next transaction and can end it (KAFKA-19446;
-\* MCProducerEpoch_repeated_marker).
+\* (MCProducerEpoch_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
+\* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_repeated_marker),
+\* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_version_2_equal_epochs).
 \*
 \* On call: look whether the coordinator moved between the two markers: then nothing is wrong. If a transaction of the
 \* same producer began between them, it was cut short: its later records are outside of any transaction
-\* (no_write_outside_transaction). Transaction version 2 ends that risk (`kafka-features.sh ... upgrade`).
+\* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
+\* (`kafka-features.sh ... upgrade`) does not.
 \* @invariant("one_marker_each", "warning", "marker")
 OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 
@@ -525,16 +562,19 @@ MarkerCoordinatorEpochNeverFalls ==
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => x.listed
 
-\* A transaction that has ended in a partition was listed there by the coordinator. If it was not, its batches came
-\* outside of any transaction of their producer, and the marker that ended them was meant for another one or written by
-\* an operator.
+\* A transaction that has ended in a partition was listed there by the coordinator, and ended as that had prepared it.
+\* If not, its batches came outside of any transaction of their producer, or a marker ended them that was meant for
+\* another one or written by an operator.
 \*
 \* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
-\* violation. A coordinator's log that does not reach so far back makes it unknown.
+\* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_version_2_equal_epochs);
+\* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. A
+\* coordinator's log that does not reach so far back makes it unknown.
 \*
 \* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
 \* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
-\* how the batches came in: a late batch (its timestamp is older than the marker before it) or a zombie.
+\* how it came: a late batch (its timestamp is older than the marker before it), a zombie, or a marker that came twice
+\* (one_marker_each names the transaction that it belongs to).
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 

@@ -11,9 +11,6 @@ ProducerEpochStepsProp ==
 EndTxnBumpsEpochProp ==
     [][EndTxnBumpsEpoch]_<<nextProducerId, producerEpoch, producerId, status, transactionVersion>>
 
-CoordinatorEpochNeverFallsProp ==
-    [][CoordinatorEpochNeverFalls]_<<coordinatorEpoch>>
-
 NoWriteAfterFenceProp ==
     [][NoWriteAfterFence]_<<appendedEpoch>>
 

@@ -41,8 +41,11 @@ EpochHeadroomReach == ~\E t \in DOMAIN producerEpoch : producerEpoch[t] > 0
 \* The coordinator never gives an epoch to a producer that says one.
 BrokerKeepsItsInitRuleReach == ~\E r \in initProducerIds : r.granted /\ Provided(r)
 
+\* No stale epoch is said and given an epoch.
+StaleEpochNeverBumpedReach == ~\E r \in initProducerIds : Kip360Fenced(r) /\ r.granted
+
 \* No stale epoch is ever said.
-StaleEpochNeverBumpedReach == ~\E r \in initProducerIds : Kip360Fenced(r)
+NoStaleEpochGrantedReach == ~\E r \in initProducerIds : Kip360Fenced(r)
 
 \* No retry is granted.
 RetryReturnsTheSameEpochReach == ~\E r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted

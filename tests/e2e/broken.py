@@ -1,8 +1,7 @@
 """A capture of producers whose files were altered so that they break the rules of epochs and sequences.
 
-Each fault is one edit of one file, with the definition that must see it. CRCs are made right again: the
-audit must not be able to tell the files from a broker's. No file can break coordinator_epoch_never_falls:
-what a later leader epoch seems to have overwritten counts as truncated.
+Each fault is one edit of one file in a copy of its own, with the definition that must see it. CRCs are made
+right again: the audit must not be able to tell the files from a broker's.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from fencepost.formats.batches import walk
 from fencepost.formats.crc32c import crc32c
 
 WHOLE, BROKEN = "producers-4.3.1", "broken"
-"""The capture that is altered, and what the cluster is called then."""
+"""The capture that is altered, and what the clusters' names begin with then."""
 
 _LEADER_EPOCH, _CRC, _CHECKED, _PRODUCER_ID, _EPOCH, _SEQUENCE = 12, 17, 21, 43, 51, 53
 _COMPLETE_COMMIT, _PREPARE_COMMIT, _ONGOING = 4, 2, 1
@@ -216,28 +215,72 @@ def _change_first_init(folder: Path, change: Callable[[dict[str, Any]], bool]) -
     raise AssertionError("no such InitProducerId")
 
 
-FAULTS: dict[str, Callable[[Path], None]] = {
-    "no_sequence_gap": gap,
-    "no_sequence_reset": reset,
-    "new_epoch_starts_at_sequence_zero": late_start,
-    "no_write_after_fence": zombie,
-    "marker_coordinator_epoch_never_falls": fallen_marker,
-    "marker_of_the_right_type": wrong_marker,
-    "every_marker_is_written": lost_marker,
-    "status_transitions": impossible_status,
-    "producer_epoch_steps": leaping_epoch,
-    "end_txn_bumps_epoch": no_bump,
-    "next_producer_id_at_exhaustion": stuck_at_the_end,
-    "marker_coordinator_epoch_in_order": late_coordinator,
-    "producer_state_is_kept": forgotten_producer,
-    "aborted_transactions_are_indexed": unindexed,
-    "stale_epoch_never_bumped": stale_and_granted,
+@dataclass(frozen=True)
+class Fault:
+    """One edit of one file; ``also``: what it breaks beside the definition that it is planted for."""
+
+    plant: Callable[[Path], None]
+    also: frozenset[str] = frozenset()
+
+
+FAULTS: dict[str, Fault] = {
+    "no_sequence_gap": Fault(gap),
+    # a sequence that begins again leaves a gap too
+    "no_sequence_reset": Fault(reset, frozenset({"no_sequence_gap"})),
+    "new_epoch_starts_at_sequence_zero": Fault(late_start),
+    # the marker that ends the zombie's batch is its successor's
+    "no_write_after_fence": Fault(zombie, frozenset({"no_write_outside_transaction"})),
+    "marker_coordinator_epoch_never_falls": Fault(fallen_marker),
+    # the marker that was due is not there, and the index has no such aborted transaction
+    "marker_of_the_right_type": Fault(
+        wrong_marker, frozenset({"every_marker_is_written", "aborted_transactions_are_indexed"})
+    ),
+    # the snapshot has seen the transaction end, and the next marker ends it with its own
+    "every_marker_is_written": Fault(
+        lost_marker, frozenset({"producer_state_is_kept", "no_write_outside_transaction"})
+    ),
+    "status_transitions": Fault(impossible_status),
+    "producer_epoch_steps": Fault(leaping_epoch, frozenset({"end_txn_bumps_epoch"})),
+    # the marker in the partition is not of the epoch that was prepared
+    "end_txn_bumps_epoch": Fault(no_bump, frozenset({"no_write_outside_transaction"})),
+    # an epoch that leaps to the end is no step, and no marker has it
+    "next_producer_id_at_exhaustion": Fault(
+        stuck_at_the_end,
+        frozenset(
+            {
+                "epoch_headroom",
+                "end_txn_bumps_epoch",
+                "producer_epoch_steps",
+                "every_marker_is_written",
+                "no_write_outside_transaction",
+            }
+        ),
+    ),
+    "marker_coordinator_epoch_in_order": Fault(late_coordinator),
+    "producer_state_is_kept": Fault(forgotten_producer),
+    "aborted_transactions_are_indexed": Fault(unindexed),
+    # nor is it what the broker's own rule answers
+    "stale_epoch_never_bumped": Fault(
+        stale_and_granted, frozenset({"broker_keeps_its_init_rule", "no_stale_epoch_granted"})
+    ),
 }
-"""The definition that must see each fault."""
+"""The fault that each definition must see."""
 
 
-def break_everything(whole: Path, folder: Path) -> None:
-    """A copy of the capture with every fault."""
-    shutil.copytree(whole, folder)
-    for fault in FAULTS.values():
-        fault(folder)
+def cluster_of(invariant: str) -> str:
+    """What the cluster is called that has the fault."""
+    return f"{BROKEN}-{invariant}"
+
+
+def broken_copies() -> Iterator[tuple[str, Callable[[Path, Path], None]]]:
+    """Clusters, each a copy of the capture with one fault: name, and how to make it."""
+
+    def broken(fault: Fault) -> Callable[[Path, Path], None]:
+        def make(whole: Path, folder: Path) -> None:
+            shutil.copytree(whole, folder)
+            fault.plant(folder)
+
+        return make
+
+    for invariant, fault in FAULTS.items():
+        yield cluster_of(invariant), broken(fault)

@@ -123,6 +123,14 @@ def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
         .replace(b'"},"request"', b'"}],"request"'),
         line().replace(TAIL, b" {}" + TAIL),
         line(request="x").replace(b'"x"', b"[" * 100_000),
+        # half of a surrogate pair is no text: no broker writes it, and no table takes it
+        line(client="HALF").replace(b"HALF", rb"\ud800x"),
+        line(request={"groupId": "HALF"}).replace(b"HALF", rb"x\uDFFF"),
+        line(api="HALF").replace(b'"HALF"', rb'"PRODUCE","requestApiKeyName":"\udc00"'),
+        line(totalTimeMs=float("nan")),
+        line(totalTimeMs=float("inf")),
+        line(totalTimeMs=1e300),
+        line(totalTimeMs=-1),
     ],
 )
 def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> None:
@@ -152,6 +160,40 @@ def test_no_bytes_crash_the_parser(noise: bytes) -> None:
     assert parsed.rows.num_rows >= 1
     taken = parsed.rows.num_rows + parsed.skipped + len(parsed.faults)
     assert taken == noise.count(b"\n") + 3
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=[])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=[])), inner),
+)
+_MEMBERS = ("requestHeader", "request", "response", "connection", "totalTimeMs", "clientInformation")
+
+
+@given(st.sampled_from(_MEMBERS), _VALUES, st.sampled_from(["1971", "0001", "9999"]), st.booleans())
+def test_no_line_ends_a_capture(member: str, value: Any, year: str, early: bool) -> None:
+    """Whatever JSON stands where, and at whatever time: a row that the lake takes, or a fault."""
+    body = json.loads(line().partition(b"Completed request:")[2].removesuffix(TAIL))
+    header = body["requestHeader"]
+    for changed in (
+        {**body, member: value},
+        *({**body, "requestHeader": {**header, k: value}} for k in header),
+    ):
+        day = "01-01 00:00:00,000" if early else "12-31 23:59:59,999"
+        odd = f"[{year}-{day}] DEBUG Completed request:{json.dumps(changed)}".encode() + TAIL
+        for zone in ("Asia/Kolkata", "America/New_York"):
+            parsed = parse_lines(odd + b"\n" + line() + b"\n", timezone=zone)
+            assert parsed.rows.num_rows + len(parsed.faults) + parsed.skipped == 2
+            assert parsed.rows.num_rows > 0
+            for row in parsed.rows.to_pylist():
+                assert 0 <= row["total_time_ms"] < float("inf")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/New_York"])
+def test_times_beyond_all_calendars_are_set_aside(zone: str) -> None:
+    first, last = (line(stamp=f"{stamp},000") for stamp in ("0001-01-01 00:00:00", "9999-12-31 23:59:59"))
+    parsed = parse_lines(first + b"\n" + last + b"\n" + line() + b"\n", timezone=zone)
+    assert len(parsed.faults) == 1
+    assert parsed.rows.num_rows == 2
 
 
 def at(*stamps: str, zone: str = "Europe/Berlin", after_ms: int | None = None) -> list[str]:

@@ -61,11 +61,11 @@ class ClassicMember:
     def send_join(self) -> None:
         """Send JoinGroup; its answer comes when every member has sent one."""
         if not self.member_id and self.instance_id is None:
-            answer = self.connection.call("JoinGroup", JOIN, self._joining())
+            answer = self.connection.call("JoinGroup", JOIN, self.joining())
             if answer["ErrorCode"] != _MEMBER_ID_REQUIRED:
                 raise LabError(f"JoinGroup of {self.connection.client_id!r}: {answer}")
             self.member_id = answer["MemberId"]
-        self.connection.send("JoinGroup", JOIN, self._joining())
+        self.connection.send("JoinGroup", JOIN, self.joining())
 
     def receive_join(self) -> None:
         """Wait for the answer to ``send_join``: the new generation, and for the leader its members."""
@@ -81,7 +81,7 @@ class ClassicMember:
             {"MemberId": member_id, "Assignment": self._assignment(partitions)}
             for member_id, partitions in (assignment or {}).items()
         ]
-        request = {**self._identity(), "ProtocolType": "consumer", "ProtocolName": self.strategy}
+        request = {**self.identity(), "ProtocolType": "consumer", "ProtocolName": self.strategy}
         self.connection.send("SyncGroup", SYNC, {**request, "Assignments": given})
 
     def receive_sync(self) -> None:
@@ -97,7 +97,7 @@ class ClassicMember:
 
     def heartbeat(self) -> str:
         """Heartbeat; returns the error by Kafka's name."""
-        return error_name(self.connection.call("Heartbeat", HEARTBEAT, self._identity())["ErrorCode"])
+        return error_name(self.connection.call("Heartbeat", HEARTBEAT, self.identity())["ErrorCode"])
 
     def leave(self) -> None:
         """Leave the group."""
@@ -123,7 +123,8 @@ class ClassicMember:
             self.connection, self.member_id, Commit(case, epoch, chosen, truths, **fields)
         )
 
-    def _identity(self) -> Message:
+    def identity(self) -> Message:
+        """Who the member says it is."""
         return {
             "GroupId": self.group.group_id,
             "GenerationId": self.generation,
@@ -131,7 +132,8 @@ class ClassicMember:
             "GroupInstanceId": self.instance_id,
         }
 
-    def _joining(self) -> Message:
+    def joining(self) -> Message:
+        """What JoinGroup says."""
         return {
             "GroupId": self.group.group_id,
             "SessionTimeoutMs": self.session_timeout_ms,

@@ -7,6 +7,7 @@ The driver gets there by new instances; the log cleaner takes most of their reco
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import tools
@@ -25,6 +26,9 @@ LAST_EPOCH = 32766
 """The last epoch that a producer of a transactional id gets."""
 
 TOPIC = "exhausted"
+CLOCK = 5
+"""The partition that is written while the cleaner works."""
+
 _STATE = "__transaction_state"
 _WAYS = ("client", "instance", "end", "timeout", "fence")
 """The transactional ids, by what makes their producer id the last one's successor."""
@@ -45,25 +49,13 @@ def play(stage: Stage) -> None:
     """Drive the transactional ids to their last epoch, let the cleaner work, and go on from there."""
     cluster = stage.cluster
     prepare(stage, {TOPIC: len(_WAYS) + 3})
-    cluster.coordinator("any", transaction=True)
-    for name, value in _COMPACTING.items():
-        cluster.set_topic_config(_STATE, name, value)
     bench = workbench(stage)
     names = {way: f"{TOPIC}-{way}" for way in _WAYS}
-    Producer(bench, TOPIC, "clock").init()  # until the coordinator is there
-    stage.say("drive")
-    cluster.set_logger_level(_COORDINATOR_LOGGER, "WARN")  # a line for each epoch
-    with ThreadPoolExecutor(len(_WAYS)) as pool:
-        producers = [Producer(bench, TOPIC, names[way], timeout_ms=_timeout_ms(way)) for way in _WAYS]
-        reached = dict(zip(_WAYS, pool.map(_drive, producers), strict=True))
-    cluster.set_logger_level(_COORDINATOR_LOGGER, "INFO")
-    stage.say("compaction")
-    _await_compaction(bench)
-    cluster.set_topic_config(_STATE, "min.compaction.lag.ms", "86400000")
-    cluster.set_topic_config(_STATE, "segment.ms", "5000")
+    producers = [Producer(bench, TOPIC, names[way], timeout_ms=_timeout_ms(way)) for way in _WAYS]
+    reached = dict(zip(_WAYS, drive(stage, bench, producers), strict=True))
     for partition, (way, producer) in enumerate(zip(_WAYS, producers, strict=True)):
         stage.say(way)
-        _note_driven(bench, producer, reached[way])
+        note_driven(bench, producer, reached[way])
         _CASES[way](producer, partition)
         producer.close()
     stage.say("expiration")
@@ -93,14 +85,36 @@ def _timeout_ms(way: str) -> int:
     return TIMEOUT_MS if way == "timeout" else 600_000
 
 
-def _drive(producer: Producer) -> Identity:
-    """New instances until the last epoch; several requests are under way at a time."""
+def drive(
+    stage: Stage, bench: Workbench, producers: Sequence[Producer], to_epoch: int = LAST_EPOCH
+) -> list[Identity]:
+    """Start new instances until every producer is at the epoch; the cleaner takes their records."""
+    cluster = stage.cluster
+    cluster.coordinator("any", transaction=True)
+    for name, value in _COMPACTING.items():
+        cluster.set_topic_config(_STATE, name, value)
+    clock = Producer(bench, producers[0].case, "clock", "ticking")
+    clock.init()  # until the coordinator is there
+    stage.say("drive")
+    cluster.set_logger_level(_COORDINATOR_LOGGER, "WARN")  # a line for each epoch
+    with ThreadPoolExecutor(len(producers)) as pool:
+        reached = list(pool.map(lambda producer: _drive(producer, to_epoch), producers))
+    cluster.set_logger_level(_COORDINATOR_LOGGER, "INFO")
+    stage.say("compaction")
+    _await_compaction(clock, len(producers) * to_epoch)
+    cluster.set_topic_config(_STATE, "min.compaction.lag.ms", "86400000")
+    cluster.set_topic_config(_STATE, "segment.ms", "5000")
+    return reached
+
+
+def _drive(producer: Producer, to_epoch: int) -> Identity:
+    """New instances until this epoch; several requests are under way at a time."""
     connection = producer.bench.cluster.connect(UNLOGGED_CLIENT)
     message = {"TransactionalId": producer.name, "TransactionTimeoutMs": producer.timeout_ms}
     identity, under_way = NOBODY, 0
     try:
-        while identity[1] < LAST_EPOCH:
-            while under_way < min(_WINDOW, LAST_EPOCH - identity[1]):
+        while identity[1] < to_epoch:
+            while under_way < min(_WINDOW, to_epoch - identity[1]):
                 connection.send("InitProducerId", 5, message)
                 under_way += 1
             answer = connection.receive()
@@ -112,12 +126,12 @@ def _drive(producer: Producer) -> Identity:
     return identity
 
 
-def _note_driven(bench: Workbench, producer: Producer, reached: Identity) -> None:
+def note_driven(bench: Workbench, producer: Producer, reached: Identity) -> None:
     """One row for all those instances; the last one is the producer's."""
     for identity in ((reached[0], reached[1] - 1), reached):
         bench.epochs.moved(producer.name, identity, "new_instance")
     row = {"step": "drive", "transactional_id": producer.name, "instance": "driver"}
-    note(bench, TOPIC, "InitProducerId", row, reached)
+    note(bench, producer.case, "InitProducerId", row, reached)
     producer.adopt(reached)
 
 
@@ -189,19 +203,18 @@ def _left_behind(a: Producer, place: tuple[str, int], last: Identity) -> None:
     a.end(identity=last)
 
 
-def _await_compaction(bench: Workbench) -> None:
+def _await_compaction(clock: Producer, driven: int) -> None:
     """Wait until most of the records of all those instances are gone."""
-    log_dir = bench.cluster.brokers[0].log_dir
-    clock = Producer(bench, TOPIC, "clock", "ticking")
-    clock.init()
+    log_dir = clock.bench.cluster.brokers[0].log_dir
+    clock.init()  # it may have expired
     deadline = time.monotonic() + _PATIENCE_S
-    while (dirty := first_dirty_offset(log_dir, _STATE)) < len(_WAYS) * LAST_EPOCH or records_before(
+    while (dirty := first_dirty_offset(log_dir, _STATE)) < driven or records_before(
         log_dir / f"{_STATE}-0", dirty
     ) > 100:
         if time.monotonic() > deadline:
             raise LabError(f"the cleaner is at {dirty}; see {log_dir}")
         time.sleep(1)
-        clock.transaction((TOPIC, 5), records=1)
+        clock.transaction((clock.case, CLOCK), records=1)
     clock.close()
 
 

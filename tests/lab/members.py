@@ -28,6 +28,10 @@ class HasConnection(Protocol):
 
     connection: Connection
 
+    @property
+    def group(self) -> Group:
+        """Its group."""
+
 
 class Group:
     """One group and the driver's account of it. ``protocol`` is the group's type, while it has one."""
@@ -142,6 +146,10 @@ class Group:
             if row["transactional_id"] is not None and error == "NONE":
                 row.update(outcome="pending")
         return errors
+
+    def write(self, row: Message) -> None:
+        """Add a row of ground truth that is not about a commit: it has a ``kind``."""
+        self._truth.add(row)
 
     def rows(self, partition: Partition) -> list[Message]:
         """The ground truth of every commit of a partition in this group, in the order of sending."""

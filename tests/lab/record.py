@@ -29,10 +29,14 @@ STORED = {
     "early": ("4.1.2",),
     "failover": ("4.3.1",),
     "compacted": ("4.3.1",),
+    "subscriptions": ("4.3.1",),
     "producers": ("4.3.1", "3.9.2"),
     "producers-tv1": ("4.3.1",),
     "producers-failover": ("4.3.1", "4.2.1"),
     "exhausted": ("4.3.1",),
+    "ends": ("4.3.1", "4.2.1"),
+    "fencings": ("4.3.1",),
+    "markers": ("4.3.1", "4.1.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

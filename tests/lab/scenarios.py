@@ -6,11 +6,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import compacted
+import ends
 import exhausted
 import failover
+import fencings
 import groups
+import markers
 import producer_failover
 import producer_scenario
+import subscriptions
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
@@ -172,9 +176,13 @@ SCENARIOS: dict[str, Scenario] = {
     "early": groups.EARLY,
     "failover": failover.SCENARIO,
     "compacted": compacted.SCENARIO,
+    "subscriptions": subscriptions.SCENARIO,
     "producers": producer_scenario.SCENARIO,
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
+    "ends": ends.SCENARIO,
+    "fencings": fencings.SCENARIO,
+    "markers": markers.SCENARIO,
 }
 """Every scenario by name."""

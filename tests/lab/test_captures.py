@@ -11,13 +11,16 @@ import cases
 import pytest
 from capture import request_lines
 from compacted import first_dirty_offset, records_before
-from evidence import disagreements, ground_truth
+from evidence import all_rows, disagreements, ground_truth
 from record import CAPTURES, STORED
+from truth import error_name
 
 FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() for version in versions]
 VERSIONS = STORED["troubled"]
-OF_PRODUCERS = ("producers", "exhausted")
+OF_PRODUCERS = ("producers", "exhausted", "ends", "markers")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
+BRIEF = "markers"
+"""A recording of a second, in which no segment is closed."""
 LIMIT_BYTES = 1_200_000
 """Of one capture."""
 
@@ -107,8 +110,10 @@ def test_capture_is_whole(folder: Path) -> None:
         (log_dir,) = (folder / d for d in broker["log_dirs"])
         assert (log_dir / "meta.properties").is_file()
         assert list(log_dir.glob("__cluster_metadata-0/*.log"))
-        closed = "__transaction_state" if folder.name.startswith(OF_PRODUCERS) else "__consumer_offsets"
-        assert len(list(log_dir.glob(f"{closed}-*/*.log"))) > 1, "a closed segment and the active one"
+        of_producers = folder.name.startswith((*OF_PRODUCERS, "fencings"))
+        closed = "__transaction_state" if of_producers else "__consumer_offsets"
+        segments = list(log_dir.glob(f"{closed}-*/*.log"))
+        assert len(segments) > 1 or folder.name.startswith(BRIEF), "a closed segment and the active one"
         for pattern in (*broker["request_logs"], *broker["server_logs"]):
             assert all(log.stat().st_size for log in folder.glob(pattern))
             assert list(folder.glob(pattern)), pattern
@@ -120,6 +125,21 @@ def test_capture_is_whole(folder: Path) -> None:
 def test_request_log_shows_every_hand_made_commit(folder: Path) -> None:
     assert bool(ground_truth(folder)) != folder.name.startswith(OF_PRODUCERS)
     assert disagreements(folder) == []
+
+
+def test_request_log_shows_every_member_that_was_refused() -> None:
+    folder = CAPTURES / "fencings-4.3.1"
+    logged = {
+        (line["requestHeader"]["clientId"], line["requestHeader"]["correlationId"]): line["response"]
+        for _, line in request_lines(folder)
+    }
+    told = [row for row in all_rows(folder) if row.get("kind") == "member"]
+    for row in told:
+        assert error_name(logged[row["client_id"], row["correlation_id"]]["errorCode"]) == row["error"], row
+    assert {row["error"] for row in told if row["victim"]} == {
+        *("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH"),
+        "UNRELEASED_INSTANCE_ID",
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -21,12 +21,13 @@ from producer_evidence import (
 from producer_requests import PAYLOAD
 from record import CAPTURES, STORED
 
-SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted")
+SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings")
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [
     folder for folder in FOLDERS if folder.name.startswith(("producers-4", "producers-3", "producers-tv1"))
 ]
 FAILOVER = [folder for folder in FOLDERS if folder.name.startswith("producers-failover")]
+NONE_HANGS = [*FAILOVER, *(each for each in FOLDERS if each.name.startswith(("ends", "markers", "fencings")))]
 NEWEST = CAPTURES / "producers-4.3.1"
 
 # What a producer is told that was left behind; the last only from transaction version 2 on.
@@ -79,7 +80,7 @@ def test_open_transactions_are_those_the_driver_left_open(folder: Path) -> None:
     assert open_transactions(folder) == hanging | still_open
 
 
-@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in FAILOVER], ids=lambda f: f.name)
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in NONE_HANGS], ids=lambda f: f.name)
 def test_kafkas_own_tool_finds_the_hanging_ones(folder: Path) -> None:
     said = oracle(json.loads((folder / "find_hanging.json").read_text()))
     assert said == {place(row) for row in rows(folder, "hanging") if row["hanging"]}
@@ -177,3 +178,36 @@ def test_exhausted_epochs_lead_to_another_producer_id() -> None:
         )
     repeated = made(folder, transactional_id="exhausted-client", step="init_retry")
     assert [row["error"] for row in repeated] == ["NONE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED"]
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f.name.startswith("ends")], ids=lambda f: f.name)
+def test_a_fenced_producer_is_given_the_current_epoch(folder: Path) -> None:
+    for name in ("timeout-newer", "timeout-older"):
+        again = made(folder, transactional_id=f"ends-{name}", api="INIT_PRODUCER_ID")[1:]
+        assert [row["error"] for row in again] == ["NONE"] * 3
+        assert {row["returned_producer_epoch"] - row["producer_epoch"] for row in again} == {1}
+    superseded = made(folder, transactional_id="ends-superseded", api="INIT_PRODUCER_ID")
+    assert [(row["instance"], row["error"]) for row in superseded] == [
+        ("A", "NONE"),
+        ("B", "CONCURRENT_TRANSACTIONS"),
+        ("A", "NONE"),
+        *[("B", "CONCURRENT_TRANSACTIONS")] * (len(superseded) - 5),
+        ("B", "NONE"),
+        ("A", "PRODUCER_FENCED"),
+    ]
+    repeated = made(folder, transactional_id="ends-repeated", step="init_retry")
+    assert [row["error"] for row in repeated] == ["UNKNOWN_SERVER_ERROR", "NONE", "PRODUCER_FENCED"]
+    rotated = made(folder, transactional_id="ends-rotated", step="init")
+    if folder.name == "ends-4.3.1":
+        assert rotated[1]["error"] == "NONE"
+        assert rotated[1]["returned_producer_id"] > rotated[1]["producer_id"]
+    else:  # the producer id was not replaced, and rests at 32767
+        assert rotated[1]["error"] == "UNKNOWN_SERVER_ERROR"
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f.name.startswith("markers")], ids=lambda f: f.name)
+def test_a_partition_of_before_4_2_takes_the_marker_of_an_earlier_transaction(folder: Path) -> None:
+    (busy,) = made(folder, transactional_id="markers-busy", step="write_markers")
+    (idle,) = made(folder, transactional_id="markers-idle", step="write_markers")
+    assert busy["error"] == ("NONE" if folder.name == "markers-4.1.2" else "INVALID_PRODUCER_EPOCH")
+    assert idle["error"] == "NONE"

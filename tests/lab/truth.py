@@ -15,6 +15,7 @@ from typing import Any
 
 # What the scenarios may be answered; names of org.apache.kafka.common.protocol.Errors.
 ERRORS = {
+    -1: "UNKNOWN_SERVER_ERROR",
     0: "NONE",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
     6: "NOT_LEADER_OR_FOLLOWER",

@@ -158,7 +158,7 @@ def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
     assert unknown == {
         "__transaction_state": {
             *("status_transitions", "producer_epoch_steps", "end_txn_bumps_epoch"),
-            *("next_producer_id_at_exhaustion", "coordinator_epoch_never_falls", "epoch_headroom"),
+            *("next_producer_id_at_exhaustion", "epoch_headroom"),
         },
         "orders": {
             *("no_write_after_fence", "new_epoch_starts_at_sequence_zero", "no_sequence_gap"),

@@ -1,7 +1,5 @@
 -- The answer of each policy to a commit and of the rule that its broker implements, side by side.
-{% set decisions = [
-    'strict', 'member_revocation', 'partition_revocation', 'assignment_epoch', 'broker_rule',
-] %}
+{% set decisions = (var('policies') | list) + ['broker_rule'] %}
 select
     cluster,
     subject as commit_id,

@@ -42,7 +42,11 @@ class LogClock:
     def _moments(self, minute: str) -> tuple[int, ...]:
         """The moments, in UTC ms, at which the clock shows this minute: one, or two when clocks go back."""
         local = datetime.strptime(minute.replace("T", " "), "%Y-%m-%d %H:%M")
-        offsets = [local.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta() for fold in (0, 1)]
-        moments = [(local - offset - _EPOCH) // timedelta(milliseconds=1) for offset in offsets]
+        shown = [local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1)]
+        try:
+            offsets = [each.utcoffset() or timedelta() for each in shown]
+            moments = [(local - offset - _EPOCH) // timedelta(milliseconds=1) for offset in offsets]
+        except OverflowError as error:
+            raise ValueError(f"no time of any calendar: {minute!r}") from error
         # In a skipped hour the second moment is the smaller: no clock showed that time, take it as before.
         return tuple(moments) if moments[1] > moments[0] else (moments[0],)

@@ -61,6 +61,8 @@ _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 _API = re.compile(rb'"requestApiKeyName":"(\w+)"')
 _SCANNER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t]*")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONGEST_MS = 1e12
 
 
 def parse_lines(
@@ -103,12 +105,15 @@ def _parse(line: bytes, clock: LogClock) -> dict[str, Any]:
         raise ValueError("its end is missing")
     body = line[stamp.end() + len(_MARK) : -len(_LOGGER)].decode("utf-8")
     members = _members(body)
+    if _SURROGATE.search(line):
+        # JSON may escape half of a pair, which is no text: this raises a ValueError then
+        json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
     header = json.loads(members["requestHeader"])
     software = json.loads(members.get("clientInformation", "{}"))
     row = {
-        "total_time_ms": float(json.loads(members["totalTimeMs"])),
+        "total_time_ms": _duration(json.loads(members["totalTimeMs"])),
         "api_key": _integer(header["requestApiKey"]),
-        "api_name": str(header["requestApiKeyName"]),
+        "api_name": _text(header["requestApiKeyName"]),
         "api_version": _integer(header["requestApiVersion"]),
         "correlation_id": _integer(header["correlationId"]),
         "client_id": _text(header.get("clientId")),
@@ -151,6 +156,13 @@ def _past(text: str, at: int, token: str) -> int:
         raise ValueError(f"expected {token!r} at character {at}")
     match = _SPACE.match(text, at + len(token))
     return match.end() if match else at
+
+
+def _duration(value: Any) -> float:
+    # NaN is smaller than nothing
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LONGEST_MS:
+        raise ValueError(f"{value!r} is no duration in milliseconds")
+    return float(value)
 
 
 def _integer(value: Any) -> int:

@@ -101,7 +101,8 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         value, _ = _DECODER.raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
+        # what was shallow enough for the capture may be too deep here
         return None
     return value if isinstance(value, dict) else None
 

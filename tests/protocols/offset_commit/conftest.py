@@ -16,7 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.evidence import ShardEvidence
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
+from fencepost.capture.readers import read_all
+from fencepost.protocols.offset_commit import shards
+from fencepost.protocols.offset_commit.decoding import sightings
+from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
 from fencepost.protocols.offset_commit.records import (
     ClassicMember,
     GroupRecord,
@@ -28,11 +32,27 @@ from fencepost.protocols.offset_commit.records import (
     owned_tasks,
 )
 from fencepost.protocols.offset_commit.replay import replay
-from fencepost.protocols.offset_commit.requests import COMMIT_APIS, commit_request, member_lines
+from fencepost.protocols.offset_commit.requests import (
+    CLASSIC_APIS,
+    COMMIT_APIS,
+    HEARTBEAT_APIS,
+    commit_request,
+    heartbeat_answer,
+    member_lines,
+)
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
-from fencepost.replay.metadata import PARTITION, REGISTER_BROKER, TOPIC, ClusterMetadata, MetadataRecord
+from fencepost.replay.metadata import (
+    PARTITION,
+    REGISTER_BROKER,
+    TOPIC,
+    ClusterMetadata,
+    MetadataRecord,
+    metadata_records,
+)
 from fencepost.replay.requests import RequestLine
+from fencepost.settings import load
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 
 CASES = Path(__file__).with_name("cases")
 _COMPLETE = (
@@ -124,6 +144,68 @@ def _without(case: Mapping[str, Any], fates: list[tuple[int, str, int]]) -> Case
     return thinned
 
 
+@pytest.fixture(scope="session")
+def bronze_of() -> Callable[[Path], dict[str, pa.Table]]:
+    """Reads bronze of a folder with a cluster's logs and its ``fencepost.toml``: {table: rows}, every
+    replica's.
+    """
+    return _bronze
+
+
+def _bronze(folder: Path) -> dict[str, pa.Table]:
+    (cluster,) = load(folder / "fencepost.toml").clusters
+    found: dict[str, list[pa.RecordBatch]] = {}
+    for broker in cluster.brokers:
+        root, at = folder / f"broker-{broker.id}", (cluster.name, broker.id)
+        sources = []
+        for file in sorted((root / "log_dir").glob("__c*/*.log")):
+            topic, _, partition = file.parent.name.rpartition("-")
+            place = {"topic": topic, "topic_id": None, "partition": int(partition)}
+            sources.append(Source(*at, SEGMENT, str(file), end=file.stat().st_size, **place))
+        for file in sorted(root.glob("kafka-request.log*")):
+            end = file.stat().st_size
+            sources.append(Source(*at, REQUEST_LOG, str(file), end=end, timezone=broker.timezone))
+        for table, rows in read_all(sources):
+            found.setdefault(table.name, []).append(rows)
+    tables = (BATCHES, RECORDS, REQUESTS)
+    none = {name: pa.array([], pa.string()) for name in ("cluster", "topic", "kind", "file")}
+    none |= {name: pa.array([], pa.int64()) for name in ("position", "cleaned_to")}
+    empty = pa.table({**none, "partition": pa.array([], pa.int32())})
+    read = {table.name: pa.Table.from_batches(found[table.name]) for table in tables}
+    return {**read, CLEANED.name: empty, QUARANTINE.name: empty}
+
+
+Shards = Callable[[dict[str, pa.Table]], tuple[list[ShardRows], ClusterMetadata]]
+
+
+@pytest.fixture(scope="session")
+def shards_of() -> Shards:
+    """Splits bronze of one cluster: the rows of each coordinator's log, and its metadata."""
+    return _shards
+
+
+def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetadata]:
+    (cluster,) = set(bronze[RECORDS.name]["cluster"].to_pylist())
+    records = metadata_records(bronze[RECORDS.name])
+    counts = {cluster: ClusterMetadata.of(records).partition_counts[OFFSETS_TOPIC]}
+    placement = shards.Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
+    of: dict[str, Callable[[pa.Table], pa.Array]] = {
+        BATCHES.name: shards.shards_of_log,
+        RECORDS.name: shards.shards_of_log,
+        REQUESTS.name: lambda rows: shards.shards_of_requests(rows, placement),
+        QUARANTINE.name: shards.shards_of_quarantine,
+        CLEANED.name: shards.shards_of_log,
+    }
+    names = {name: of[name](rows).to_pylist() for name, rows in bronze.items()}
+    parts = []
+    for shard in sorted({shard for each in names.values() for shard in each if shard is not None}):
+        tables = [
+            bronze[name].filter(pa.array([each == shard for each in names[name]], pa.bool_())) for name in of
+        ]
+        parts.append(ShardRows(cluster, int(shard.rpartition("/")[2]), *tables))
+    return parts, ClusterMetadata.of(records, [each for rows in parts for each in sightings(rows)])
+
+
 Decode = Callable[..., tuple[ShardEvidence, ClusterMetadata]]
 
 
@@ -147,7 +229,8 @@ def _decoded(
         for each in (lines, records, batches):
             chance.shuffle(each)
     commits = [commit_request(line, metadata.topics) for line in lines if line.api_key in COMMIT_APIS]
-    members = [member_lines(line, TOLERANCE_MS) for line in lines if line.api_key not in COMMIT_APIS]
+    members = [member_lines(line) for line in lines if line.api_key in CLASSIC_APIS]
+    heartbeats = [heartbeat_answer(line) for line in lines if line.api_key in HEARTBEAT_APIS]
     evidence = ShardEvidence(
         cluster,
         0,
@@ -157,6 +240,7 @@ def _decoded(
         [record for record in records if isinstance(record, Marker)],
         [request for request in commits if request is not None],
         [line for each in members for line in each],
+        [answer for answer in heartbeats if answer is not None],
     )
     return evidence, metadata
 
@@ -287,7 +371,7 @@ def _owned(record: Mapping[str, Any]) -> Sequence[Owned]:
     return owned_partitions(assigned, pending, record["epoch"]) if record["type"] == 8 else ()
 
 
-_APIS = {"join": 11, "heartbeat": 12, "leave": 13, "sync": 14, "commit": 8, "txn_commit": 28}
+_APIS = {"join": 11, "heartbeat": 12, "leave": 13, "sync": 14, "commit": 8, "txn_commit": 28, "member": 68}
 
 
 def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
@@ -301,7 +385,7 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
         api_version=9 if request.get("by_name") else 10,
         correlation_id=number,
         client_id="client",
-        connection=None,
+        connection=request.get("connection"),
         requested_ms=start,
         responded_ms=end,
         sent=body,
@@ -312,7 +396,13 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
 
 
 def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """JoinGroup, SyncGroup, Heartbeat or LeaveGroup of a classic member, answered without error."""
+    """What a member was answered: JoinGroup, SyncGroup, Heartbeat or LeaveGroup of a classic
+    one, ConsumerGroupHeartbeat of another.
+    """
+    if api == "member":
+        presented = 0 if request.get("joins") else request["epoch"]
+        body = {"groupId": request["group"], "memberId": request["member"], "memberEpoch": presented}
+        return body, {"errorCode": 0, "memberId": request["member"], "memberEpoch": request["epoch"]}
     member, generation = request["member"], request.get("generation", -1)
     body: dict[str, Any] = {"groupId": request["group"], "memberId": member, "generationId": generation}
     answer: dict[str, Any] = {"errorCode": 0}

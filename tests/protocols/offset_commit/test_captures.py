@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
-from fencepost.capture.readers import read_all
-from fencepost.protocols.offset_commit import shards
-from fencepost.protocols.offset_commit.decoding import sightings
+from fencepost.protocols.offset_commit.decoding import decode_shard
 from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.offset_commit.order import Order
 from fencepost.protocols.offset_commit.replay import replay_rows
-from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.metadata import ClusterMetadata, metadata_records
-from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
+from fencepost.replay.metadata import ClusterMetadata
 
 CLUSTER = "healthy-4.3.1"
 TOLERANCE_MS = 25
@@ -28,61 +24,21 @@ Rows = dict[str, pa.Table]
 
 
 @pytest.fixture(scope="module")
-def bronze(captures: Path) -> Rows:
+def bronze(captures: Path, bronze_of: Callable[..., Rows]) -> Rows:
     """Bronze of a cluster of three brokers, every replica's rows: what a replay takes once, it takes once."""
-    found: dict[str, list[pa.RecordBatch]] = {table.name: [] for table in (BATCHES, RECORDS, REQUESTS)}
-    for broker in (1, 2, 3):
-        folder = captures / CLUSTER / f"broker-{broker}"
-        sources = list(_sources(folder, broker))
-        for file in sorted(folder.glob("kafka-request.log*")):
-            sources.append(Source(CLUSTER, broker, REQUEST_LOG, str(file), end=file.stat().st_size))
-        for table, rows in read_all(sources):
-            found.setdefault(table.name, []).append(rows)
-    rows = {table.name: pa.Table.from_batches(found[table.name]) for table in (BATCHES, RECORDS, REQUESTS)}
-    none = {"cluster": pa.array([], pa.string()), "topic": pa.array([], pa.string())}
-    none |= {"kind": pa.array([], pa.string()), "file": pa.array([], pa.string())}
-    none |= {name: pa.array([], pa.int64()) for name in ("position", "cleaned_to")}
-    empty = pa.table({**none, "partition": pa.array([], pa.int32())})
-    return {**rows, CLEANED.name: empty, QUARANTINE.name: empty}
-
-
-def _sources(folder: Path, broker: int) -> Iterator[Source]:
-    for file in sorted((folder / "log_dir").glob("__c*/*.log")):
-        topic, _, partition = file.parent.name.rpartition("-")
-        place = {"topic": topic, "topic_id": None, "partition": int(partition)}
-        yield Source(CLUSTER, broker, SEGMENT, str(file), end=file.stat().st_size, **place)
+    return bronze_of(captures / CLUSTER)
 
 
 @pytest.fixture(scope="module")
-def replayed(bronze: Rows) -> dict[str, list[dict[str, Any]]]:
+def replayed(
+    bronze: Rows, shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]]
+) -> dict[str, list[dict[str, Any]]]:
     """The tables that the replay of all logs gives."""
-    records = metadata_records(bronze[RECORDS.name])
-    counts = {CLUSTER: ClusterMetadata.of(records).partition_counts[OFFSETS_TOPIC]}
-    placement = shards.Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
-    parts = _shards(bronze, placement)
-    metadata = ClusterMetadata.of(records, [each for rows in parts for each in sightings(rows)])
+    parts, metadata = shards_of(bronze)
     found: dict[str, list[dict[str, Any]]] = {}
     for rows in parts:
         for name, table in replay_rows(rows, metadata, TOLERANCE_MS).items():
             found.setdefault(name, []).extend(table.to_pylist())
-    return found
-
-
-def _shards(bronze: Rows, placement: shards.Placement) -> list[ShardRows]:
-    of: dict[str, Callable[[pa.Table], pa.Array]] = {
-        BATCHES.name: shards.shards_of_log,
-        RECORDS.name: shards.shards_of_log,
-        REQUESTS.name: lambda rows: shards.shards_of_requests(rows, placement),
-        QUARANTINE.name: shards.shards_of_quarantine,
-        CLEANED.name: shards.shards_of_log,
-    }
-    names = {name: of[name](rows).to_pylist() for name, rows in bronze.items()}
-    found = []
-    for shard in sorted({shard for each in names.values() for shard in each if shard is not None}):
-        tables = [
-            bronze[name].filter(pa.array([each == shard for each in names[name]], pa.bool_())) for name in of
-        ]
-        found.append(ShardRows(CLUSTER, int(shard.rpartition("/")[2]), *tables))
     return found
 
 
@@ -111,14 +67,41 @@ def _truth(state: dict[str, Any]) -> str:
     return "owner" if state["owned_at_client_epoch"] and state["uninterrupted"] else "not_owner"
 
 
-def test_replicas_and_the_order_of_rows_change_nothing(bronze: Rows) -> None:
+def test_replicas_and_the_order_of_rows_change_nothing(
+    bronze: Rows, shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]]
+) -> None:
     """Rows of one log twice, and backwards, give what they give once."""
-    placement = shards.Placement({CLUSTER: 50})
-    metadata = ClusterMetadata.of(metadata_records(bronze[RECORDS.name]))
-    for rows in _shards(bronze, placement):
+    parts, metadata = shards_of(bronze)
+    for rows in parts:
         twice = [
             pa.concat_tables([table, table]).take(pa.array(range(2 * table.num_rows - 1, -1, -1), pa.int64()))
             for table in (rows.batches, rows.records)
         ]
         again = ShardRows(rows.cluster, rows.partition, *twice, rows.requests, rows.quarantine, rows.cleaned)
         assert replay_rows(again, metadata, TOLERANCE_MS) == replay_rows(rows, metadata, TOLERANCE_MS)
+
+
+@pytest.mark.parametrize("capture", ["troubled-4.2.1", "troubled-4.3.1", "groups-4.3.1"])
+def test_what_members_were_told_is_what_records_say(
+    captures: Path,
+    bronze_of: Callable[[Path], Rows],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+    capture: str,
+) -> None:
+    """The answers to heartbeats stand in for records that are gone. Where one is there, both say the same."""
+    parts, metadata = shards_of(bronze_of(captures / capture))
+    compared = 0
+    for rows in parts:
+        evidence = decode_shard(rows, metadata.topics)
+        order = Order(evidence.requests, evidence.heartbeats, {})
+        states: dict[str, list[dict[str, Any]]] = {}
+        for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
+            states.setdefault(state["commit_id"], []).append(state)
+        for request in evidence.requests:
+            told = order.told(request)
+            for commit in request.commits if told is not None else ():
+                met = states.get(commit.commit_id, [])
+                epochs = {(state["member_known"], state["member_epoch"], state["protocol"]) for state in met}
+                assert not met or (True, told.member_epoch, told.group_type) in epochs, (request, met)
+                compared += bool(met)
+    assert compared > 5

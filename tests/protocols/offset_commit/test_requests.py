@@ -33,7 +33,7 @@ def _commits(request: str, response: str | None, api_key: int = 8) -> list[dict[
     rows = pa.Table.from_pylist([line], schema=REQUESTS.arrow_schema)
     shard = ShardRows("c", 0, empty[0], empty[1], rows, empty[2], empty[3])
     metadata = ClusterMetadata()
-    found = replay(decode_shard(shard, metadata.topics, 25), metadata, 25)
+    found = replay(decode_shard(shard, metadata.topics), metadata, 25)
     commits: list[dict[str, Any]] = found["silver.offset_commits"].to_pylist()
     return commits
 

@@ -95,7 +95,8 @@ def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[st
         bronze = {table: chance.sample(rows, k=len(rows)) for table, rows in bronze.items()}
     tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
     found: dict[str, Rows] = {cluster: {} for cluster in cases}
-    for name, rows in _replay(tables, dict.fromkeys(cases, _metadata())):
+    alive = {name: case["alive"] for name, case in cases.items() if "alive" in case}
+    for name, rows in _replay(tables, dict.fromkeys(cases, _metadata()), alive):
         for cluster in cases:
             found[cluster].setdefault(name.removeprefix("silver."), [])
         for row in rows.to_pylist():
@@ -104,7 +105,7 @@ def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[st
 
 
 def _replay(
-    bronze: Mapping[str, pa.Table], metadata: Mapping[str, ClusterMetadata]
+    bronze: Mapping[str, pa.Table], metadata: Mapping[str, ClusterMetadata], alive: Mapping[str, int]
 ) -> Iterator[tuple[str, pa.Table]]:
     """The steps of the rebuild, all in this process and of all evidence at once."""
     batches, records, quarantine = (bronze[each.name] for each in (BATCHES, RECORDS, QUARANTINE))
@@ -118,6 +119,7 @@ def _replay(
         bronze[ABORTED_TRANSACTIONS.name],
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
+        alive,
     )
     of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
     told = account.together(each.account for each in of_partitions)
@@ -205,6 +207,7 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
             "max_timestamp_ms": batch["ms"],
             "is_transactional": not coordinated and batch.get("transactional", "producer" in batch),
             "is_control": marker is not None,
+            "attributes": batch.get("attributes", 0),
             "broker_id": 1,
             "file": _file(name),
             "position": offset * 100,
@@ -261,9 +264,17 @@ def _write_snapshot(bronze: Bronze, name: str, entry: Mapping[str, Any]) -> None
         "coordinator_epoch": entry.get("coordinator_epoch", -1),
         "current_txn_first_offset": entry.get("opened", -1),
     }
-    file = f"/logs/{name}/{entry['at']:020d}.snapshot"
+    broker = entry.get("broker", 1)
+    file = f"/logs-{broker}/{name}/{entry['at']:020d}.snapshot"
     own = producer if entry.get("producer") is not None else {}
-    row = {**_place(name), "broker_id": 1, "file": file, "position": 0, "snapshot_offset": entry["at"], **own}
+    row = {
+        **_place(name),
+        "broker_id": broker,
+        "file": file,
+        "position": 0,
+        "snapshot_offset": entry["at"],
+        **own,
+    }
     bronze[PRODUCER_SNAPSHOT_ENTRIES.name].append(row)
 
 

@@ -42,7 +42,9 @@ def _request_of(r: Row) -> str:
 
 
 def _coverage(r: Row) -> str:
-    return f"{_log(r)} {_span(r)}: {'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    said = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    at = "?" if r["last_time"] is None else f"{r['last_time'].timestamp() * 1000:.0f}"
+    return f"{_log(r)} {_span(r)}: {said}, at {at}"
 
 
 def _id(r: Row) -> str:
@@ -96,7 +98,7 @@ def _state(r: Row) -> str:
 
 def _snapshot(r: Row) -> str:
     said = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
-    return f"{_log(r)} at {r['snapshot_offset']}, {r['producer_id']}: {said}"
+    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {said}"
 
 
 def _fencing(r: Row) -> str:
@@ -117,7 +119,17 @@ def _init(r: Row) -> str:
 
 
 def _met(r: Row, inits: dict[str, Row]) -> str:
-    answer = "granted" if r["granted"] else "fenced" if r["fenced"] else "busy" if r["busy"] else "refused"
+    answer = (
+        "granted"
+        if r["granted"]
+        else "fenced"
+        if r["fenced"]
+        else "busy"
+        if r["busy"]
+        else "failed"
+        if r["failed"]
+        else "refused"
+    )
     state = f"{_or_unknown(r['status'])} {_producer(r['producer_id'], r['producer_epoch'])}"
     last = f"last {_or_unknown(r['last_epoch'])}, held {_or_unknown(r['last_epoch_held'])}"
     ids = f"previous {_or_unknown(r['previous_id'])}, held {_or_unknown(r['previous_id_held'])}"

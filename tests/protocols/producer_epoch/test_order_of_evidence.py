@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
+import pyarrow as pa
 import pytest
+
+from fencepost.protocols.producer_epoch import in_flight
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -24,3 +28,13 @@ def test_the_order_of_rows_changes_nothing(
     order: int, cases: dict[str, Any], replayed: Callable[..., dict[str, Rows]]
 ) -> None:
     assert _rows(replayed(cases, order=order)) == _rows(replayed(cases))
+
+
+def test_of_two_topics_of_one_name_none_is_taken() -> None:
+    """What a transaction held is told from the newest one; of two at the same offset nothing is."""
+    held = [("c", 7, 0, "orders:0", 5, records) for records in (3, 4, 3)]
+    names = ("cluster", "producer_id", "producer_epoch", "name", "first_offset", "records")
+    for order in permutations([*held, ("c", 7, 0, "orders:0", 2, 9)]):
+        rows = pa.table(dict(zip(names, zip(*order, strict=True), strict=True)))
+        found = in_flight._held_by(rows, [("c", 7)])
+        assert found == {("c", 7, 0, "orders:0"): (5, None)}

@@ -78,4 +78,5 @@ def test_a_transactional_id_goes_on_from_its_stored_state() -> None:
         stored = pickle.loads(pickle.dumps(stored))
         found.append(stored.replay(record, None))
     assert found == expected
-    assert [each.last and each.last.epoch for each in found] == [-1, -1, 0, 0, None, 1]
+    assert [each.last_epoch for each in found] == [-1, -1, 0, 0, None, 1]
+    assert [each.held and each.held.epoch for each in found] == [-1, -1, 0, 0, None, 1]

@@ -1,7 +1,7 @@
 -- Each InitProducerId: what KIP-360 proposed, what the shipped rule says, and what the broker answered.
 {% set words = {
     'kip_360': ['new_epoch', 'same_epoch', 'fenced'],
-    'shipped': ['new_epoch', 'same_epoch', 'fenced', 'waits'],
+    'shipped': ['new_epoch', 'same_epoch', 'fenced', 'fails', 'waits'],
 } %}
 with
 
@@ -61,6 +61,7 @@ answered as (
             when requests.error = 'NONE' and not states.is_same then 'new_epoch'
             when requests.error in ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH') then 'fenced'
             when requests.error = 'CONCURRENT_TRANSACTIONS' then 'waits'
+            when requests.error = 'UNKNOWN_SERVER_ERROR' then 'fails'
             when requests.error <> 'NONE' then 'other_error'
         end as broker
     from {{ source('silver', 'init_producer_ids') }} as requests
@@ -89,13 +90,22 @@ select
     shipped,
     broker,
     -- To have a client wait is right at any time: the log does not show when a change of the id began. But
-    -- where the shipped rule says so, it aborts the open transaction for a client that KIP-360 refuses.
+    -- where the shipped rule says so, it aborts the open transaction for a client that KIP-360 refuses. To
+    -- fail may have many reasons.
     case
         when broker in ('new_epoch', 'same_epoch', 'fenced') then kip_360 <> broker
         when broker = 'waits' and shipped = 'waits' then kip_360 = 'fenced'
+        when broker = 'fails' and shipped = 'fails' then kip_360 = 'same_epoch'
     end as is_unlike_kip_360,
-    if(broker in ('new_epoch', 'same_epoch', 'fenced'), shipped <> broker, null) as is_unlike_shipped,
-    if(shipped = 'waits', kip_360 = 'fenced', kip_360 <> shipped) as is_shipped_unlike_kip_360,
+    case
+        when broker in ('new_epoch', 'same_epoch', 'fenced') then shipped <> broker
+        when broker = 'fails' and shipped = 'fails' then false
+    end as is_unlike_shipped,
+    case shipped
+        when 'waits' then kip_360 = 'fenced'
+        when 'fails' then kip_360 = 'same_epoch'
+        else kip_360 <> shipped
+    end as is_shipped_unlike_kip_360,
     case
         when unknown_reason is not null then unknown_reason
         when error is null then 'the request log does not tell what the broker answered'

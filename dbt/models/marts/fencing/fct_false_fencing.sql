@@ -1,6 +1,6 @@
 -- Each request of an owner that the broker's fencing refused: what was lost, when it was made good, who would
 -- have accepted it.
-{% set policies = ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
+{% set policies = var('policies') %}
 {% set facts = [
     'member_id', 'client_id', 'protocol', 'is_transactional', 'transactional_id', 'producer_id', 'producer_epoch',
     'client_epoch', 'requested_at', 'responded_at', 'broker_error', 'transaction_outcome', 'transaction_ended_at',

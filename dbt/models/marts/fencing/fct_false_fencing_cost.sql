@@ -1,5 +1,5 @@
 -- What false fencing cost each group on each day, and what each policy would have spared it.
-{% set policies = ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
+{% set policies = var('policies') %}
 with
 
 requests as (

@@ -19,7 +19,8 @@ commits as (
             collect_list(struct(coalesce(topic, topic_id) as topic, partition, committed_offset as offset))
         ) as offsets
     from {{ ref('fct_offset_commits') }}
-    where broker_answer = 'reject'
+    -- an administrator who commits for a living group has no epoch that could be over
+    where broker_answer = 'reject' and committer = 'member'
     group by cluster, request_id, group_id
 ),
 
@@ -95,3 +96,31 @@ select
     )) as evidence
 from commits
 left join decided on commits.cluster = decided.cluster and commits.request_id = decided.request_id
+union all
+select
+    cluster,
+    'offset_commit' as protocol,
+    responded_at as occurred_at,
+    coalesce(nullif(member_id, ''), instance_id, client_id) as victim,
+    case
+        when nullif(member_id, '') is not null then 'member'
+        when instance_id is not null then 'instance'
+        else 'client'
+    end as victim_kind,
+    to_json(struct(group_id)) as scope,
+    cause,
+    broker_error as error,
+    client_epoch as victim_epoch,
+    cast(null as int) as current_epoch,
+    -- it commits nothing
+    '[]' as in_flight,
+    to_json(struct(
+        file,
+        position,
+        request_id,
+        api_name,
+        client_id,
+        connection,
+        instance_id
+    )) as evidence
+from {{ source('silver', 'member_fencings') }}

@@ -1,7 +1,5 @@
 -- Every partition of every commit request: what was asked, answered, and would have been answered.
-{% set decisions = [
-    'strict', 'member_revocation', 'partition_revocation', 'assignment_epoch', 'broker_rule',
-] %}
+{% set decisions = (var('policies') | list) + ['broker_rule'] %}
 with
 
 decided as (

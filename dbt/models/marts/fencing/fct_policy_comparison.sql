@@ -1,7 +1,7 @@
 -- What each policy would have refused, and what the broker did refuse, by group and day.
 with
 
-{% set policies = ['strict', 'member_revocation', 'partition_revocation', 'assignment_epoch'] %}
+{% set policies = var('policies') %}
 answers as (
     select
         cluster,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.offset_commit.brokers import ASSIGNMENT_EPOCH, rule_of
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.places import Candidate
 from fencepost.protocols.offset_commit.records import OffsetCommitRecord
@@ -14,6 +16,7 @@ from fencepost.protocols.offset_commit.states import State
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Base
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import NONE
 
@@ -38,20 +41,21 @@ class Commits:
         partition: int | None,
         metadata: ClusterMetadata,
         offsets: OffsetMetadataManager,
-        tolerance_ms: int,
+        *,
+        lateness: Lateness,
+        base: Base | None,
     ) -> None:
         self._cluster = cluster
         self._log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
         self._metadata = metadata
         self._offsets = offsets
-        self._tolerance_ms = tolerance_ms
+        self._lateness = lateness
+        self._base = base
         self.commits = Columns(COMMITS)
         self.states = Columns(COMMIT_STATES)
 
-    def write(self, asked: Request, own: Mapping[Commit, OffsetCommitRecord], *, managed: bool) -> None:
-        """The rows of a request. ``own``: the records of accepted commits, where they are sure; ``managed``:
-        the group has, or had, members.
-        """
+    def write(self, asked: Request, matches: Matches, *, managed: bool) -> None:
+        """The rows of a request. ``managed``: the group has, or had, members."""
         request = asked.request
         numbers = _numbers(asked)
         committer = _committer(request, managed=managed)
@@ -69,8 +73,10 @@ class Commits:
                 rules.append(rule)
                 candidate = number if numbers is None else numbers[number, state.variant]
                 self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
-            reason = self._unknown_reason(asked, commit, met, rules)
-            self._write_commit(asked, commit, own.get(commit), committer=committer, met=met, reason=reason)
+            reason = self._unknown_reason(asked, commit, met, rules, matches)
+            self._write_commit(
+                asked, commit, matches.sure.get(commit), committer=committer, met=met, reason=reason
+            )
 
     def _write_state(
         self, commit: Commit, state: State, rule: str | None, *, request_id: str, candidate: int
@@ -175,10 +181,9 @@ class Commits:
         if commit.topic is None or stretch is None or leader_epoch is None:
             return None
         request = commit.request
-        start_ms = request.requested_ms - self._tolerance_ms
-        end_ms = request.responded_ms + self._tolerance_ms
+        start_ms = request.requested_ms - self._lateness.of(request)
         key = (request.group_id, commit.topic, commit.partition)
-        return self._offsets.stored_during(key, start_ms, end_ms, stretch, leader_epoch)
+        return self._offsets.stored_during(key, start_ms, request.responded_ms, stretch, leader_epoch)
 
     def _transaction_of(
         self, commit: Commit, stretch: int | None
@@ -187,14 +192,17 @@ class Commits:
 
         The coordinator's partition is part of a transaction before its commit is looked at, so the
         transaction's marker is written there although the commit is not. Nothing is said when no marker
-        follows, or one behind a hole in the log.
+        follows, or one behind a hole in the log, or where one from around the commit may end the transaction
+        before.
         """
         request = commit.request
         if not request.is_transactional or request.producer_id is None or stretch is None:
             return None, None, None
-        after_ms = request.responded_ms - self._tolerance_ms
-        marker = self._offsets.marker_after(stretch, request.producer_id, after_ms)
-        return (None, None, None) if marker is None else (marker.outcome, marker.offset, marker.timestamp_ms)
+        start_ms = request.requested_ms - self._lateness.of(request)
+        marker = self._offsets.marker_after(stretch, request.producer_id, start_ms)
+        if marker is None or marker.timestamp_ms <= request.responded_ms:
+            return None, None, None
+        return marker.outcome, marker.offset, marker.timestamp_ms
 
     def _unknown_reason(
         self,
@@ -202,16 +210,15 @@ class Commits:
         commit: Commit,
         met: Sequence[tuple[int, State]],
         rules: Sequence[str | None],
+        matches: Matches,
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
         if commit.broker_error is None:
             return "the request log has no answer for this partition"
         if commit.broker_error in ELSEWHERE:
-            return "the broker that answered did not have the group's state: it decided nothing"
+            return f"no coordinator at that moment: the broker answered {commit.broker_error}"
         if not asked.candidates:
-            if commit.accepted:
-                return f"the record of this accepted commit is not in the captured log of {self._log}"
-            return f"records of {self._log} from around this request were not captured"
+            return self._unplaced(commit, matches)
         complete = keyed = True
         for _, state in met:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))
@@ -219,6 +226,23 @@ class Commits:
         if complete and keyed and None not in rules:
             return None
         return self._missing(commit.request, complete=complete, keyed=keyed)
+
+    def _unplaced(self, commit: Commit, matches: Matches) -> str:
+        """Why no place in the log was found for a request that was answered."""
+        request, base = commit.request, self._base
+        start_ms = request.requested_ms - self._lateness.of(request)
+        content = f"{self._log} has records with this commit's content"
+        if commit in matches.competing:
+            return f"not told apart: {content}, and more commits than records"
+        if base is not None and base.ms is not None and start_ms <= base.ms:
+            return f"cleaned away: compaction has been over {self._log} where this commit was decided"
+        if commit in matches.late:
+            return (
+                f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
+            )
+        if commit.accepted:
+            return f"not captured: the record of this accepted commit is not in the log of {self._log}"
+        return f"not captured: {self._log} has no records from around this commit"
 
     def _missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
         if not complete:

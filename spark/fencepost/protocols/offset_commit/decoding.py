@@ -27,9 +27,12 @@ from fencepost.protocols.offset_commit.records import (
 from fencepost.protocols.offset_commit.requests import (
     APIS,
     COMMIT_APIS,
+    HEARTBEAT_APIS,
     CommitRequest,
+    HeartbeatAnswer,
     MemberLine,
     commit_request,
+    heartbeat_answer,
     member_lines,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
@@ -41,9 +44,9 @@ _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timest
 _Column = Sequence[Any]
 
 
-def decode_shard(rows: ShardRows, topics: Topics, tolerance_ms: int) -> ShardEvidence:
+def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     """Decode everything; raises ValueError for a record that was captured as readable and is not."""
-    requests, lines = _requests(rows.requests, topics, tolerance_ms)
+    requests, lines, heartbeats = _requests(rows.requests, topics)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
@@ -53,6 +56,7 @@ def decode_shard(rows: ShardRows, topics: Topics, tolerance_ms: int) -> ShardEvi
         markers(rows.records),
         requests,
         lines,
+        heartbeats,
     )
 
 
@@ -149,14 +153,19 @@ def markers(records: pa.Table) -> list[Marker]:
 
 
 def _requests(
-    rows: pa.Table, topics: Topics, tolerance_ms: int
-) -> tuple[list[CommitRequest], list[MemberLine]]:
+    rows: pa.Table, topics: Topics
+) -> tuple[list[CommitRequest], list[MemberLine], list[HeartbeatAnswer]]:
     requests: list[CommitRequest] = []
     lines: list[MemberLine] = []
+    heartbeats: list[HeartbeatAnswer] = []
     for line in each_line(rows, APIS):
         try:
+            if line.api_key in HEARTBEAT_APIS:
+                heartbeat = heartbeat_answer(line)
+                heartbeats += [] if heartbeat is None else [heartbeat]
+                continue
             if line.api_key not in COMMIT_APIS:
-                lines += member_lines(line, tolerance_ms)
+                lines += member_lines(line)
                 continue
             request = commit_request(line, topics)
         except (AttributeError, KeyError, TypeError):
@@ -164,7 +173,7 @@ def _requests(
             continue
         if request is not None:
             requests.append(request)
-    return requests, lines
+    return requests, lines, heartbeats
 
 
 def _of_topic(rows: pa.Table) -> pa.ChunkedArray:

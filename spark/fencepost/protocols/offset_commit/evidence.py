@@ -11,7 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.records import GroupRecord, Marker, OffsetCommitRecord, Record
-from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.requests import (
+    CommitRequest,
+    HeartbeatAnswer,
+    MemberLine,
+)
 from fencepost.replay.logs import Log
 
 _Record = TypeVar("_Record", bound=Record)
@@ -47,6 +51,7 @@ class ShardEvidence:
     markers: Sequence[Marker]
     requests: Sequence[CommitRequest]
     member_lines: Sequence[MemberLine]
+    heartbeats: Sequence[HeartbeatAnswer]
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

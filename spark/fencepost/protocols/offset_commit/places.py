@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
+from fencepost.protocols.offset_commit.lateness import LATEST_MS
 from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.order import Between, Order
 from fencepost.protocols.offset_commit.records import GroupRecord, OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import ELSEWHERE, CommitRequest
 from fencepost.replay.logs import Stretch, Term
@@ -68,6 +70,18 @@ class Terms:
             ):
                 return []
         return led.terms[first:end]
+
+    def only(self, broker_id: int, start_ms: int, end_ms: int) -> tuple[int, int] | None:
+        """The stretch and leader epoch of the one term in which the broker decided everything of this time;
+        None where another may have been, or where the log does not go on past it.
+        """
+        found = self.of(broker_id, start_ms, end_ms)
+        if len(found) != 1:
+            return None
+        term = found[0]
+        # what an unclean election took from the end of a term is not there, and has no hole
+        lasts = term.last_ms >= end_ms or term == self._terms[-1]
+        return (term.stretch, term.leader_epoch) if lasts else None
 
     def _led_by(self, broker_id: int) -> _LedTerms:
         terms = [term for term in self._terms if term.led_by in (None, broker_id)]
@@ -135,25 +149,50 @@ class _StatesOfTerm:
 
 
 def candidates_of(
-    request: CommitRequest, matches: Matches, states: GroupStates, terms: Terms, tolerance_ms: int
+    request: CommitRequest,
+    matches: Matches,
+    states: GroupStates,
+    terms: Terms,
+    *,
+    order: Order,
+    place: Between,
+    late_ms: int,
 ) -> list[Candidate]:
     """The states that a request may have met, in log order.
 
     An accepted one met the state before its own records: all records of one request are appended together, so
     one commit whose record is sure places the request. A refused one met any state of its group from arrival
-    to answer. None for a request that was decided where the coordinator's log has a hole, or is not there,
-    for one without an answer, and for one that a broker answered which was not the group's coordinator.
+    to answer, its line being ``late_ms`` late at most, less what the order of requests excludes (``place``).
+    None for a request that was decided where the coordinator's log has a hole, or is not there, for one
+    without an answer, and for one that a broker answered which was not the group's coordinator.
     """
     for commit in request.commits:
         # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
         if commit.accepted is not False or commit.broker_error in ELSEWHERE:
             return _candidates_of_accepted(request, matches, states)
-    start_ms, end_ms = request.requested_ms - tolerance_ms, request.responded_ms + tolerance_ms
-    found = {
-        Candidate(no, term.stretch, term.leader_epoch)
-        for term in terms.of(request.broker_id, start_ms, end_ms)
-        for no in states.during(term, start_ms, end_ms)
-    }
+    found = _candidates_of_refused(request, states, terms, place, order.arrival(request, late_ms))
+    # what is certain without a clock says that the line was later still
+    return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
+
+
+def is_decided(request: CommitRequest) -> bool:
+    """Whether the group's coordinator decided all of a request, and its line has the answer."""
+    return all(
+        commit.accepted is not None and commit.broker_error not in ELSEWHERE for commit in request.commits
+    )
+
+
+def _candidates_of_refused(
+    request: CommitRequest, states: GroupStates, terms: Terms, place: Between, start_ms: int
+) -> list[Candidate]:
+    end_ms = request.responded_ms  # a line is never early
+    lowest, highest = states.before(place.after + 1), states.before(place.before)
+    found = set()
+    for term in terms.of(request.broker_id, start_ms, end_ms):
+        during = states.during(term, start_ms, end_ms)
+        for no, following in zip(during, [*during[1:], None], strict=True):
+            if no <= highest and (following is None or following > lowest):
+                found.add(Candidate(no, term.stretch, term.leader_epoch))
     return sorted(found)
 
 
@@ -164,7 +203,8 @@ def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: Gr
         if record is not None and (first is None or record.offset < first.offset):
             first = record
     records = [first] if first is not None else _doubtful_records(request, matches)
-    return [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
+    found = [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
+    return list(dict.fromkeys(found))
 
 
 def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCommitRecord]:

@@ -66,6 +66,7 @@ PROTOCOL = Protocol(
         tables.COVERAGE,
         tables.COMMITS,
         tables.COMMIT_STATES,
+        tables.MEMBER_FENCINGS,
     ),
     rebuild=_rebuild,
     report=_report,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.records import OffsetCommitRecord
-from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Memory
 
@@ -15,12 +12,10 @@ from fencepost.protocols.offset_commit.unwritten import Memory
 class Questions:
     """What is still to be asked of one group, by the number of its record after which it is to be asked."""
 
-    def __init__(
-        self, out: Commits, own: Mapping[Commit, OffsetCommitRecord], memory: Memory, *, managed: bool
-    ) -> None:
-        """Rows go to ``out``, whose ``write`` tells of ``own`` and ``managed``."""
+    def __init__(self, out: Commits, matches: Matches, memory: Memory, *, managed: bool) -> None:
+        """Rows go to ``out``, whose ``write`` tells of ``matches`` and ``managed``."""
         self._out = out
-        self._own = own
+        self._matches = matches
         self._memory = memory
         self._managed = managed
         self._at: dict[int, list[tuple[Request, int]]] = {}
@@ -59,4 +54,4 @@ class Questions:
             self._write(asked)
 
     def _write(self, asked: Request) -> None:
-        self._out.write(asked, self._own, managed=self._managed)
+        self._out.write(asked, self._matches, managed=self._managed)

@@ -11,6 +11,8 @@ import pyarrow as pa
 from fencepost.engines import Rows
 from fencepost.protocols.offset_commit.decoding import sightings
 from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
+from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import replay_rows
 from fencepost.protocols.offset_commit.requests import APIS
 from fencepost.protocols.offset_commit.shards import (
@@ -26,6 +28,7 @@ from fencepost.protocols.offset_commit.tables import (
     COMMITS,
     COVERAGE,
     GROUPS,
+    MEMBER_FENCINGS,
     MEMBERS,
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
@@ -49,7 +52,7 @@ _SIGHTED = Table(
 
 
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
-    """The rows of TABLES, by the table's name."""
+    """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
     engine, metadata = given.engine, given.metadata
     coordinators = [{"topic": OFFSETS_TOPIC}]
     rows = {
@@ -80,7 +83,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
     sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
     known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
-    return engine.replay(evidence, _replay(known, given.tolerance_ms), TABLES)
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
+    refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
+    replayed = engine.replay(evidence, _replay(known, given.tolerance_ms), TABLES)
+    return {**replayed, MEMBER_FENCINGS.name: refused}
 
 
 _SIGHTINGS_NEED = ("batches", "records", "cleaned", "quarantine")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 
 import pyarrow as pa
@@ -20,13 +22,16 @@ from fencepost.protocols.offset_commit.evidence import (
 )
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.matching import Matches, match_commits
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matching import Matches, Matching
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
+from fencepost.protocols.offset_commit.order import ANYWHERE, Between, Order, epochs_of
 from fencepost.protocols.offset_commit.places import (
     GroupStates,
     Terms,
     answered_leaders,
     candidates_of,
+    is_decided,
 )
 from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.records import (
@@ -35,11 +40,17 @@ from fencepost.protocols.offset_commit.records import (
     Marker,
     OffsetCommitRecord,
 )
-from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.requests import (
+    CommitRequest,
+    HeartbeatAnswer,
+    MemberLine,
+)
+from fencepost.protocols.offset_commit.states import state_told
 from fencepost.protocols.offset_commit.unwritten import Answers, Memory
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
 
 
@@ -51,6 +62,7 @@ class _GroupEvidence:
     commit_records: list[OffsetCommitRecord] = field(default_factory=list)
     requests: list[CommitRequest] = field(default_factory=list)
     member_lines: list[MemberLine] = field(default_factory=list)
+    heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -60,7 +72,7 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
     may be written after its request ended.
     """
     with collection_paused():
-        return replay(decode_shard(rows, metadata.topics, tolerance_ms), metadata, tolerance_ms)
+        return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -83,16 +95,24 @@ class GroupCoordinatorShard:
             self._commit_records,
             evidence.requests,
             evidence.member_lines,
+            evidence.heartbeats,
         )
-        self._matches = {
-            group_id: match_commits(group.requests, group.commit_records, tolerance_ms)
-            for group_id, group in self._groups.items()
-        }
+        self._lateness = Lateness(tolerance_ms)
+        self._orders: dict[str, Order] = {}
+        self._places: dict[CommitRequest, Between] = {}
+        self._matches = self._matched(evidence.log, evidence.partition)
         self._leaders = self._led(evidence.partition)
         self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
-        self.commits = Commits(evidence.cluster, evidence.partition, metadata, self._offsets, tolerance_ms)
+        self.commits = Commits(
+            evidence.cluster,
+            evidence.partition,
+            metadata,
+            self._offsets,
+            lateness=self._lateness,
+            base=evidence.log.base,
+        )
 
     def replay(self) -> dict[str, pa.Table]:
         """Replay everything, once."""
@@ -112,6 +132,28 @@ class GroupCoordinatorShard:
         )
         return {columns.table.name: columns.to_arrow() for columns in tables}
 
+    def _matched(self, log: Log, partition: int | None) -> dict[str, Matches]:
+        """The records of each group's accepted commits. How late lines were is known of all groups before the
+        clock is asked.
+        """
+        elected = {} if partition is None else self._metadata.leaders(OFFSETS_TOPIC, partition)
+        terms = Terms(log.terms(elected), log.stretches)
+        matchings = {}
+        for group_id, group in self._groups.items():
+            # a hole may hide where a member had an epoch
+            epochs = epochs_of(group.records) if len(self._stretches) == 1 else {}
+            order = Order(group.requests, group.heartbeats, epochs)
+            matching = Matching(group.requests, group.commit_records, order, self._tolerance_ms)
+            for commit, (own,) in matching.place_without_clock(terms.only).items():
+                self._lateness.note(commit.request, own)
+            matchings[group_id], self._orders[group_id] = matching, order
+        found = {}
+        for group_id, matching in matchings.items():
+            offsets = [record.offset for record in self._groups[group_id].records]
+            found[group_id] = matching.place_by_clock(self._lateness.of, partial(bisect_left, offsets))
+            self._places.update(matching.between(found[group_id]))
+        return found
+
     def _led(self, partition: int | None) -> dict[int, int | None]:
         """Who led the log, by leader epoch: whoever answered a request whose record is in it, else who was
         elected.
@@ -126,11 +168,22 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        memory = Memory(Answers(evidence.member_lines), self._leaders, self._tolerance_ms)
-        questions = Questions(self.commits, matches.sure, memory, managed=bool(evidence.records))
+        memory = Memory(Answers(evidence.member_lines, self._lateness), self._leaders, self._lateness)
+        order = self._orders.pop(group_id)
+        questions = Questions(self.commits, matches, memory, managed=bool(evidence.records))
         for request in evidence.requests:
-            candidates = candidates_of(request, matches, states, self._terms, self._tolerance_ms)
-            questions.ask(Request(request, candidates, [[] for _ in request.commits]))
+            candidates = candidates_of(
+                request,
+                matches,
+                states,
+                self._terms,
+                order=order,
+                place=self._places.pop(request, ANYWHERE),
+                late_ms=self._lateness.of(request),
+            )
+            told = None if candidates or not is_decided(request) else order.told(request)
+            met = [] if told is None else [(0, state_told(told))]
+            questions.ask(Request(request, candidates, [list(met) for _ in request.commits]))
         group = Group(group_id, self._metadata.topics, self._stretches)
         questions.answer(group)
         for batch, ends in batches:
@@ -158,6 +211,7 @@ def _by_group(
     commit_records: Iterable[OffsetCommitRecord],
     requests: Iterable[CommitRequest],
     member_lines: Iterable[MemberLine],
+    heartbeats: Iterable[HeartbeatAnswer],
 ) -> dict[str, _GroupEvidence]:
     groups: defaultdict[str, _GroupEvidence] = defaultdict(_GroupEvidence)
     for record in records:
@@ -168,6 +222,8 @@ def _by_group(
         groups[request.group_id].requests.append(request)
     for line in member_lines:
         groups[line.group_id].member_lines.append(line)
+    for answer in heartbeats:
+        groups[answer.group_id].heartbeats.append(answer)
     return dict(groups)
 
 

@@ -13,7 +13,11 @@ from fencepost.replay.requests import NONE, RequestLine, error_name, integer, te
 OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 CLASSIC_APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
-APIS = (*COMMIT_APIS, *CLASSIC_APIS)
+CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
+HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
+"""The heartbeats that are answered with a member epoch, and the type of group that answers them."""
+
+APIS = (*COMMIT_APIS, *CLASSIC_APIS, *HEARTBEAT_APIS)
 
 FENCING = frozenset(
     {
@@ -44,6 +48,7 @@ class CommitRequest:
 
     request_id: str
     broker_id: int
+    connection: str | None
     group_id: str
     member_id: str
     instance_id: str | None
@@ -89,8 +94,7 @@ class MemberLine:
     """What a broker told one classic member.
 
     ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error (else it is a
-    heartbeat that was told of a rebalance, which only a member is). It was decided from ``start_ms`` on
-    (arrival) and by ``end_ms`` (answer).
+    heartbeat that was told of a rebalance, which only a member is). Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -99,8 +103,27 @@ class MemberLine:
     member_id: str
     generation: int | None
     fine: bool
-    start_ms: int
-    end_ms: int
+    requested_ms: int
+    responded_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class HeartbeatAnswer:
+    """What a broker answered a member of a group that is not classic: the member epoch it had then; None when
+    the heartbeat was refused, or the member left. Times as CommitRequest has them.
+    """
+
+    broker_id: int
+    connection: str | None
+    group_type: str
+    group_id: str
+    member_id: str
+    joins: bool
+    member_epoch: int | None
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
 
 
 def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
@@ -120,6 +143,7 @@ def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
     request = CommitRequest(
         line.request_id,
         line.broker_id,
+        line.connection,
         text(sent["groupId"]) or "",
         text(sent.get("memberId")) or "",
         text(sent.get("groupInstanceId")),
@@ -211,11 +235,33 @@ def _given_id(topic: Mapping[str, Any]) -> str | None:
     return None if topic_id == ZERO_ID else topic_id
 
 
-def member_lines(line: RequestLine, tolerance_ms: int) -> list[MemberLine]:
-    """What a line of CLASSIC_APIS tells of members; nothing when it was refused.
+def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
+    """A line of HEARTBEAT_APIS; None when it names no group or member."""
+    sent, answer = line.sent, line.answer or {}
+    group_id = text(sent.get("groupId"))
+    member_id = text(answer.get("memberId") or sent.get("memberId"))
+    if group_id is None or not member_id:
+        return None
+    epoch = integer(answer.get("memberEpoch"))
+    if answer.get("errorCode") != 0 or epoch is None or epoch <= 0:
+        epoch = None
+    return HeartbeatAnswer(
+        line.broker_id,
+        line.connection,
+        HEARTBEAT_APIS[line.api_key],
+        group_id,
+        member_id,
+        sent.get("memberEpoch") == 0,
+        epoch,
+        line.requested_ms,
+        line.responded_ms,
+        line.file,
+        line.position,
+    )
 
-    A line is never early: only its arrival is reckoned back, by the tolerance too late at most.
-    """
+
+def member_lines(line: RequestLine) -> list[MemberLine]:
+    """What a line of CLASSIC_APIS tells of members; nothing when it was refused."""
     sent, answer = line.sent, line.answer or {}
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
@@ -234,7 +280,7 @@ def member_lines(line: RequestLine, tolerance_ms: int) -> list[MemberLine]:
                     text(member_id),
                     integer(source.get("generationId")),
                     fine,
-                    line.requested_ms - tolerance_ms,
+                    line.requested_ms,
                     line.responded_ms,
                 )
             )

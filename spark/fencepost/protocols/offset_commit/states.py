@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.groups import Generation, Group, Span
+from fencepost.protocols.offset_commit.groups import NO_LIFE, Generation, Group, Span
 from fencepost.protocols.offset_commit.members import Member
-from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.protocols.offset_commit.requests import Commit, HeartbeatAnswer
 from fencepost.replay.keys import NAMED, TASK, key_of
 
 ABSENT = -1
@@ -72,6 +72,22 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         _miss_member(state)
     _meet_partition(state, group, span, member, commit)
     return state
+
+
+def state_told(answer: HeartbeatAnswer) -> State:
+    """The state of a member as it was told itself, where the records that would say more are gone."""
+    return State(
+        NO_LIFE,
+        answer.group_type,
+        known=False,
+        alive=True,
+        empty=False,
+        state_position=None,
+        owned_key=None,
+        generation=None,
+        member_known=True,
+        member_epoch=answer.member_epoch,
+    )
 
 
 def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:

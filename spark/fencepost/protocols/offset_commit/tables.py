@@ -172,3 +172,31 @@ COMMIT_STATES = Table(
     },
     ("cluster", "commit_id", "candidate"),
 )
+
+MEMBER_FENCINGS = Table(
+    "silver.member_fencings",
+    "One row per request of a member, other than a commit, and group in it that was refused because the "
+    "member, its epoch or its instance id is not, or no longer, the group's: heartbeats of every protocol, "
+    "JOIN_GROUP, SYNC_GROUP, OFFSET_FETCH.",
+    {
+        "cluster": "string",
+        "request_id": "string",  # digest of broker and request line
+        "broker_id": "int",
+        "api_name": "string",
+        "group_id": "string",
+        "member_id": "string",  # empty for none
+        "instance_id": "string",
+        "client_id": "string",
+        "connection": "string",
+        "client_epoch": "int",  # member epoch or generation as sent; null where the request has none
+        "broker_error": "string",  # Kafka's name
+        # what was not taken: generation, member_epoch, membership (of the member id), or instance: another
+        # member has the instance id
+        "cause": "string",
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "group_id"),
+)

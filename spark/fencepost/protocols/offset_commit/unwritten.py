@@ -6,7 +6,7 @@ answers to other requests of the group and, later, in the next record: here they
 commit may have met, each where it may have been true (org.apache.kafka.coordinator.group.classic).
 
 Answers and commits of one broker are ordered by one clock, and a line is never early: what it tells was so
-when it was logged. Only an arrival is reckoned back from there, by the tolerance too late at most.
+when it was logged. Only an arrival is reckoned back from there, as late as its line may be.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.protocols.offset_commit.groups import Generation
+from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
@@ -70,14 +71,15 @@ class Answers:
     Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
     """
 
-    def __init__(self, lines: Iterable[MemberLine]) -> None:
+    def __init__(self, lines: Iterable[MemberLine], lateness: Lateness) -> None:
         self._of_generation: dict[tuple[int, str, int], _Answers] = {}
         self._signs: dict[tuple[int, str], _Signs] = {}
         self._told: dict[tuple[Generation, int], _Told] = {}
         for line in lines:
-            self._note_sign(line)
+            start_ms = line.requested_ms - lateness.of(line)
+            self._note_sign(line, start_ms)
             if line.fine and line.api_key != LEAVE_GROUP and line.generation is not None:
-                self._note_answer(line, line.generation)
+                self._note_answer(line, line.generation, start_ms)
 
     def signs(self, broker_id: int, member_id: str) -> _Signs:
         """A member's leaving and last sign of life, as one broker has it."""
@@ -90,23 +92,23 @@ class Answers:
             self._told[key] = self._tell(generation, broker_id)
         return self._told[key]
 
-    def _note_sign(self, line: MemberLine) -> None:
+    def _note_sign(self, line: MemberLine, start_ms: int) -> None:
         signs = self._signs.setdefault((line.broker_id, line.member_id), _Signs())
         if line.api_key == LEAVE_GROUP:
-            signs.left_from = least(signs.left_from, line.start_ms)
-            signs.left_by = least(signs.left_by, line.end_ms)
+            signs.left_from = least(signs.left_from, start_ms)
+            signs.left_by = least(signs.left_by, line.responded_ms)
         else:
-            signs.seen = greatest(signs.seen, line.start_ms)
+            signs.seen = greatest(signs.seen, start_ms)
 
-    def _note_answer(self, line: MemberLine, generation: int) -> None:
+    def _note_answer(self, line: MemberLine, generation: int, start_ms: int) -> None:
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
         if line.api_key == JOIN_GROUP:
-            answers.joined_from = least(answers.joined_from, line.start_ms)
-            answers.joined_by = least(answers.joined_by, line.end_ms)
+            answers.joined_from = least(answers.joined_from, start_ms)
+            answers.joined_by = least(answers.joined_by, line.responded_ms)
         else:
-            answers.settled_by = least(answers.settled_by, line.end_ms)
-            answers.settled_from = greatest(answers.settled_from, line.start_ms)
+            answers.settled_by = least(answers.settled_by, line.responded_ms)
+            answers.settled_from = greatest(answers.settled_from, start_ms)
 
     def _tell(self, generation: Generation, broker_id: int) -> _Told:
         joined, begun_by, stable_by, current = {}, None, None, None
@@ -156,7 +158,7 @@ class Memory:
 
     answers: Answers
     leaders: Mapping[int, int | None]
-    tolerance_ms: int
+    lateness: Lateness
 
     def states(self, commit: Commit, state: State) -> list[State]:
         """The states that a commit may have met where the log says ``state``: one to four, by variant.
@@ -179,6 +181,7 @@ class Memory:
         request, epoch = commit.request, generation.next_leader_epoch
         led_by = None if epoch is None else self.leaders.get(epoch)
         # times of two brokers are of two clocks
+        late_ms = self.lateness.of(request)
         next_ms = generation.next_ms if led_by is None or led_by == request.broker_id else None
         return _Moment(
             commit,
@@ -186,10 +189,10 @@ class Memory:
             generation,
             self.answers.told(generation, request.broker_id),
             self.answers.signs(request.broker_id, request.member_id),
-            request.requested_ms - self.tolerance_ms,
+            request.requested_ms - late_ms,
             request.responded_ms,
-            None if next_ms is None else next_ms - self.tolerance_ms,
-            None if next_ms is None else next_ms + self.tolerance_ms,
+            None if next_ms is None else next_ms - late_ms,
+            None if next_ms is None else next_ms + late_ms,
         )
 
 

@@ -19,8 +19,10 @@ from fencepost.protocols.producer_epoch.producer_requests import (
 )
 from fencepost.replay.requests import NONE
 
-STALE_END = "INVALID_TXN_STATE"
-"""What EndTxn answers from transaction version 2 on, when the epoch's transaction was ended by another."""
+STALE_END, STALE_END_FROM = "INVALID_TXN_STATE", 5
+"""What EndTxn answers from transaction version 2 on, when the epoch's transaction was ended by another, and
+the first version of EndTxn that does: an older one compares epochs before anything else.
+"""
 
 FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
 """The errors that mean: this producer epoch, or producer id, is no longer current."""
@@ -67,11 +69,18 @@ class Asked(NamedTuple):
         """By which requests are sorted: by their answers, and within a millisecond as they were logged."""
         return (self.responded_ms, self.file, self.position, self.request_id)
 
+    @property
+    def ends_stale(self) -> bool:
+        """It is an EndTxn that was answered STALE_END, as a stale one may be."""
+        of_end = self.api_key == END and self.api_version >= STALE_END_FROM
+        return of_end and self.error == STALE_END
+
 
 def is_refusal(rows: pa.Table) -> pa.Array:
     """Which rows of ``silver.producer_requests`` were refused because an epoch is, or may be, over."""
     fenced = pc.is_in(rows["error"], pa.array(FENCED))
-    stale = pc.and_(pc.equal(rows["api_key"], END), pc.equal(rows["error"], STALE_END))
+    ends = pc.and_(pc.equal(rows["api_key"], END), pc.greater_equal(rows["api_version"], STALE_END_FROM))
+    stale = pc.and_(ends, pc.equal(rows["error"], STALE_END))
     of_producer = pc.is_in(rows["api_key"], pa.array(FENCIBLE, pa.int32()))
     return pc.and_(pc.fill_null(pc.or_(fenced, stale), False), of_producer)
 

@@ -73,7 +73,7 @@ def _add_hidden(rows: Columns, key: LogKey, record: TransactionRecord, start: in
 def _add_state(
     rows: Columns, key: LogKey, transition: Transition, end: int | None, end_ms: int | None
 ) -> None:
-    record, last = transition.record, transition.last
+    record = transition.record
     by = transition.by if transition.cause is not None else None
     rows.add(
         *key,
@@ -83,7 +83,7 @@ def _add_state(
         record.producer_epoch,
         record.previous_producer_id,
         record.next_producer_id,
-        None if last is None else last.epoch,
+        transition.last_epoch,
         record.leader_epoch,
         record.transaction_version,
         record.timeout_ms,
@@ -112,7 +112,7 @@ def _add_transaction(
         *key,
         start.transactional_id,
         start.producer_id,
-        start.producer_epoch,
+        of.producer_epoch,
         start.offset,
         prepare and prepare.offset,
         complete and complete.offset,
@@ -142,7 +142,7 @@ def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int]
             of.stretch,
             start.transactional_id,
             name,
-            start.producer_epoch,
+            of.producer_epoch,
             prepare and prepare.producer_epoch,
             prepare and prepare.leader_epoch,
             of.due_type,

@@ -22,7 +22,7 @@ class OpenTransactions:
         self._unended: dict[tuple[int | None, int | None], list[Transaction]] = {}
         for each in found:
             kind = self._unended if each.prepare is None else self._ended
-            kind.setdefault((each.start.producer_id, each.start.producer_epoch), []).append(each)
+            kind.setdefault((each.start.producer_id, each.producer_epoch), []).append(each)
 
     def at(self, producer_id: int | None, epoch: int | None, offset: int) -> list[dict[str, str | None]]:
         """The partitions of the transactions that were open with this epoch when this record was written."""

@@ -36,7 +36,10 @@ _Held = Mapping[tuple[object, ...], tuple[int, int | None]]
 
 
 def _held_by(held: pa.Table, producers: Iterable[tuple[str, int | None]]) -> _Held:
-    """First offset and records of the newest transaction: by cluster, producer id, epoch and partition."""
+    """First offset and records of the newest transaction: by cluster, producer id, epoch and partition.
+
+    Records are null where two incarnations of a topic have one there.
+    """
     wanted = set(producers)
     ids = pa.array({producer_id for _, producer_id in wanted if producer_id is not None}, pa.int64())
     rows = held.filter(pc.is_in(held["producer_id"], ids))
@@ -44,8 +47,12 @@ def _held_by(held: pa.Table, producers: Iterable[tuple[str, int | None]]) -> _He
     found: dict[tuple[object, ...], tuple[int, int | None]] = {}
     for *key, first_offset, records in zip(*(rows[name].to_pylist() for name in names), strict=True):
         place = tuple(key)
-        if place not in found or found[place][0] < first_offset:
+        newest, counted = found.get(place, (-1, None))
+        if first_offset > newest:
             found[place] = (first_offset, records)
+        elif first_offset == newest and records != counted:
+            # of two topics of one name: nothing tells which
+            found[place] = (first_offset, None)
     return found
 
 

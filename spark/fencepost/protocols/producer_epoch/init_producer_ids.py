@@ -15,6 +15,9 @@ from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import COMPACTED
 from fencepost.replay.requests import NONE as NO_ERROR
 
+FAILED = "UNKNOWN_SERVER_ERROR"
+"""What an exception within the coordinator is answered, as the one at an exhausted epoch."""
+
 ELSEWHERE = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 """The errors of a broker that does not have the id's state, and looked at none."""
 
@@ -86,6 +89,7 @@ class InitProducerIds:
             granted if answered else None,
             asked.error in FENCED if answered else None,
             asked.error == BUSY if answered else None,
+            asked.error == FAILED if answered else None,
             asked.returned_producer_id if granted else NONE,
             asked.returned_producer_epoch if granted else NONE,
             known,
@@ -123,7 +127,7 @@ def _state(state: Transition | None, candidate: Candidate) -> tuple[bool | None,
         return (False, _ABSENT) if candidate.stretch in (0, COMPACTED) else (None, _HIDDEN)
     if state.record.tombstone:
         return False, _ABSENT
-    record, last = state.record, state.last
+    record, last = state.record, state.held
     held: int | None = None
     if last is not None:
         # another coordinator than the one that set it has forgotten it
@@ -139,7 +143,7 @@ def _state(state: Transition | None, candidate: Candidate) -> tuple[bool | None,
         record.status,
         record.producer_id,
         record.producer_epoch,
-        None if last is None else last.epoch,
+        state.last_epoch,
         state.previous_id,
         held,
         previous,

@@ -98,8 +98,9 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     """``silver.partition_transactions``: what partitions hold, and whether the coordinator lists it.
 
     Under one producer id and epoch a partition has as many closed transactions as the coordinator completed
-    with it, at most: one more was never part of any. An open one is listed while the coordinator has one with
-    the partition that it has not completed.
+    with it, at most: one more was never part of any. One that was closed at another epoch than all of those
+    were prepared at was closed by the marker of another transaction. An open one is listed while the
+    coordinator has one with the partition that it has not completed.
     """
     rows, at = meeting.held, meeting.held_at
     of_producers = _of_producers(rows, meeting.known, known)
@@ -114,7 +115,8 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     # of what ended before, a compacted log tells nothing, so it is not counted here either
     counts = (whole_ms == UNKNOWN) | (ended_ms == UNKNOWN) | (ended_ms > whole_ms)
     codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at) if len(each)), default=0)
-    closed = np.bincount(at[(open_ == 0) & by_coordinator & counts], minlength=codes)[at]
+    of_another = by_coordinator & _closed_by_another(meeting, codes)
+    closed = np.bincount(at[(open_ == 0) & by_coordinator & counts & ~of_another], minlength=codes)[at]
     listings = np.bincount(meeting.listed_at, minlength=codes)[at]
     completed, cut = longs(meeting.listed["completed_position"]), longs(meeting.listed["cut"])
     # what a hole follows may have been completed in it
@@ -129,6 +131,7 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     # one that a hole hides may be what the coordinator lists
     none_hidden = partitions_whole(rows, known)
     by_operator = np.where((free > 0) & since & none_hidden, 1, np.where((free <= 0) & past, 0, UNKNOWN))
+    ended = np.where(of_another, np.where(past, 0, UNKNOWN), ended)
     once = np.where(by_coordinator, ended, by_operator)
     listed = np.where(open_ == 1, while_open, np.where(open_ == 0, once, UNKNOWN))
     time = pa.timestamp("us", tz="UTC")
@@ -142,6 +145,15 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
         "to_time": nullable(ended_ms, time),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, given)
+
+
+def _closed_by_another(meeting: _Meeting, codes: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which transactions of partitions have a marker at an epoch at which the coordinator prepared none."""
+    prepared, closed = longs(meeting.listed["prepared_epoch"]), longs(meeting.held["marker_epoch"])
+    hidden = np.bincount(meeting.listed_at[prepared == UNKNOWN], minlength=codes)[meeting.held_at]
+    span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, closed)))
+    own = np.isin(meeting.held_at * span + closed, meeting.listed_at * span + prepared)
+    return np.asarray((closed != UNKNOWN) & (hidden == 0) & ~own)
 
 
 def _of_producers(rows: pa.Table, told: Mapping[tuple[str, int], Known], known: Facts) -> list[Known]:

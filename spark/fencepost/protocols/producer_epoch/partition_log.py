@@ -18,17 +18,22 @@ SLICE_ROWS = 200_000
 """How many batches of producers are replayed at a time: some 100 MB."""
 
 _SEQUENCES = 2**31
+_LOG_APPEND_TIME = 8
 
 BATCH = (
     "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position",
     "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "broker_id",
+    "attributes",
 )  # fmt: skip
 """What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
 
 ENTRY = (
     "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
-    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset", "file",
+    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset",
 )  # fmt: skip
+"""What an entry of a snapshot says, and where."""
+
+STORED = (*ENTRY, "broker_id", "file")
 """What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
 
 
@@ -37,8 +42,8 @@ class PartitionEvidence:
     """All that is known of one partition's log, in columns of integers.
 
     ``batches``: BATCH, with ``files``, which their places in ``file`` name. ``markers``: ``base_offset``,
-    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: ENTRY, once
-    for all replicas, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
+    every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
     ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
     not be read. ``answers``: ``base_offset`` and ``responded_ms`` of answers to Produce.
     """
@@ -83,6 +88,15 @@ class PartitionLog:
         self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
         order = np.lexsort((evidence.answers["responded_ms"], evidence.answers["base_offset"]))
         self._answers = {name: column[order] for name, column in evidence.answers.items()}
+
+    @property
+    def dated(self) -> Longs:
+        """The time of each batch by the clock of a broker; UNKNOWN where a client set it."""
+        if not self._numbered:
+            return self.log.max_timestamp_ms
+        batches, rows = self.evidence.batches, self.log.rows
+        by_broker = (batches["is_control"][rows] == 1) | (batches["attributes"][rows] & _LOG_APPEND_TIME != 0)
+        return np.where(by_broker, self.log.max_timestamp_ms, UNKNOWN)
 
     @property
     def has_producers(self) -> bool:
@@ -162,7 +176,7 @@ class PartitionLog:
 
     def _entries(self) -> dict[str, Longs]:
         """The entries of the snapshots that stretches begin with, as rows; those stretches are complete."""
-        stretches, stored = self._stretches, self.evidence.snapshots
+        stretches, stored = self._stretches, _agreed(self.evidence.snapshots)
         offsets = stored["snapshot_offset"]
         begins = np.zeros(len(offsets), dtype=np.bool_)
         at = np.zeros(len(offsets), dtype=np.int64)
@@ -197,6 +211,22 @@ class PartitionLog:
         }
         order = np.argsort(stretch, kind="stable")
         return {name: column[order] for name, column in rows.items()}
+
+
+def _agreed(stored: Piece) -> Piece:
+    """The entries (ENTRY) of the snapshots that are alike in every replica that has one there."""
+    found: dict[int, dict[int, set[tuple[int, ...]]]] = {}
+    columns = (stored[name].tolist() for name in (*ENTRY, "broker_id"))
+    for *entry, broker_id in zip(*columns, strict=True):
+        found.setdefault(entry[0], {}).setdefault(broker_id, set()).add(tuple(entry))
+    alike = [
+        entry
+        for replicas in found.values()
+        for entry in sorted(next(iter(replicas.values())))
+        if len({frozenset(entries) for entries in replicas.values()}) == 1
+    ]
+    rows = np.array(alike, dtype=np.int64).reshape(-1, len(ENTRY))
+    return {name: rows[:, at] for at, name in enumerate(ENTRY)}
 
 
 def _before(starts: Piece, rows: Piece) -> Piece:

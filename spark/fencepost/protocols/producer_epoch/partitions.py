@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from fencepost.protocols.producer_epoch.arrow import (
 from fencepost.protocols.producer_epoch.coverage import LogKey, log_coverage
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
-    ENTRY,
+    STORED,
     PartitionEvidence,
     PartitionLog,
 )
@@ -53,7 +53,8 @@ class Partitions:
 
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
-    ``base_offset``. Rows of coordinators' and metadata logs are left out.
+    ``base_offset``. Rows of coordinators' and metadata logs are left out. ``alive``: by cluster, when its
+    brokers wrote anything for the last time, as far as their own logs tell (ms).
     """
 
     batches: pa.Table
@@ -62,6 +63,7 @@ class Partitions:
     aborted: pa.Table
     quarantine: pa.Table
     answers: pa.Table
+    alive: Mapping[str, int] = field(default_factory=dict)
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
@@ -75,7 +77,7 @@ def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterat
     piece = _Rows(given.answers, asking)
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
-        snapshots, firsts = Snapshots(evidence, replayed.log), _FirstEpochs()
+        snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), _FirstEpochs()
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
@@ -147,7 +149,7 @@ class _Rows:
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         if replayed.has_producers:
-            log_coverage(self._coverage, replayed.key, replayed.log)
+            log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
@@ -187,9 +189,9 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
     markers = _markers(given.records)
-    entries = _once(given.snapshots)
+    entries = given.snapshots
     entry_file, entry_files = ranks(entries["file"])
-    stored = {name: entry_file if name == "file" else longs(entries[name]) for name in ENTRY}
+    stored = {name: entry_file if name == "file" else longs(entries[name]) for name in STORED}
     snapshots = split(entries, _INCARNATION, stored)
     aborted = split(given.aborted, _INCARNATION, {name: longs(given.aborted[name]) for name in _ABORTED})
     answered = {
@@ -205,7 +207,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
             batches.get(key, _none(BATCH)),
             files,
             markers.get(key, _none(_MARKER)),
-            snapshots.get(key, _none(ENTRY)),
+            snapshots.get(key, _none(STORED)),
             entry_files,
             aborted.get(key, _none(_ABORTED)),
             unread.get(key[:3], ()),
@@ -242,21 +244,6 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     columns = {name: longs(rows[name]) for name in _MARKER[:3]}
     columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
     return split(rows, _INCARNATION, columns)
-
-
-def _once(entries: pa.Table) -> pa.Table:
-    """Entries of snapshots, once for all replicas: as the first broker has it."""
-    key = (*_INCARNATION, "snapshot_offset", "producer_id")
-    rows = entries.sort_by([(name, "ascending") for name in (*key, "broker_id", "file")])
-    if not rows.num_rows:
-        return rows
-    codes = np.stack([_codes(rows[name]) for name in key])
-    first = np.concatenate([[True], (codes[:, 1:] != codes[:, :-1]).any(axis=0)])
-    return rows.filter(pa.array(first))
-
-
-def _codes(column: pa.ChunkedArray) -> Longs:
-    return longs(column.combine_chunks().dictionary_encode(null_encoding="encode").indices)
 
 
 def _unread(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:

@@ -47,7 +47,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONS,
 )
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
@@ -91,6 +91,7 @@ _HOMES = pa.schema(
     ]
 )  # fmt: skip
 _CONNECTIONS = pa.schema([("connection", pa.string())])
+_TIMES = pa.schema([("cluster", pa.string()), ("ms", pa.int64())])
 
 Change = Callable[[pa.Table], pa.Table]
 Steps = Iterable[tuple[Table, pa.Table]]
@@ -120,7 +121,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
         },
-        _of_partitions(quarantine, asking, engine.parallelism),
+        _of_partitions(quarantine, asking, _alive(given), engine.parallelism),
         [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, _ACCOUNT],
     )
 
@@ -181,10 +182,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
 
 
 def _of_partitions(
-    quarantine: pa.Table, asking: set[str], buckets: int
+    quarantine: pa.Table, asking: set[str], alive: Mapping[str, int], buckets: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for piece in replay_partitions(Partitions(quarantine=quarantine, **evidence), asking):
+        for piece in replay_partitions(Partitions(quarantine=quarantine, alive=alive, **evidence), asking):
             yield from _given(piece, buckets)
 
     return run
@@ -201,6 +202,20 @@ def _of_coordinators(
         yield from _given(replay_coordinators(given, metadata, tolerance_ms), buckets)
 
     return run
+
+
+def _alive(given: Evidence) -> dict[str, int]:
+    """By cluster, the newest time of its metadata log: controllers write one record or more a second."""
+    batches = given.engine.scan(BATCHES, ("cluster", "max_timestamp_ms"), where=[{"topic": METADATA_TOPIC}])
+    newest = given.engine.collect(given.engine.map(batches, _newest_of_each, _TIMES))
+    pairs = zip(newest["cluster"].to_pylist(), newest["ms"].to_pylist(), strict=True)
+    # a cluster may come in several pieces: the newest stands last
+    return dict(sorted(pairs))
+
+
+def _newest_of_each(batches: pa.Table) -> pa.Table:
+    found = batches.group_by("cluster").aggregate([("max_timestamp_ms", "max")])
+    return found.select(["cluster", "max_timestamp_ms_max"]).rename_columns(_TIMES.names)
 
 
 def _newest(known: Facts) -> Callable[[str, Mapping[str, pa.Table]], Steps]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch.asked import FENCED, STALE_END, Asked, is_refusal
+from fencepost.protocols.producer_epoch.asked import FENCED, Asked, is_refusal
 from fencepost.protocols.producer_epoch.producer_requests import PRODUCE
 from fencepost.replay.requests import NONE
 
@@ -34,13 +34,14 @@ Connection = tuple[int, str]
 class Refusal:
     """A refused request, with what it presented as far as that is known.
 
-    ``began`` is what its connection is known to have had before.
+    ``began`` is what its connection is known to have had before, ``went_on`` what it presented afterwards.
     """
 
     asked: Asked
     producer_id: int | None
     victim_epoch: int | None
-    began: Had | None
+    began: Had | None = None
+    went_on: Had | None = None
 
 
 def asking_connections(requests: pa.Table) -> set[str]:
@@ -62,14 +63,11 @@ def refusals(
     A broker's own line stands alone only where the producer's is missing. Among them are requests that were
     refused for another reason (STALE_END, an epoch that never was).
     """
-    sent: dict[str, Asked] = {}
-    for each in asked:
-        if _is_refused(each):
-            sent.setdefault(each.request_id, each)
-    if not sent:
+    refused = [each for each in asked if _is_refused(each)]
+    if not refused:
         return []
-    own = [each for each in sent.values() if not _is_brokers(each)]
-    brokers = _Meanwhile((each for each in sent.values() if _is_brokers(each)), tolerance_ms)
+    own = _firsts(each for each in refused if not _is_brokers(each))
+    brokers = _Meanwhile((each for each in refused if _is_brokers(each)), tolerance_ms)
     had = _connections(asked, wrote)
     answered: set[str] = set()
     found = []
@@ -77,17 +75,26 @@ def refusals(
         theirs = brokers.during(each)
         answered.update(their.request_id for their in theirs)
         found.append(_presented(each, theirs, had))
+    found = _with_what_followed(found)
     found += [
-        Refusal(each, each.producer_id, each.producer_epoch, None)
-        for each in brokers.asked
+        Refusal(each, each.producer_id, each.producer_epoch)
+        for each in _firsts(brokers.asked)
         if each.request_id not in answered
     ]
     return sorted(found, key=lambda refusal: refusal.asked.order)
 
 
+def _firsts(rows: Iterable[Asked]) -> list[Asked]:
+    """The first row of each request."""
+    found: dict[str, Asked] = {}
+    for each in rows:
+        found.setdefault(each.request_id, each)
+    return list(found.values())
+
+
 def _is_refused(asked: Asked) -> bool:
     # is_refusal has left nothing else but what was granted, and what ended a transaction
-    return asked.error in FENCED or asked.error == STALE_END
+    return asked.error in FENCED or asked.ends_stale
 
 
 def _is_brokers(asked: Asked) -> bool:
@@ -96,15 +103,36 @@ def _is_brokers(asked: Asked) -> bool:
 
 def _presented(asked: Asked, theirs: Sequence[Asked], had: Mapping[Connection, Sequence[Had]]) -> Refusal:
     if asked.producer_id is not None:
-        return Refusal(asked, asked.producer_id, asked.producer_epoch, None)
+        return Refusal(asked, asked.producer_id, asked.producer_epoch)
     known = had.get((asked.broker_id, asked.connection), ()) if asked.connection is not None else ()
-    at = bisect_right(known, asked.requested_ms, key=lambda each: each.at_ms)
+    # a connection has one request at a time: what was answered before came before, times are rounded
+    until_ms = max(asked.requested_ms, asked.responded_ms - 1)
+    at = bisect_right(known, until_ms, key=lambda each: each.at_ms)
     began = known[at - 1] if at else None
-    said = {(their.producer_id, their.producer_epoch) for their in theirs}
+    place = (asked.topic, asked.partition)
+    said = {
+        (their.producer_id, their.producer_epoch)
+        for their in theirs
+        if asked.topic is None or (their.topic, their.partition) == place
+    }
     producer_id, epoch = said.pop() if len(said) == 1 else (None, None)
     if producer_id is None and began is not None:
         producer_id = began.producer_id
     return Refusal(asked, producer_id, epoch, began)
+
+
+def _with_what_followed(refused: Sequence[Refusal]) -> list[Refusal]:
+    """Where nothing tells what a request presented: what the next one of its connection did."""
+    found: list[Refusal] = []
+    later: dict[Connection, Had] = {}
+    for each in sorted(refused, key=lambda refusal: refusal.asked.order, reverse=True):
+        asked = each.asked
+        place = (asked.broker_id, asked.connection or "")
+        told = each.producer_id is not None and each.victim_epoch is not None and each.victim_epoch >= 0
+        if told and asked.connection is not None:
+            later[place] = Had(asked.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
+        found.append(each if told or each.began is not None else replace(each, went_on=later.get(place)))
+    return found
 
 
 def _connections(
@@ -132,7 +160,7 @@ class _Meanwhile:
         self._tolerance_ms = tolerance_ms
 
     def during(self, own: Asked) -> list[Asked]:
-        """Those made while the producer waited for this answer."""
+        """Those made while the producer waited for this answer, of all partitions."""
         if own.transactional_id is None:
             return []
         latest = own.responded_ms + self._tolerance_ms

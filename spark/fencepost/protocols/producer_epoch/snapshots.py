@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence
+from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_slice import EXPIRATION_MS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
-from fencepost.replay.logs import Log
+
+_SHUTDOWN_MS = 60_000
+"""How much later than anything else a broker that shuts down may take a snapshot."""
 
 
 class Stored(NamedTuple):
@@ -26,43 +28,84 @@ class Stored(NamedTuple):
 class Snapshots:
     """The snapshots of one log, and what its slices say of the producers in them."""
 
-    def __init__(self, evidence: PartitionEvidence, log: Log) -> None:
-        self._evidence = evidence
-        self._log = log
-        self._files, self._stored = _stored(evidence)
-        self._taken = np.array(sorted(self._files), dtype=np.int64)
+    def __init__(self, replayed: PartitionLog, alive_ms: int | None) -> None:
+        """``alive_ms``: when the cluster's brokers wrote anything for the last time; None when not known."""
+        self._evidence = replayed.evidence
+        self._log = replayed.log
+        self._files, self._stored = _stored(replayed.evidence)
+        self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
+        self._earliest, self._latest = _moments(replayed, self._taken, alive_ms)
         self._told: dict[tuple[int, int], tuple[Stored, bool | None]] = {}
 
     def compare(self, states: Piece) -> None:
         """Take the states of a slice (rows of ``silver.producer_states``)."""
         if len(self._taken) and len(self._log):
-            self._told.update(_told(self._log, self._taken, states))
+            self._told.update(self._told_by(states))
 
     def add_to(self, rows: Columns) -> None:
         """Add ``silver.producer_snapshots``.
 
-        A producer is due when the log below the snapshot ends with a state of it that cannot have expired
-        before anything that was captured.
+        A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
+        then, and is not due when it must have.
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
-        for at, producer_id in sorted(self._stored.keys() | self._told.keys()):
-            there = self._stored.get((at, producer_id))
-            state, fresh = self._told.get((at, producer_id), (None, None))
-            known = state is not None and state.producer_epoch is not None
-            rows.add(
-                *self._evidence.key,
-                digest_of(*self._evidence.key, at, producer_id),
-                at,
-                producer_id,
-                fresh if known else None,
-                there is not None,
-                _agree(state, there, numbered) if known and state and there else None,
-                self._files[at],
-                at,
-                at + 1,
-                None,
-                None,
-            )
+        told: dict[int, list[int]] = {}
+        for at, producer_id in self._told:
+            told.setdefault(at, []).append(producer_id)
+        for (broker_id, at), file in sorted(self._files.items()):
+            stored = self._stored.get((broker_id, at), {})
+            for producer_id in sorted(stored.keys() | set(told.get(at, ()))):
+                there = stored.get(producer_id)
+                state, fresh = self._told.get((at, producer_id), (None, None))
+                known = state is not None and state.producer_epoch is not None
+                rows.add(
+                    *self._evidence.key,
+                    digest_of(*self._evidence.key, broker_id, at, producer_id),
+                    broker_id,
+                    at,
+                    producer_id,
+                    fresh if known else None,
+                    there is not None,
+                    _agree(state, there, numbered) if known and state and there else None,
+                    file,
+                    at,
+                    at + 1,
+                    None,
+                    None,
+                )
+
+    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
+        """What a slice says of each producer right below each snapshot, and whether it was still there.
+
+        A snapshot from beyond what was read of the log tells more than the log does.
+        """
+        taken = self._taken[self._taken <= max(each.last_offset for each in self._log.stretches) + 1]
+        begins, ends = states["from_position"], states["to_position"]
+        first = np.searchsorted(taken, begins, side="right")
+        last = np.where(ends == UNKNOWN, len(taken), np.searchsorted(taken, ends, side="right"))
+        counts = np.maximum(last - first, 0)
+        at = np.repeat(np.arange(len(begins)), counts)
+        within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+        snapshot = np.repeat(first, counts) + within
+        columns: list[list[Any]] = [
+            taken[snapshot].tolist(),
+            states["producer_id"][at].tolist(),
+            [self._is_fresh(*each) for each in zip(snapshot, states["from_time"][at].tolist(), strict=True)],
+            *(states[name][at].tolist() for name in Stored._fields),
+        ]
+        return {
+            (offset, producer_id): (Stored(*map(_or_none, fields)), fresh)
+            for offset, producer_id, fresh, *fields in zip(*columns, strict=True)
+        }
+
+    def _is_fresh(self, snapshot: int, since_ms: int) -> bool | None:
+        """Whether a state had not expired when the snapshot was taken, some time between two moments."""
+        earliest, latest = int(self._earliest[snapshot]), int(self._latest[snapshot])
+        if since_ms == UNKNOWN:
+            return None
+        if latest != UNKNOWN and latest + _SHUTDOWN_MS - since_ms < EXPIRATION_MS:
+            return True
+        return False if earliest != UNKNOWN and earliest - since_ms >= EXPIRATION_MS else None
 
 
 def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
@@ -78,17 +121,22 @@ def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
     return None if any(a is None or b is None for a, b in pairs) else True
 
 
-def _stored(evidence: PartitionEvidence) -> tuple[dict[int, str], dict[tuple[int, int], Stored]]:
-    """The file of each snapshot, by its offset; and its entries, by offset and producer."""
-    files: dict[int, str] = {}
-    stored: dict[tuple[int, int], Stored] = {}
-    names = ("snapshot_offset", "file", "producer_id", *Stored._fields)
+_File = tuple[int, int]
+"""Broker and offset of a snapshot."""
+
+
+def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, dict[int, Stored]]]:
+    """The file of each replica's snapshot, and its entries by producer."""
+    files: dict[_File, str] = {}
+    stored: dict[_File, dict[int, Stored]] = {}
+    names = ("broker_id", "snapshot_offset", "file", "producer_id", *Stored._fields)
     columns = (evidence.snapshots[name].tolist() for name in names)
-    for at, number, producer_id, *fields in zip(*columns, strict=True):
-        file = evidence.snapshot_files[number]
-        files[at] = min(files.get(at, file), file)
+    # the same file may lie in two places for a while: the first one stands
+    for broker_id, at, number, producer_id, *fields in sorted(zip(*columns, strict=True)):
+        place = (broker_id, at)
+        files.setdefault(place, evidence.snapshot_files[number])
         if producer_id != UNKNOWN:
-            stored[at, producer_id] = Stored(*map(_or_none, fields))
+            stored.setdefault(place, {}).setdefault(producer_id, Stored(*map(_or_none, fields)))
     return files, stored
 
 
@@ -96,27 +144,20 @@ def _or_none(value: int) -> int | None:
     return None if value == UNKNOWN else value
 
 
-def _told(log: Log, taken: Longs, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
-    """What the log says of each producer right below each snapshot, and whether that can have expired.
+def _moments(replayed: PartitionLog, taken: Longs, alive_ms: int | None) -> tuple[Longs, Longs]:
+    """Between which times, by brokers' clocks, each snapshot was taken; UNKNOWN where nothing tells.
 
-    A snapshot from beyond what was read of the log tells more than the log does.
+    It was taken when everything below its offset had been written, and nothing else.
     """
-    taken = taken[taken <= max(each.last_offset for each in log.stretches) + 1]
-    begins, ends = states["from_position"], states["to_position"]
-    first = np.searchsorted(taken, begins, side="right")
-    last = np.where(ends == UNKNOWN, len(taken), np.searchsorted(taken, ends, side="right"))
-    counts = np.maximum(last - first, 0)
-    at = np.repeat(np.arange(len(begins)), counts)
-    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-    since = states["from_time"][at]
-    newest_ms = int(log.max_timestamp_ms.max())
-    columns: list[list[Any]] = [
-        taken[np.repeat(first, counts) + within].tolist(),
-        states["producer_id"][at].tolist(),
-        [None if ms == UNKNOWN else newest_ms - ms < EXPIRATION_MS for ms in since.tolist()],
-        *(states[name][at].tolist() for name in Stored._fields),
-    ]
-    return {
-        (offset, producer_id): (Stored(*map(_or_none, fields)), fresh)
-        for offset, producer_id, fresh, *fields in zip(*columns, strict=True)
-    }
+    answers = replayed.evidence.answers
+    offsets = np.concatenate([replayed.log.base_offset, answers["base_offset"]])
+    times = np.concatenate([replayed.dated, answers["responded_ms"]])
+    offsets, times = offsets[times != UNKNOWN], times[times != UNKNOWN]
+    order = np.argsort(offsets, kind="stable")
+    offsets, times = offsets[order], times[order]
+    newest = np.concatenate([[UNKNOWN], np.maximum.accumulate(times)])
+    last = np.iinfo(np.int64).max if alive_ms is None else alive_ms
+    oldest = np.minimum.accumulate(np.concatenate([times, [last]])[::-1])[::-1]
+    at = np.searchsorted(offsets, taken)
+    latest = oldest[at]
+    return newest[at], np.where(latest == np.iinfo(np.int64).max, UNKNOWN, latest)

@@ -80,6 +80,7 @@ class Coordinator:
         """``leaders``: broker ids by leader epoch."""
         self.key = key
         self.log = log
+        self.leaders = leaders
         self._terms = log.terms(leaders)
         self._of_broker: dict[int, BrokersTerms] = {}
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}

@@ -17,7 +17,7 @@ LOG_COVERAGE = Table(
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset behind what is known of the piece
-        "last_time": "timestamp",  # the newest time in it
+        "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
 )
@@ -82,7 +82,7 @@ PRODUCER_STATES = Table(
 
 TRANSACTIONS = Table(
     "silver.transactions",
-    "One row per transaction as its coordinator logged it: from Ongoing to Complete.",
+    "One row per transaction as its coordinator logged it: from Ongoing, or the abort of nothing, on.",
     {
         **_LOG,
         "transactional_id": "string",
@@ -158,14 +158,16 @@ PARTITION_TRANSACTIONS = Table(
 
 PRODUCER_SNAPSHOTS = Table(
     "silver.producer_snapshots",
-    "One row per .snapshot file and producer whose state it should hold: what the log says, beside the file.",
+    "One row per .snapshot file of a replica and producer whose state it should hold: what the log says, "
+    "beside the file.",
     {
         **_LOG,
-        "snapshot_id": "string",  # digest of partition_key, snapshot offset and producer id
+        "snapshot_id": "string",  # digest of partition_key, broker, snapshot offset and producer id
+        "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
-        # the log has the producer, newer than producer.id.expiration.ms before the log's end; null where the
-        # log below the snapshot is not known
+        # the log has the producer, and it cannot have been silent for producer.id.expiration.ms when the
+        # snapshot was taken; false when it must have been; null where the log or no broker's clock tells
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null when absent
@@ -287,6 +289,7 @@ INIT_PRODUCER_ID_STATES = Table(
         "granted": "boolean",  # answered NONE
         "fenced": "boolean",  # answered PRODUCER_FENCED or INVALID_PRODUCER_EPOCH
         "busy": "boolean",  # answered CONCURRENT_TRANSACTIONS
+        "failed": "boolean",  # answered UNKNOWN_SERVER_ERROR
         "returned_id": "bigint",  # -1 unless granted
         "returned_epoch": "int",
         "known": "boolean",  # the coordinator has the transactional id
@@ -296,7 +299,8 @@ INIT_PRODUCER_ID_STATES = Table(
         # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
         "last_epoch": "int",
         "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
-        # what this coordinator has in memory: it forgets them when it loads the log (4.3 keeps previous_id)
+        # what this coordinator has in memory: it forgets the first when it loads the log (and before 4.3 the
+        # second); last_epoch_held is also the epoch of whoever it fenced, from transaction version 2 on
         "last_epoch_held": "int",
         "previous_id_held": "bigint",
         **INTERVAL,

@@ -64,6 +64,11 @@ class TransactionRecord(NamedTuple):
         """Whether the end of a transaction is over: every marker was acknowledged."""
         return self.status in _COMPLETED
 
+    @property
+    def settled(self) -> bool:
+        """Whether no transaction is open or about to end."""
+        return self.status == EMPTY or self.completes
+
 
 def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
     """The records of one log (rows of ``bronze.records``) whose batches survived, in its order.

@@ -26,9 +26,9 @@ END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
 """Who wrote a record."""
 
 
-class LastEpoch(NamedTuple):
-    """TransactionMetadata.lastProducerEpoch as it would be if the log held it: the epoch before the last bump
-    that its owner asked for, NONE after a fence or a new instance, None where nothing tells who bumped.
+class Held(NamedTuple):
+    """TransactionMetadata.lastProducerEpoch: what a retry may say. NONE after a new instance, None where
+    nothing tells who bumped.
 
     ``leader_epoch`` is that of the coordinator that set it: another one has forgotten it.
     """
@@ -43,7 +43,11 @@ class Transition(NamedTuple):
     ``number`` counts the records of the id from 1. ``was`` is the record before it, None where there was
     none or nothing tells; ``first_known``: there was none. ``act`` is who wrote the record, ``by`` the
     request; ``cause`` is ``act`` where the epoch or the producer id is another one, or a retry changed
-    nothing. ``previous_id`` is the producer id before the last one that was exhausted.
+    nothing.
+
+    ``last_epoch`` and ``previous_id`` are what KIP-360 would keep in the log: the epoch before the last bump
+    that its owner asked for (NONE after a fence or a new instance, None where nothing tells who bumped), and
+    the producer id before the last one that was exhausted. ``held`` is the last epoch in a broker's memory.
     """
 
     record: TransactionRecord
@@ -53,7 +57,8 @@ class Transition(NamedTuple):
     act: str | None
     cause: str | None
     by: Asked | None
-    last: LastEpoch | None
+    last_epoch: int | None
+    held: Held | None
     previous_id: int | None
 
     @property
@@ -89,7 +94,8 @@ class TransactionMetadata:
         self._stretch = stretch
         self._before: TransactionRecord | None = None
         self._prepared_by: tuple[str | None, Asked | None] = (None, None)
-        self._last: LastEpoch | None = None
+        self._last_epoch: int | None = None
+        self._held: Held | None = None
         self._previous_id: int | None = None
 
     def replay(self, record: TransactionRecord, init: Asked | None) -> Transition:
@@ -104,11 +110,20 @@ class TransactionMetadata:
         act, by = self._written_by(record, was, init, first_known)
         same = _same(was, record)
         cause = act if (not same or act == RETRY) and (was is not None or first_known) else None
-        self._set_last(record, was, first_known, act)
-        self._before = record
-        return Transition(
-            record, self._number, was, first_known, act, cause, by, self._last, self._previous_id
+        transition = Transition(
+            record,
+            self._number,
+            was,
+            first_known,
+            act,
+            cause,
+            by,
+            self._last_epoch,
+            self._held,
+            self._previous_id,
         )
+        self._before = record
+        return self._remember(transition)
 
     def _written_by(
         self, record: TransactionRecord, was: TransactionRecord | None, init: Asked | None, first_known: bool
@@ -133,23 +148,31 @@ class TransactionMetadata:
             self._prepared_by = prepared, ended if prepared == END_TXN else fence
         return self._prepared_by
 
-    def _set_last(
-        self, record: TransactionRecord, was: TransactionRecord | None, first_known: bool, act: str | None
-    ) -> None:
-        """TransactionMetadata.prepareIncrementProducerEpoch and prepareAbortOrCommit, as KIP-360 has them."""
-        if first_known:
-            self._last = LastEpoch(NONE, record.leader_epoch)
-            self._previous_id = NONE
-            return
-        if was is None or record.tombstone:
-            return
-        if not _same(was, record) and not record.completes and record.status is not None:
-            epoch = None if act is None else NONE
-            if act in (END_TXN, CLIENT_BUMP):
-                epoch = was.producer_epoch
-            self._last = LastEpoch(epoch, record.leader_epoch)
-        if was.producer_id != record.producer_id:
+    def _remember(self, this: Transition) -> Transition:
+        """The transition with what is remembered after it."""
+        record, was = this.record, this.was
+        bumped = was is not None and this.moved and not record.completes and record.status is not None
+        if this.first_known:
+            self._last_epoch = self._previous_id = NONE
+            self._held = Held(NONE, record.leader_epoch)
+        elif record.prepares and record.producer_epoch is not None and record.transaction_version >= 2:
+            # prepareAbortOrCommit: the epoch is one above the last, whoever ends the transaction
+            self._held = Held(record.producer_epoch - 1, record.leader_epoch)
+        elif bumped:
+            # prepareIncrementProducerEpoch; before transaction version 2 a fence forgets it
+            self._held = Held(NONE if record.prepares else _owners_epoch(this), record.leader_epoch)
+        if bumped:
+            self._last_epoch = _owners_epoch(this)
+        if was is not None and not record.tombstone and was.producer_id != record.producer_id:
             self._previous_id = was.producer_id
+        return this._replace(last_epoch=self._last_epoch, held=self._held, previous_id=self._previous_id)
+
+
+def _owners_epoch(this: Transition) -> int | None:
+    """The epoch before a bump that its owner asked for; NONE if another did, None where nothing tells."""
+    if this.act is None or this.was is None:
+        return None
+    return this.was.producer_epoch if this.own else NONE
 
 
 def _same(was: TransactionRecord | None, record: TransactionRecord) -> bool:
@@ -164,13 +187,18 @@ def _initialised_by(
 ) -> str | None:
     if _same(was, record):
         return RETRY
-    if init is not None:
-        return _asked_by(init)
-    return NEW_INSTANCE if first_known else None
+    if first_known and not (init is not None and _by_admin(init)):
+        # whatever is presented: a coordinator that does not know the id begins anew
+        return NEW_INSTANCE
+    return None if init is None else _asked_by(init)
+
+
+def _by_admin(init: Asked) -> bool:
+    return init.client_id is not None and ADMIN.match(init.client_id) is not None
 
 
 def _asked_by(init: Asked) -> str:
-    if init.client_id is not None and ADMIN.match(init.client_id):
+    if _by_admin(init):
         return OPERATOR
     return CLIENT_BUMP if init.producer_id is not None and init.producer_id >= 0 else NEW_INSTANCE
 
@@ -180,7 +208,9 @@ def _prepared_by(
 ) -> str | None:
     # before transaction version 2 only a fence moves the epoch here
     own = _same(was, record) and record.transaction_version < 2
-    if record.status == PREPARE_COMMIT or ended is not None or own:
+    # what is not open has no timeout, and is not aborted for a new instance
+    nothing_open = was is not None and was.settled
+    if record.status == PREPARE_COMMIT or ended is not None or own or nothing_open:
         return END_TXN
     if fence is not None:
         return _asked_by(fence)

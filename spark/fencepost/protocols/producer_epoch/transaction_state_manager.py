@@ -118,8 +118,10 @@ class TransactionStateManager:
                 ids = {t.record.producer_id for t in transitions if t.record.producer_id is not None}
                 for producer_id in sorted(ids):
                     rows.told[account.KNOWN].add(self._cluster, producer_id, transactional_id, *fact)
-            self._add_inits(rows, each, transitions)
-            self._add_fencings(rows, transactional_id, each, transitions, found)
+            pairs = [*each.pairs, *_fencing(transitions)]
+            met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
+            self._add_inits(rows, each, met)
+            self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
             add_idempotent(rows.told[account.FENCED], self._cluster, refusal)
 
@@ -132,12 +134,8 @@ class TransactionStateManager:
             for record in each.records
         ]
 
-    def _add_inits(self, rows: CoordinatorRows, each: _Id, transitions: Sequence[Transition]) -> None:
+    def _add_inits(self, rows: CoordinatorRows, each: _Id, met: MetStates) -> None:
         inits = decided(each.asked)
-        if not inits:
-            return
-        pairs = [*each.pairs, *_fencing(transitions)]
-        met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
         written = {pair.asked.request_id: pair.record.offset for pair in each.pairs if pair.sure}
         for init in inits:
             rows.inits.add(init, met, written, self._cluster, self._partition)
@@ -147,7 +145,7 @@ class TransactionStateManager:
         rows: CoordinatorRows,
         transactional_id: str,
         each: _Id,
-        transitions: Sequence[Transition],
+        met: MetStates,
         found: Sequence[Transaction],
     ) -> None:
         wrote = self._wrote.get(transactional_id, {})
@@ -155,7 +153,7 @@ class TransactionStateManager:
         if not refused:
             return
         log = None if self._coordinator is None else self._coordinator.log
-        history, flying = Fences(transitions, log), OpenTransactions(found, log)
+        history, flying = Fences(met, self._tolerance_ms), OpenTransactions(found, log)
         for refusal in refused:
             fencing = history.of(refusal)
             if fencing is not None:

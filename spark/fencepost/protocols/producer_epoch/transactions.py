@@ -1,4 +1,4 @@
-"""Transactions as their coordinators logged them: from Ongoing to Complete."""
+"""Transactions as their coordinators logged them: from Ongoing, or the abort of nothing, to Complete."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from fencepost.replay.logs import COMPACTED
 class Transaction:
     """One transaction of a transactional id within one stretch; what a hole hides is None.
 
-    ``start`` is its first Ongoing record, ``newest`` the last one before it is complete, ``prepare`` and
-    ``complete`` the first of their kind. ``abort_cause`` is who wrote a PrepareAbort.
+    ``start`` is its first record: Ongoing, or the Prepare of one that never was. ``newest`` is the last one
+    before it is complete, ``prepare`` and ``complete`` the first of their kind. ``abort_cause`` is who wrote
+    a PrepareAbort.
     """
 
     stretch: int
@@ -37,6 +38,12 @@ class Transaction:
         if self.prepare is None:
             return None
         return "COMMIT" if self.prepare.status == PREPARE_COMMIT else "ABORT"
+
+    @property
+    def producer_epoch(self) -> int | None:
+        """The epoch at which it was written. What is prepared at once is so one above it."""
+        epoch = self.start.producer_epoch
+        return epoch - 1 if epoch is not None and self.start.prepares else epoch
 
     @property
     def started_ms(self) -> int:
@@ -63,9 +70,11 @@ class Transaction:
 
 
 def begins_transaction(transition: Transition) -> bool:
-    """Whether a record begins a transaction: transactions are numbered by Ongoing records."""
-    was = transition.was
-    return transition.record.status == ONGOING and not (was is not None and was.status == ONGOING)
+    """Whether a record begins a transaction: Ongoing, or (transaction version 2) the abort of nothing."""
+    record, was = transition.record, transition.was
+    if record.prepares:
+        return was is not None and was.settled
+    return record.status == ONGOING and not (was is not None and was.status == ONGOING)
 
 
 def transactions(transitions: Iterable[Transition]) -> list[Transaction]:

@@ -120,7 +120,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:264)' END
+              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:263)' END
             END,
             'values',
             CASE

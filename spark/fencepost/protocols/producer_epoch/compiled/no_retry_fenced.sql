@@ -1,6 +1,6 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:332 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:368 by `tlasql compile`; do not edit
 --
--- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced
+-- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 WITH frame AS (
   SELECT
     cluster,
@@ -20,7 +20,8 @@ WITH frame AS (
     provided_epoch AS `r.providedEpoch`,
     producer_epoch AS `r.producerEpoch`,
     last_epoch AS `r.lastEpoch`,
-    fenced AS `r.fenced`
+    fenced AS `r.fenced`,
+    failed AS `r.failed`
   FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
@@ -35,7 +36,8 @@ WITH frame AS (
     )
     AND NOT `r.providedEpoch` = `r.producerEpoch`
     AND `r.providedEpoch` = `r.lastEpoch` AS antecedent,
-    NOT `r.fenced` AS c1
+    NOT `r.fenced` AS c1,
+    NOT `r.failed` AS c2
   FROM frame
 ), weighed AS (
   SELECT
@@ -57,9 +59,17 @@ WITH frame AS (
     `r.producerEpoch`,
     `r.lastEpoch`,
     `r.fenced`,
-    NOT antecedent OR c1 AS verdict,
+    `r.failed`,
+    NOT antecedent OR (
+      c1 AND c2
+    ) AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN '~r.fenced (ProducerEpochProps:368)'
+      WHEN antecedent AND NOT c2
+      THEN '~r.failed (ProducerEpochProps:368)'
+    END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -95,7 +105,9 @@ WITH frame AS (
         'r.lastEpoch',
         `r.lastEpoch`,
         'r.fenced',
-        `r.fenced`
+        `r.fenced`,
+        'r.failed',
+        `r.failed`
       ),
       candidate
     ) AS first_state,
@@ -149,7 +161,8 @@ SELECT
         agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
         agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
         agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-        agreed.first_state.`r.fenced` AS `r.fenced`
+        agreed.first_state.`r.fenced` AS `r.fenced`,
+        agreed.first_state.`r.failed` AS `r.failed`
       ),
       MAP('ignoreNullFields', 'false')
     )

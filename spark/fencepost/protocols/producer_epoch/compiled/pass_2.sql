@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, coordinator_epoch_never_falls, epoch_headroom
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
 WITH frame AS (
   SELECT
     cluster,
@@ -25,8 +25,6 @@ WITH frame AS (
     LEAD(transaction_version) OVER successive AS `transactionVersion'[t]`,
     next_producer_id AS `nextProducerId[t]`,
     LEAD(next_producer_id) OVER successive AS `nextProducerId'[t]`,
-    coordinator_epoch AS `coordinatorEpoch[t]`,
-    LEAD(coordinator_epoch) OVER successive AS `coordinatorEpoch'[t]`,
     TO_JSON(
       STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
       MAP('ignoreNullFields', 'false')
@@ -43,7 +41,6 @@ WITH frame AS (
     AND `producerId'[t]` = `producerId[t]`
     AND `producerEpoch'[t]` = `producerEpoch[t]`
     AND `nextProducerId'[t]` = `nextProducerId[t]` AS unchanged_3,
-    `coordinatorEpoch'[t]` = `coordinatorEpoch[t]` AS unchanged_5,
     NOT `status'[t]` = `status[t]` AS antecedent_1,
     (
       (
@@ -120,8 +117,7 @@ WITH frame AS (
     ) = (
       `producerEpoch[t]` = 32767
     ) AS c1_4,
-    `coordinatorEpoch'[t]` >= `coordinatorEpoch[t]` AS c1_5,
-    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_6
+    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_5
   FROM frame
 ), weighed AS (
   SELECT
@@ -136,8 +132,7 @@ WITH frame AS (
       NOT antecedent_3 OR c1_3
     ) AS verdict_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5,
-    c1_6 AS verdict_6
+    c1_5 AS verdict_5
   FROM judged
 )
 SELECT
@@ -184,7 +179,7 @@ FROM (
               WHEN NOT verdict_1
               THEN CASE
                 WHEN antecedent_1 AND NOT c1_1
-                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:175)'
+                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:197)'
               END
             END,
             'values',
@@ -220,9 +215,9 @@ FROM (
               WHEN NOT verdict_2
               THEN CASE
                 WHEN NOT c1_2
-                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:194)'
+                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:217)'
                 WHEN NOT c2_2
-                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:196)'
+                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:219)'
               END
             END,
             'values',
@@ -261,7 +256,7 @@ FROM (
               WHEN NOT verdict_3
               THEN CASE
                 WHEN antecedent_3 AND NOT c1_3
-                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:216)'
+                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:240)'
               END
             END,
             'values',
@@ -309,7 +304,7 @@ FROM (
             WHEN NOT verdict_4
             THEN CASE
               WHEN antecedent_4 AND NOT c1_4
-              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:241)'
+              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:265)'
             END
           END,
           'values',
@@ -323,44 +318,11 @@ FROM (
           'evidence',
           CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
         ),
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'coordinator_epoch_never_falls',
-            'witness',
-            CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
-            'verdict',
-            verdict_5,
-            'exercised',
-            COALESCE(NOT unchanged_5, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_5
-              THEN CASE WHEN NOT c1_5 THEN 'coordinatorEpoch\'[t] >= coordinatorEpoch[t] (ProducerEpochProps:255)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_5, FALSE)
-              THEN TO_JSON(STRUCT(`coordinatorEpoch[t]`, `coordinatorEpoch'[t]`), MAP('ignoreNullFields', 'false'))
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
-          )
-        END,
         NAMED_STRUCT(
           'definition',
           'epoch_headroom',
           'witness',
-          CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
           'from_position',
           from_position,
           'to_position',
@@ -370,21 +332,21 @@ FROM (
           'to_time',
           to_time,
           'verdict',
-          verdict_6,
+          verdict_5,
           'exercised',
           TRUE,
           'failed_conjunct',
           CASE
-            WHEN NOT verdict_6
-            THEN CASE WHEN NOT c1_6 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:269)' END
+            WHEN NOT verdict_5
+            THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:287)' END
           END,
           'values',
           CASE
-            WHEN NOT COALESCE(verdict_6, FALSE)
+            WHEN NOT COALESCE(verdict_5, FALSE)
             THEN TO_JSON(STRUCT(`producerEpoch[t]`), MAP('ignoreNullFields', 'false'))
           END,
           'evidence',
-          CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN evidence END
+          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
         )
       )
     ) AS each
@@ -426,7 +388,6 @@ FROM (
         NAMED_STRUCT('definition', 'producer_epoch_steps', 'to_position', to_position + 1),
         NAMED_STRUCT('definition', 'end_txn_bumps_epoch', 'to_position', to_position + 1),
         NAMED_STRUCT('definition', 'next_producer_id_at_exhaustion', 'to_position', to_position),
-        NAMED_STRUCT('definition', 'coordinator_epoch_never_falls', 'to_position', to_position + 1),
         NAMED_STRUCT('definition', 'epoch_headroom', 'to_position', to_position)
       )
     ) AS each

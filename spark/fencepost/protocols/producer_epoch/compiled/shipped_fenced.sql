@@ -1,10 +1,11 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:135 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:138 by `tlasql compile`; do not edit
 --
 -- ShippedFenced(r) ==
 --     \/ ~PassesIdCheck(r)
 --     \/ /\ Settled(r)
 --        /\ Provided(r)
 --        /\ r.producerEpoch # -1
+--        /\ ~Exhausted(r.producerEpoch)
 --        /\ r.providedEpoch # r.producerEpoch
 --        /\ r.providedEpoch # r.lastEpochHeld
 WITH frame AS (
@@ -44,6 +45,7 @@ WITH frame AS (
       )
       AND NOT `r.providedId` = -1
       AND NOT `r.producerEpoch` = -1
+      AND NOT `r.producerEpoch` >= 32766
       AND NOT `r.providedEpoch` = `r.producerEpoch`
       AND NOT `r.providedEpoch` = `r.lastEpochHeld`
     ) AS c1

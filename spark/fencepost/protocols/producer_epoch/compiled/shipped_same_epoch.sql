@@ -1,10 +1,11 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:117 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:119 by `tlasql compile`; do not edit
 --
 -- ShippedSameEpoch(r) ==
 --     /\ PassesIdCheck(r)
 --     /\ Settled(r)
 --     /\ Provided(r)
 --     /\ r.producerEpoch # -1
+--     /\ ~Exhausted(r.producerEpoch)
 --     /\ r.providedEpoch # r.producerEpoch
 --     /\ r.providedEpoch = r.lastEpochHeld
 WITH frame AS (
@@ -43,6 +44,7 @@ WITH frame AS (
     )
     AND NOT `r.providedId` = -1
     AND NOT `r.producerEpoch` = -1
+    AND NOT `r.producerEpoch` >= 32766
     AND NOT `r.providedEpoch` = `r.producerEpoch`
     AND `r.providedEpoch` = `r.lastEpochHeld` AS c1
   FROM frame

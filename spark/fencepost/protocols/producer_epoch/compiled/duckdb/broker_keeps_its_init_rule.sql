@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:287 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:305 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsInitRule ==
 --     \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>
@@ -67,6 +67,7 @@ WITH frame AS (
         )
         AND NOT "r.providedId" = -1
         AND NOT "r.producerEpoch" = -1
+        AND NOT "r.producerEpoch" >= 32766
         AND NOT "r.providedEpoch" = "r.producerEpoch"
         AND "r.providedEpoch" = "r.lastEpochHeld"
       )
@@ -87,6 +88,7 @@ WITH frame AS (
         )
         AND NOT "r.providedId" = -1
         AND NOT "r.producerEpoch" = -1
+        AND NOT "r.producerEpoch" >= 32766
         AND NOT "r.providedEpoch" = "r.producerEpoch"
         AND NOT "r.providedEpoch" = "r.lastEpochHeld"
       )
@@ -120,9 +122,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:289)'
+      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:307)'
       WHEN antecedent AND NOT c2
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:290)'
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:308)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,6 +1,6 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:332 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:368 by `tlasql compile`; do not edit
 --
--- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced
+-- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 WITH frame AS (
   SELECT
     cluster,
@@ -20,7 +20,8 @@ WITH frame AS (
     provided_epoch AS "r.providedEpoch",
     producer_epoch AS "r.producerEpoch",
     last_epoch AS "r.lastEpoch",
-    fenced AS "r.fenced"
+    fenced AS "r.fenced",
+    failed AS "r.failed"
   FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
@@ -35,7 +36,8 @@ WITH frame AS (
     )
     AND NOT "r.providedEpoch" = "r.producerEpoch"
     AND "r.providedEpoch" = "r.lastEpoch" AS antecedent,
-    NOT "r.fenced" AS c1
+    NOT "r.fenced" AS c1,
+    NOT "r.failed" AS c2
   FROM frame
 ), weighed AS (
   SELECT
@@ -57,9 +59,17 @@ WITH frame AS (
     "r.producerEpoch",
     "r.lastEpoch",
     "r.fenced",
-    NOT antecedent OR c1 AS verdict,
+    "r.failed",
+    NOT antecedent OR (
+      c1 AND c2
+    ) AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN '~r.fenced (ProducerEpochProps:368)'
+      WHEN antecedent AND NOT c2
+      THEN '~r.failed (ProducerEpochProps:368)'
+    END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -71,7 +81,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'r.known': "r.known", 'r.providedId': "r.providedId", 'r.producerId': "r.producerId", 'r.previousId': "r.previousId", 'r.providedEpoch': "r.providedEpoch", 'r.producerEpoch': "r.producerEpoch", 'r.lastEpoch': "r.lastEpoch", 'r.fenced': "r.fenced"},
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'r.known': "r.known", 'r.providedId': "r.providedId", 'r.producerId': "r.producerId", 'r.previousId': "r.previousId", 'r.providedEpoch': "r.providedEpoch", 'r.producerEpoch': "r.producerEpoch", 'r.lastEpoch': "r.lastEpoch", 'r.fenced': "r.fenced", 'r.failed': "r.failed"},
       candidate
     ) AS first_state,
     CASE
@@ -131,7 +141,9 @@ SELECT
       'r.lastEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'r.lastEpoch'),
       'r.fenced',
-      STRUCT_EXTRACT(agreed.first_state, 'r.fenced')
+      STRUCT_EXTRACT(agreed.first_state, 'r.fenced'),
+      'r.failed',
+      STRUCT_EXTRACT(agreed.first_state, 'r.failed')
     ) AS TEXT)
   END AS "values",
   CASE

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for kip_360_new_epoch, kip_360_same_epoch, kip_360_fenced, shipped_new_epoch, shipped_same_epoch, shipped_fenced, shipped_waits
+-- one pass for kip_360_new_epoch, kip_360_same_epoch, kip_360_fenced, shipped_new_epoch, shipped_same_epoch, shipped_fenced, shipped_fails, shipped_waits
 WITH frame AS (
   SELECT
     cluster,
@@ -89,6 +89,7 @@ WITH frame AS (
     )
     AND NOT "r.providedId" = -1
     AND NOT "r.producerEpoch" = -1
+    AND NOT "r.producerEpoch" >= 32766
     AND NOT "r.providedEpoch" = "r.producerEpoch"
     AND "r.providedEpoch" = "r.lastEpochHeld" AS c1_5,
     NOT (
@@ -105,6 +106,7 @@ WITH frame AS (
       )
       AND NOT "r.providedId" = -1
       AND NOT "r.producerEpoch" = -1
+      AND NOT "r.producerEpoch" >= 32766
       AND NOT "r.providedEpoch" = "r.producerEpoch"
       AND NOT "r.providedEpoch" = "r.lastEpochHeld"
     ) AS c1_6,
@@ -117,8 +119,23 @@ WITH frame AS (
       )
     )
     AND (
+      "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
+    )
+    AND NOT "r.providedId" = -1
+    AND NOT "r.producerEpoch" = -1
+    AND "r.producerEpoch" >= 32766
+    AND NOT "r.providedEpoch" = "r.producerEpoch" AS c1_7,
+    (
+      NOT NOT "r.providedId" = -1
+      OR "r.producerEpoch" = -1
+      OR "r.providedId" = "r.producerId"
+      OR (
+        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
+      )
+    )
+    AND (
       "r.status" = 'Ongoing' OR "r.status" = 'PrepareCommit' OR "r.status" = 'PrepareAbort'
-    ) AS c1_7
+    ) AS c1_8
   FROM frame
 ), agreed AS (
   SELECT
@@ -166,7 +183,13 @@ WITH frame AS (
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT c1_7, FALSE))
       THEN FALSE
-    END AS verdict_7
+    END AS verdict_7,
+    CASE
+      WHEN BOOL_AND(COALESCE(c1_8, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT c1_8, FALSE))
+      THEN FALSE
+    END AS verdict_8
   FROM judged
   GROUP BY
     cluster,
@@ -189,7 +212,8 @@ FROM (
         {'definition': 'shipped_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END},
         {'definition': 'shipped_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END},
         {'definition': 'shipped_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END},
-        {'definition': 'shipped_waits', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END}
+        {'definition': 'shipped_fails', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END},
+        {'definition': 'shipped_waits', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END}
       ]
     ) AS each
   FROM silver.init_producer_ids AS init_producer_ids

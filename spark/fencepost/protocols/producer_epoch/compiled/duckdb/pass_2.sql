@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, coordinator_epoch_never_falls, epoch_headroom
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
 WITH frame AS (
   SELECT
     cluster,
@@ -25,8 +25,6 @@ WITH frame AS (
     LEAD(transaction_version) OVER successive AS "transactionVersion'[t]",
     next_producer_id AS "nextProducerId[t]",
     LEAD(next_producer_id) OVER successive AS "nextProducerId'[t]",
-    coordinator_epoch AS "coordinatorEpoch[t]",
-    LEAD(coordinator_epoch) OVER successive AS "coordinatorEpoch'[t]",
     CAST(JSON_OBJECT(
       'previous_producer_id',
       previous_producer_id,
@@ -52,7 +50,6 @@ WITH frame AS (
     AND "producerId'[t]" = "producerId[t]"
     AND "producerEpoch'[t]" = "producerEpoch[t]"
     AND "nextProducerId'[t]" = "nextProducerId[t]" AS unchanged_3,
-    "coordinatorEpoch'[t]" = "coordinatorEpoch[t]" AS unchanged_5,
     NOT "status'[t]" = "status[t]" AS antecedent_1,
     (
       (
@@ -129,8 +126,7 @@ WITH frame AS (
     ) = (
       "producerEpoch[t]" = 32767
     ) AS c1_4,
-    "coordinatorEpoch'[t]" >= "coordinatorEpoch[t]" AS c1_5,
-    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1_6
+    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1_5
   FROM frame
 ), weighed AS (
   SELECT
@@ -145,8 +141,7 @@ WITH frame AS (
       NOT antecedent_3 OR c1_3
     ) AS verdict_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5,
-    c1_6 AS verdict_6
+    c1_5 AS verdict_5
   FROM judged
 )
 SELECT
@@ -175,7 +170,7 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN antecedent_1 AND NOT c1_1
-              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:175)'
+              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:197)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
@@ -188,9 +183,9 @@ FROM (
             WHEN NOT verdict_2
             THEN CASE
               WHEN NOT c1_2
-              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1 (ProducerEpochProps:194)'
+              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1 (ProducerEpochProps:217)'
               WHEN NOT c2_2
-              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0 (ProducerEpochProps:196)'
+              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0 (ProducerEpochProps:219)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
@@ -212,7 +207,7 @@ FROM (
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t] (ProducerEpochProps:216)'
+              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t] (ProducerEpochProps:240)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
@@ -244,7 +239,7 @@ FROM (
           WHEN NOT verdict_4
           THEN CASE
             WHEN antecedent_4 AND NOT c1_4
-            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:241)'
+            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:265)'
           END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_4, FALSE)
@@ -259,23 +254,13 @@ FROM (
             "producerEpoch[t]"
           ) AS TEXT)
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END},
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_5
-            THEN CASE WHEN NOT c1_5 THEN 'coordinatorEpoch''[t] >= coordinatorEpoch[t] (ProducerEpochProps:255)' END
-          END, 'values': CASE
-            WHEN NOT COALESCE(verdict_5, FALSE)
-            THEN CAST(JSON_OBJECT('coordinatorEpoch[t]', "coordinatorEpoch[t]", 'coordinatorEpoch''[t]', "coordinatorEpoch'[t]") AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
-        END,
-        {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_6, 'exercised': TRUE, 'failed_conjunct': CASE
-          WHEN NOT verdict_6
-          THEN CASE WHEN NOT c1_6 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:269)' END
+        {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_5, 'exercised': TRUE, 'failed_conjunct': CASE
+          WHEN NOT verdict_5
+          THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:287)' END
         END, 'values': CASE
-          WHEN NOT COALESCE(verdict_6, FALSE)
+          WHEN NOT COALESCE(verdict_5, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)
-        END, 'evidence': CASE WHEN NOT COALESCE(verdict_6, FALSE) THEN evidence END}
+        END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
       ]
     ) AS each
   FROM weighed
@@ -316,7 +301,6 @@ FROM (
         {'definition': 'producer_epoch_steps', 'to_position': to_position + 1},
         {'definition': 'end_txn_bumps_epoch', 'to_position': to_position + 1},
         {'definition': 'next_producer_id_at_exhaustion', 'to_position': to_position},
-        {'definition': 'coordinator_epoch_never_falls', 'to_position': to_position + 1},
         {'definition': 'epoch_headroom', 'to_position': to_position}
       ]
     ) AS each

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for broker_keeps_its_init_rule, stale_epoch_never_bumped, retry_returns_the_same_epoch, no_retry_fenced, no_stale_abort
+-- one pass for broker_keeps_its_init_rule, stale_epoch_never_bumped, no_stale_epoch_granted, retry_returns_the_same_epoch, no_retry_fenced, no_stale_abort
 WITH frame AS (
   SELECT
     cluster,
@@ -26,7 +26,8 @@ WITH frame AS (
     previous_id AS "r.previousId",
     last_epoch AS "r.lastEpoch",
     returned_id AS "r.returnedId",
-    returned_epoch AS "r.returnedEpoch"
+    returned_epoch AS "r.returnedEpoch",
+    failed AS "r.failed"
   FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
@@ -68,6 +69,7 @@ WITH frame AS (
         )
         AND NOT "r.providedId" = -1
         AND NOT "r.producerEpoch" = -1
+        AND NOT "r.producerEpoch" >= 32766
         AND NOT "r.providedEpoch" = "r.producerEpoch"
         AND "r.providedEpoch" = "r.lastEpochHeld"
       )
@@ -88,50 +90,11 @@ WITH frame AS (
         )
         AND NOT "r.providedId" = -1
         AND NOT "r.producerEpoch" = -1
+        AND NOT "r.producerEpoch" >= 32766
         AND NOT "r.providedEpoch" = "r.producerEpoch"
         AND NOT "r.providedEpoch" = "r.lastEpochHeld"
       )
     ) AS c2_1,
-    "r.known"
-    AND NOT "r.providedId" = -1
-    AND (
-      NOT (
-        "r.providedId" = "r.producerId"
-        OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-        )
-      )
-      OR (
-        NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
-      )
-    ) AS antecedent_2,
-    NOT "r.granted" AS c1_2,
-    (
-      "r.known"
-      AND NOT "r.providedId" = -1
-      AND (
-        "r.providedId" = "r.producerId"
-        OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-        )
-      )
-      AND NOT "r.providedEpoch" = "r.producerEpoch"
-      AND "r.providedEpoch" = "r.lastEpoch"
-    )
-    AND "r.granted" AS antecedent_3,
-    "r.returnedId" = "r.producerId" AS c1_3,
-    "r.returnedEpoch" = "r.producerEpoch" AS c2_3,
-    "r.known"
-    AND NOT "r.providedId" = -1
-    AND (
-      "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-      )
-    )
-    AND NOT "r.providedEpoch" = "r.producerEpoch"
-    AND "r.providedEpoch" = "r.lastEpoch" AS antecedent_4,
-    NOT "r.fenced" AS c1_4,
     (
       "r.known"
       AND NOT "r.providedId" = -1
@@ -147,8 +110,67 @@ WITH frame AS (
         )
       )
     )
-    AND "r.status" = 'Ongoing' AS antecedent_5,
-    NOT "r.busy" AS c1_5
+    AND "r.granted" AS antecedent_2,
+    "r.returnedId" = "r.producerId" AS c1_2,
+    "r.returnedEpoch" = "r.producerEpoch" AS c2_2,
+    "r.known"
+    AND NOT "r.providedId" = -1
+    AND (
+      NOT (
+        "r.providedId" = "r.producerId"
+        OR (
+          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+        )
+      )
+      OR (
+        NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
+      )
+    ) AS antecedent_3,
+    NOT "r.granted" AS c1_3,
+    (
+      "r.known"
+      AND NOT "r.providedId" = -1
+      AND (
+        "r.providedId" = "r.producerId"
+        OR (
+          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+        )
+      )
+      AND NOT "r.providedEpoch" = "r.producerEpoch"
+      AND "r.providedEpoch" = "r.lastEpoch"
+    )
+    AND "r.granted" AS antecedent_4,
+    "r.returnedId" = "r.producerId" AS c1_4,
+    "r.returnedEpoch" = "r.producerEpoch" AS c2_4,
+    "r.known"
+    AND NOT "r.providedId" = -1
+    AND (
+      "r.providedId" = "r.producerId"
+      OR (
+        "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+      )
+    )
+    AND NOT "r.providedEpoch" = "r.producerEpoch"
+    AND "r.providedEpoch" = "r.lastEpoch" AS antecedent_5,
+    NOT "r.fenced" AS c1_5,
+    NOT "r.failed" AS c2_5,
+    (
+      "r.known"
+      AND NOT "r.providedId" = -1
+      AND (
+        NOT (
+          "r.providedId" = "r.producerId"
+          OR (
+            "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+          )
+        )
+        OR (
+          NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
+        )
+      )
+    )
+    AND "r.status" = 'Ongoing' AS antecedent_6,
+    NOT "r.busy" AS c1_6
   FROM frame
 ), weighed AS (
   SELECT
@@ -177,35 +199,53 @@ WITH frame AS (
     "r.lastEpoch",
     "r.returnedId",
     "r.returnedEpoch",
+    "r.failed",
     NOT antecedent_1 OR (
       c1_1 AND c2_1
     ) AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:289)'
+      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:307)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:290)'
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:308)'
     END AS failed_conjunct_1,
-    NOT antecedent_2 OR c1_2 AS verdict_2,
+    NOT antecedent_2 OR (
+      c1_2 AND c2_2
+    ) AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~r.granted (ProducerEpochProps:304)' END AS failed_conjunct_2,
-    NOT antecedent_3 OR (
-      c1_3 AND c2_3
-    ) AS verdict_3,
-    COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE
-      WHEN antecedent_3 AND NOT c1_3
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:318)'
-      WHEN antecedent_3 AND NOT c2_3
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:318)'
-    END AS failed_conjunct_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
+      WHEN antecedent_2 AND NOT c1_2
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:324)'
+      WHEN antecedent_2 AND NOT c2_2
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:324)'
+    END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (ProducerEpochProps:338)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR (
+      c1_4 AND c2_4
+    ) AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN '~r.fenced (ProducerEpochProps:332)' END AS failed_conjunct_4,
-    NOT antecedent_5 OR c1_5 AS verdict_5,
+    CASE
+      WHEN antecedent_4 AND NOT c1_4
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:352)'
+      WHEN antecedent_4 AND NOT c2_4
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:352)'
+    END AS failed_conjunct_4,
+    NOT antecedent_5 OR (
+      c1_5 AND c2_5
+    ) AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
-    CASE WHEN antecedent_5 AND NOT c1_5 THEN '~r.busy (ProducerEpochProps:346)' END AS failed_conjunct_5
+    CASE
+      WHEN antecedent_5 AND NOT c1_5
+      THEN '~r.fenced (ProducerEpochProps:368)'
+      WHEN antecedent_5 AND NOT c2_5
+      THEN '~r.failed (ProducerEpochProps:368)'
+    END AS failed_conjunct_5,
+    NOT antecedent_6 OR c1_6 AS verdict_6,
+    COALESCE(antecedent_6, FALSE) AS exercised_6,
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (ProducerEpochProps:382)' END AS failed_conjunct_6
   FROM judged
 ), agreed AS (
   SELECT
@@ -217,7 +257,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'r.granted': "r.granted", 'r.fenced': "r.fenced", 'r.busy': "r.busy", 'r.providedId': "r.providedId", 'r.producerEpoch': "r.producerEpoch", 'r.producerId': "r.producerId", 'r.previousIdHeld': "r.previousIdHeld", 'r.providedEpoch': "r.providedEpoch", 'r.status': "r.status", 'r.lastEpochHeld': "r.lastEpochHeld", 'r.known': "r.known", 'r.previousId': "r.previousId", 'r.lastEpoch': "r.lastEpoch", 'r.returnedId': "r.returnedId", 'r.returnedEpoch': "r.returnedEpoch"},
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'r.granted': "r.granted", 'r.fenced': "r.fenced", 'r.busy': "r.busy", 'r.providedId': "r.providedId", 'r.producerEpoch': "r.producerEpoch", 'r.producerId': "r.producerId", 'r.previousIdHeld': "r.previousIdHeld", 'r.providedEpoch': "r.providedEpoch", 'r.status': "r.status", 'r.lastEpochHeld': "r.lastEpochHeld", 'r.known': "r.known", 'r.previousId': "r.previousId", 'r.lastEpoch': "r.lastEpoch", 'r.returnedId': "r.returnedId", 'r.returnedEpoch': "r.returnedEpoch", 'r.failed': "r.failed"},
       candidate
     ) AS first_state,
     CASE
@@ -254,7 +294,14 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
       THEN FALSE
     END AS verdict_5,
-    BOOL_AND(exercised_5) AS exercised_5
+    BOOL_AND(exercised_5) AS exercised_5,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
+      THEN FALSE
+    END AS verdict_6,
+    BOOL_AND(exercised_6) AS exercised_6
   FROM weighed
   GROUP BY
     cluster,
@@ -292,6 +339,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
       THEN CAST(JSON_OBJECT('r', request_id) AS TEXT)
     END AS witness,
@@ -306,6 +354,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
       THEN CAST(JSON_OBJECT(
         'request_id',
@@ -393,15 +442,44 @@ FROM (
             'r.lastEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'r.lastEpoch'),
             'r.granted',
-            STRUCT_EXTRACT(agreed.first_state, 'r.granted')
+            STRUCT_EXTRACT(agreed.first_state, 'r.granted'),
+            'r.returnedId',
+            STRUCT_EXTRACT(agreed.first_state, 'r.returnedId'),
+            'r.returnedEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'r.returnedEpoch')
           ) AS TEXT)
         END},
-        {'definition': 'retry_returns_the_same_epoch', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
+        {'definition': 'no_stale_epoch_granted', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'r.known',
+            STRUCT_EXTRACT(agreed.first_state, 'r.known'),
+            'r.providedId',
+            STRUCT_EXTRACT(agreed.first_state, 'r.providedId'),
+            'r.producerId',
+            STRUCT_EXTRACT(agreed.first_state, 'r.producerId'),
+            'r.previousId',
+            STRUCT_EXTRACT(agreed.first_state, 'r.previousId'),
+            'r.providedEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'r.providedEpoch'),
+            'r.producerEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'r.producerEpoch'),
+            'r.lastEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'r.lastEpoch'),
+            'r.granted',
+            STRUCT_EXTRACT(agreed.first_state, 'r.granted')
+          ) AS TEXT)
+        END},
+        {'definition': 'retry_returns_the_same_epoch', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = init_producer_ids.candidates
+          THEN CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.known',
             STRUCT_EXTRACT(agreed.first_state, 'r.known'),
@@ -425,12 +503,12 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'r.returnedEpoch')
           ) AS TEXT)
         END},
-        {'definition': 'no_retry_fenced', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
+        {'definition': 'no_retry_fenced', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
-          THEN CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END
+          THEN CASE WHEN NOT agreed.verdict_5 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_5') END
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
-          AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+          AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.known',
             STRUCT_EXTRACT(agreed.first_state, 'r.known'),
@@ -447,15 +525,17 @@ FROM (
             'r.lastEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'r.lastEpoch'),
             'r.fenced',
-            STRUCT_EXTRACT(agreed.first_state, 'r.fenced')
+            STRUCT_EXTRACT(agreed.first_state, 'r.fenced'),
+            'r.failed',
+            STRUCT_EXTRACT(agreed.first_state, 'r.failed')
           ) AS TEXT)
         END},
-        {'definition': 'no_stale_abort', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE
+        {'definition': 'no_stale_abort', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, 'exercised': COALESCE(agreed.exercised_6, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
-          THEN CASE WHEN NOT agreed.verdict_5 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_5') END
+          THEN CASE WHEN NOT agreed.verdict_6 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_6') END
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
-          AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+          AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.known',
             STRUCT_EXTRACT(agreed.first_state, 'r.known'),

@@ -1,6 +1,8 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:304 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:322 by `tlasql compile`; do not edit
 --
--- StaleEpochNeverBumped == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
+-- StaleEpochNeverBumped ==
+--     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
+--         r.returnedId = r.producerId /\ r.returnedEpoch = r.producerEpoch
 WITH frame AS (
   SELECT
     cluster,
@@ -20,25 +22,31 @@ WITH frame AS (
     provided_epoch AS "r.providedEpoch",
     producer_epoch AS "r.producerEpoch",
     last_epoch AS "r.lastEpoch",
-    granted AS "r.granted"
+    granted AS "r.granted",
+    returned_id AS "r.returnedId",
+    returned_epoch AS "r.returnedEpoch"
   FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
     *,
-    "r.known"
-    AND NOT "r.providedId" = -1
-    AND (
-      NOT (
-        "r.providedId" = "r.producerId"
+    (
+      "r.known"
+      AND NOT "r.providedId" = -1
+      AND (
+        NOT (
+          "r.providedId" = "r.producerId"
+          OR (
+            "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+          )
+        )
         OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
+          NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
         )
       )
-      OR (
-        NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
-      )
-    ) AS antecedent,
-    NOT "r.granted" AS c1
+    )
+    AND "r.granted" AS antecedent,
+    "r.returnedId" = "r.producerId" AS c1,
+    "r.returnedEpoch" = "r.producerEpoch" AS c2
   FROM frame
 ), weighed AS (
   SELECT
@@ -60,9 +68,18 @@ WITH frame AS (
     "r.producerEpoch",
     "r.lastEpoch",
     "r.granted",
-    NOT antecedent OR c1 AS verdict,
+    "r.returnedId",
+    "r.returnedEpoch",
+    NOT antecedent OR (
+      c1 AND c2
+    ) AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.granted (ProducerEpochProps:304)' END AS failed_conjunct
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:324)'
+      WHEN antecedent AND NOT c2
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:324)'
+    END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -74,7 +91,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'r.known': "r.known", 'r.providedId': "r.providedId", 'r.producerId': "r.producerId", 'r.previousId': "r.previousId", 'r.providedEpoch': "r.providedEpoch", 'r.producerEpoch': "r.producerEpoch", 'r.lastEpoch': "r.lastEpoch", 'r.granted': "r.granted"},
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'r.known': "r.known", 'r.providedId': "r.providedId", 'r.producerId': "r.producerId", 'r.previousId': "r.previousId", 'r.providedEpoch': "r.providedEpoch", 'r.producerEpoch': "r.producerEpoch", 'r.lastEpoch': "r.lastEpoch", 'r.granted': "r.granted", 'r.returnedId': "r.returnedId", 'r.returnedEpoch': "r.returnedEpoch"},
       candidate
     ) AS first_state,
     CASE
@@ -134,7 +151,11 @@ SELECT
       'r.lastEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'r.lastEpoch'),
       'r.granted',
-      STRUCT_EXTRACT(agreed.first_state, 'r.granted')
+      STRUCT_EXTRACT(agreed.first_state, 'r.granted'),
+      'r.returnedId',
+      STRUCT_EXTRACT(agreed.first_state, 'r.returnedId'),
+      'r.returnedEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'r.returnedEpoch')
     ) AS TEXT)
   END AS "values",
   CASE

@@ -1,0 +1,41 @@
+"""How late each broker wrote the lines of its request log."""
+
+from __future__ import annotations
+
+from fencepost.protocols.offset_commit.records import OffsetCommitRecord
+from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+
+LATEST_MS = 60_000
+"""No line is written later than this after its request: a broker whose threads stand still for so long has
+lost its session with the controller.
+"""
+
+_NEAR_MS = 60_000
+
+
+class Lateness:
+    """How late a broker's lines may be at a moment: by the tolerance, or by what commits show whose record is
+    certain.
+    """
+
+    def __init__(self, tolerance_ms: int) -> None:
+        """``tolerance_ms``: how late a line may be where nothing shows more."""
+        self._tolerance_ms = tolerance_ms
+        self._seen: dict[tuple[int, int], int] = {}
+
+    def note(self, request: CommitRequest, record: OffsetCommitRecord) -> None:
+        """A request and what it certainly wrote: its line came as much later as the record was earlier."""
+        late, key = request.requested_ms - record.timestamp_ms, _key(request)
+        self._seen[key] = max(self._seen.get(key, 0), late)
+
+    def of(self, line: CommitRequest | MemberLine) -> int:
+        """How late a line may be: twice what was seen around it, since what was seen is not the latest of
+        all.
+        """
+        broker_id, moment = _key(line)
+        seen = max(self._seen.get((broker_id, near), 0) for near in (moment - 1, moment, moment + 1))
+        return max(self._tolerance_ms, 2 * seen)
+
+
+def _key(line: CommitRequest | MemberLine) -> tuple[int, int]:
+    return line.broker_id, line.responded_ms // _NEAR_MS

@@ -1,0 +1,114 @@
+"""Members that are refused where they commit nothing: ``silver.member_fencings``.
+
+The request log alone tells: who asked, what it presented, and with which error the coordinator refused it.
+Refused commits are in ``silver.offset_commits``. LeaveGroup is left out: who leaves and is not there any more
+loses nothing, and administrators send it for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
+from fencepost.replay.columns import Columns
+from fencepost.replay.requests import RequestLine, each_line, error_name, integer, text
+
+OFFSET_FETCH = 9
+APIS = {
+    OFFSET_FETCH: "OFFSET_FETCH",
+    11: "JOIN_GROUP",
+    12: "HEARTBEAT",
+    14: "SYNC_GROUP",
+    68: "CONSUMER_GROUP_HEARTBEAT",
+    76: "SHARE_GROUP_HEARTBEAT",
+    88: "STREAMS_GROUP_HEARTBEAT",
+}
+"""What a member sends beside commits: api keys and Kafka's names."""
+
+CAUSES = {
+    "ILLEGAL_GENERATION": "generation",
+    "FENCED_MEMBER_EPOCH": "member_epoch",
+    "STALE_MEMBER_EPOCH": "member_epoch",
+    "UNKNOWN_MEMBER_ID": "membership",
+    "GROUP_ID_NOT_FOUND": "membership",
+    "FENCED_INSTANCE_ID": "instance",
+    "UNRELEASED_INSTANCE_ID": "instance",
+}
+"""What of the request the coordinator did not take, by the error that says so. REBALANCE_IN_PROGRESS is no
+refusal here: it asks a member to join again.
+"""
+
+
+class _Member(NamedTuple):
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    epoch: int | None
+    error: str | None
+
+
+def member_fencings(requests: pa.Table) -> pa.Table:
+    """``silver.member_fencings`` of rows of ``bronze.requests``, of any clusters and brokers."""
+    rows = Columns(MEMBER_FENCINGS)
+    lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(APIS), pa.int32())))
+    for cluster in sorted(lines["cluster"].unique().to_pylist()):
+        for line in each_line(lines.filter(pc.equal(lines["cluster"], cluster)), APIS):
+            try:
+                refused = [each for each in _members(line) if each.error in CAUSES]
+            except (AttributeError, KeyError, TypeError):
+                # it is JSON, but no broker's: it names nobody, and ends no run
+                continue
+            for each in refused:
+                _add(rows, cluster, line, each)
+    return rows.to_arrow()
+
+
+def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member) -> None:
+    rows.add(
+        cluster,
+        line.request_id,
+        line.broker_id,
+        APIS[line.api_key],
+        member.group_id,
+        member.member_id,
+        member.instance_id,
+        line.client_id,
+        line.connection,
+        member.epoch,
+        member.error,
+        CAUSES[member.error or ""],
+        line.requested_ms,
+        line.responded_ms,
+        line.file,
+        line.position,
+    )
+
+
+def _members(line: RequestLine) -> Iterator[_Member]:
+    """Who a request is of, in each group that it names, with that group's error."""
+    sent, answer = line.sent, line.answer or {}
+    if line.api_key == OFFSET_FETCH:
+        # before version 8 it names one group and no member
+        errors = {text(each.get("groupId")): each.get("errorCode") for each in answer.get("groups") or ()}
+        for group in sent.get("groups") or ():
+            yield _member(group, errors.get(text(group.get("groupId"))))
+        return
+    yield _member(sent, answer.get("errorCode"))
+
+
+def _member(named: Mapping[str, Any], code: int | None) -> _Member:
+    epoch = named.get("memberEpoch")
+    if epoch is None:
+        epoch = named.get("generationId")
+    instance_id = named.get("groupInstanceId")
+    return _Member(
+        text(named["groupId"]),
+        text(named.get("memberId")) or "",
+        text(named.get("instanceId") if instance_id is None else instance_id),
+        integer(epoch),
+        error_name(integer(code)),
+    )

@@ -1,0 +1,67 @@
+"""Which states of a transactional id a request may have met, by the clock of the broker that answered it.
+
+Unlike a request to the coordinator (states_met), one to another broker is ordered by that broker's own
+records only: where it led the coordinator's log at some time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+
+
+class Span(NamedTuple):
+    """The numbers of the first and the last state that may be meant; ``most`` is None for no bound."""
+
+    least: int
+    most: int | None
+
+    def within(self, least: int, most: int | None) -> Span:
+        """Cut to these bounds too."""
+        ends = [end for end in (self.most, most) if end is not None]
+        return Span(max(self.least, least), min(ends) if ends else None)
+
+
+class Clocks:
+    """The states of one transactional id, by the clocks that dated them."""
+
+    def __init__(self, transitions: Sequence[Transition], leaders: Mapping[int, int | None]) -> None:
+        """``leaders``: broker ids by leader epoch."""
+        dated: dict[int, list[tuple[int, int]]] = {}
+        for each in transitions:
+            led_by = leaders.get(each.record.leader_epoch)
+            # what compaction left was written at some time before
+            if led_by is not None and not each.record.based:
+                dated.setdefault(led_by, []).append((each.number, each.record.timestamp_ms))
+        self._of_broker = {broker_id: _Clock.of(states) for broker_id, states in dated.items()}
+
+    def during(self, broker_id: int, start_ms: int, end_ms: int) -> Span:
+        """The states that there may have been between two times of a broker's clock."""
+        clock = self._of_broker.get(broker_id)
+        return Span(0, None) if clock is None else clock.during(start_ms, end_ms)
+
+
+class _Clock(NamedTuple):
+    """The states that one broker dated. A clock may be set back: ``newest_ms`` is the newest time up to a
+    state, ``oldest_ms`` the oldest from it on.
+    """
+
+    numbers: list[int]
+    newest_ms: list[int]
+    oldest_ms: list[int]
+
+    @classmethod
+    def of(cls, states: Sequence[tuple[int, int]]) -> _Clock:
+        times = [ms for _, ms in states]
+        oldest = list(accumulate(reversed(times), min))[::-1]
+        return cls([number for number, _ in states], list(accumulate(times, max)), oldest)
+
+    def during(self, start_ms: int, end_ms: int) -> Span:
+        before = bisect_right(self.newest_ms, start_ms)
+        after = bisect_right(self.oldest_ms, end_ms)
+        least = self.numbers[before - 1] if before else 0
+        return Span(least, self.numbers[after] - 1 if after < len(self.numbers) else None)

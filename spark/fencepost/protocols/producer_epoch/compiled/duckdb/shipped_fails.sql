@@ -1,0 +1,65 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:157 by `tlasql compile`; do not edit
+--
+-- ShippedFails(r) ==
+--     /\ PassesIdCheck(r)
+--     /\ Settled(r)
+--     /\ Provided(r)
+--     /\ r.producerEpoch # -1
+--     /\ Exhausted(r.producerEpoch)
+--     /\ r.providedEpoch # r.producerEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    provided_id AS "r.providedId",
+    producer_epoch AS "r.producerEpoch",
+    producer_id AS "r.producerId",
+    previous_id_held AS "r.previousIdHeld",
+    provided_epoch AS "r.providedEpoch",
+    status AS "r.status"
+  FROM silver.init_producer_id_states
+), judged AS (
+  SELECT
+    *,
+    (
+      NOT NOT "r.providedId" = -1
+      OR "r.producerEpoch" = -1
+      OR "r.providedId" = "r.producerId"
+      OR (
+        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
+      )
+    )
+    AND (
+      "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
+    )
+    AND NOT "r.providedId" = -1
+    AND NOT "r.producerEpoch" = -1
+    AND "r.producerEpoch" >= 32766
+    AND NOT "r.providedEpoch" = "r.producerEpoch" AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  cluster,
+  request_id AS subject,
+  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS outcome
+FROM silver.init_producer_ids AS init_producer_ids
+FULL OUTER JOIN agreed
+  USING (cluster, request_id)

@@ -1,0 +1,187 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:338 by `tlasql compile`; do not edit
+--
+-- NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    known AS `r.known`,
+    provided_id AS `r.providedId`,
+    producer_id AS `r.producerId`,
+    previous_id AS `r.previousId`,
+    provided_epoch AS `r.providedEpoch`,
+    producer_epoch AS `r.producerEpoch`,
+    last_epoch AS `r.lastEpoch`,
+    granted AS `r.granted`
+  FROM silver.init_producer_id_states
+), judged AS (
+  SELECT
+    *,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      NOT (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      OR (
+        NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+      )
+    ) AS antecedent,
+    NOT `r.granted` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `r.known`,
+    `r.providedId`,
+    `r.producerId`,
+    `r.previousId`,
+    `r.providedEpoch`,
+    `r.producerEpoch`,
+    `r.lastEpoch`,
+    `r.granted`,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~r.granted (ProducerEpochProps:338)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct',
+        failed_conjunct,
+        'r.known',
+        `r.known`,
+        'r.providedId',
+        `r.providedId`,
+        'r.producerId',
+        `r.producerId`,
+        'r.previousId',
+        `r.previousId`,
+        'r.providedEpoch',
+        `r.providedEpoch`,
+        'r.producerEpoch',
+        `r.producerEpoch`,
+        'r.lastEpoch',
+        `r.lastEpoch`,
+        'r.granted',
+        `r.granted`
+      ),
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      agreed.first_state.`topic` AS topic,
+      agreed.first_state.`partition` AS `partition`,
+      agreed.first_state.`partition_key` AS partition_key
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
+  COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
+  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = init_producer_ids.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`r.known` AS `r.known`,
+        agreed.first_state.`r.providedId` AS `r.providedId`,
+        agreed.first_state.`r.producerId` AS `r.producerId`,
+        agreed.first_state.`r.previousId` AS `r.previousId`,
+        agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+        agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+        agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+        agreed.first_state.`r.granted` AS `r.granted`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        request_id,
+        init_producer_ids.broker_id,
+        init_producer_ids.client_id,
+        init_producer_ids.connection,
+        init_producer_ids.transactional_id,
+        init_producer_ids.provided_id,
+        init_producer_ids.provided_epoch,
+        init_producer_ids.error,
+        init_producer_ids.returned_id,
+        init_producer_ids.returned_epoch,
+        init_producer_ids.record_offset,
+        init_producer_ids.candidates,
+        init_producer_ids.unknown_reason,
+        init_producer_ids.file,
+        init_producer_ids.`position`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.init_producer_ids AS init_producer_ids
+FULL OUTER JOIN agreed
+  USING (cluster, request_id)

@@ -1,0 +1,7 @@
+------------------------- MODULE NothingTimesOut -------------------------
+\* The coordinator aborts nothing for its age.
+EXTENDS MCProducerEpoch
+
+BrokenTimeOut == FALSE
+
+==========================================================================

@@ -1,0 +1,55 @@
+"""The table of releases in spec/README.md: a cell that names a capture is what a real broker did there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = Path(__file__).resolve().parents[3] / "spec" / "README.md"
+ROW = re.compile(
+    r"^\| (\d\.\d) \| (classic|consumer|streams) \| `(\w+\.cfg)` \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE
+)
+ROWS = ROW.findall(README.read_text(encoding="utf-8"))
+REFUSED = {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"}
+
+
+def _zombie(row: dict[str, Any]) -> bool:
+    return row["truth"] == "zombie" and row["error"] == "NONE"
+
+
+def _anothers(row: dict[str, Any]) -> bool:
+    return row["truth"] != "unfenced" and row["owner_member_id"] is not None and row["error"] == "NONE"
+
+
+def _owner(row: dict[str, Any]) -> bool:
+    return row["truth"] == "owner" and row["error"] in REFUSED
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[1]}-{row[0]}")
+def test_a_cell_is_a_capture_or_a_model(captures: Path, row: tuple[str, ...]) -> None:
+    release, group, cfg, zombie, anothers, owner = row
+    assert (README.parent / "offset_commit" / cfg).exists()
+    everywhere = [path.name for path in captures.glob(f"*-{release}.*")]
+    for cell, did in zip((zombie, anothers, owner), (_zombie, _anothers, _owner), strict=True):
+        named = re.findall(r"`([\w.-]+)`", cell)
+        assert bool(named) != cell.startswith("model: ")
+        for name in named:
+            assert name in everywhere
+            assert any(did(row) for row in _rows(captures / name, group)), (name, cell)
+        if not named:
+            assert not any(did(row) for name in everywhere for row in _rows(captures / name, group)), cell
+
+
+def _rows(capture: Path, group: str) -> list[dict[str, Any]]:
+    """What was asked of groups of a type; captures that do not name it have consumer groups only."""
+    truth = capture / "ground_truth.jsonl"
+    rows = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row.get("truth") and row.get("group_type", "consumer") == group]
+
+
+def test_every_release_and_kind_has_its_row() -> None:
+    assert len(ROWS) == 12
