@@ -13,19 +13,26 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.offset_commit.requests import (
+    CONSUMER_GROUP_HEARTBEAT,
+    HEARTBEAT,
+    JOIN_GROUP,
+    STREAMS_GROUP_HEARTBEAT,
+    SYNC_GROUP,
+)
 from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
 from fencepost.replay.columns import Columns
 from fencepost.replay.requests import RequestLine, each_line, error_name, integer, text
 
-OFFSET_FETCH = 9
+OFFSET_FETCH, SHARE_GROUP_HEARTBEAT = 9, 76
 APIS = {
     OFFSET_FETCH: "OFFSET_FETCH",
-    11: "JOIN_GROUP",
-    12: "HEARTBEAT",
-    14: "SYNC_GROUP",
-    68: "CONSUMER_GROUP_HEARTBEAT",
-    76: "SHARE_GROUP_HEARTBEAT",
-    88: "STREAMS_GROUP_HEARTBEAT",
+    JOIN_GROUP: "JOIN_GROUP",
+    HEARTBEAT: "HEARTBEAT",
+    SYNC_GROUP: "SYNC_GROUP",
+    CONSUMER_GROUP_HEARTBEAT: "CONSUMER_GROUP_HEARTBEAT",
+    SHARE_GROUP_HEARTBEAT: "SHARE_GROUP_HEARTBEAT",
+    STREAMS_GROUP_HEARTBEAT: "STREAMS_GROUP_HEARTBEAT",
 }
 """What a member sends beside commits: api keys and Kafka's names."""
 
