@@ -13,7 +13,7 @@ demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled clus
 	@$(BIN)/python demo/run.py
 
 test: .venv/ready java jars classes check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 ##@ Working on it
 
