@@ -31,6 +31,22 @@ _PARTITION = {
     "partition_key": "string",  # '<topic id>:<partition>': one partition of one incarnation
 }
 
+_NAMED = {"topic": "string", "partition": "int"}
+
+_LIVE = {
+    # of the incarnation that lived then: '' and -1 where none did, null when it is not known which
+    "live_topic_id": "string",
+    "live_partition_epoch": "int",
+    "live_leader_epoch": "int",  # the highest that it may have had
+}
+
+_ORIGIN = {
+    # of the incarnation that an offset is of: '' and -1 where it is of none (the first of an empty log),
+    # null when nothing tells
+    "origin_topic_id": "string",
+    "origin_partition_epoch": "int",
+}
+
 _CLIENT = {
     "client": "string",  # digest: one instance of a client; null where two cannot be told apart
     "client_id": "string",
@@ -99,9 +115,10 @@ PARTITIONS = Table(
 
 TOPIC_INCARNATIONS = Table(
     "silver.topic_incarnations",
-    "One row per topic id: a topic from its creation to its deletion.",
+    "History of each topic's name over the metadata log, one row per topic id: the interval goes from its "
+    "creation, or where it is first seen, to the creation of the next topic of that name.",
     {
-        "cluster": "string",
+        **_SCOPE,
         "topic": "string",  # null where no record names the id
         "topic_id": "string",
         "incarnation": "int",  # 1 for the first of its name; null where an earlier one may be hidden
@@ -121,6 +138,7 @@ TOPIC_INCARNATIONS = Table(
         "removed_request_id": "string",
         "removed_by": "string",
         "removed_by_client_id": "string",
+        **INTERVAL,
     },
     ("cluster", "topic_id"),
 )
@@ -155,6 +173,9 @@ LEADER_EPOCHS = Table(
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
+        "appended": "boolean",  # batches carry it
+        "given": "boolean",  # the metadata log gave the partition this epoch; null where it cannot tell
+        **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
 )
@@ -206,21 +227,17 @@ COMMITTED_OFFSETS = Table(
     "behind the highest.",
     {
         **_SCOPE,
-        **_PARTITION,  # topic_id and partition_key: of the incarnation that lived; null when not one
+        **_NAMED,
         "commit_id": "string",  # digest of the record's place, or of request line and partition
         "group_id": "string",
         "committed_offset": "bigint",
         "committed_leader_epoch": "int",  # -1 for none
-        "committed_topic_id": "string",  # as stored; '' for none (a commit by name)
-        "committed_partition_epoch": "int",  # of the committed incarnation; -1 for none (a commit by name)
-        "live_partition_epoch": "int",  # -1 where the topic was not there; null when not one
-        "live_leader_epoch": "int",  # the highest that it may have met; -1 where the topic was not there
+        "by_id": "boolean",  # a topic id is stored (or was asked)
+        "committed_topic_id": "string",  # that id; '' for none
+        **_LIVE,
+        **_ORIGIN,
+        "origin": "string",  # stored (the id), fetched (the client's last fetch before); null: nothing tells
         "error": "string",  # NONE for a stored one
-        # the incarnation whose offset it is: as stored, else as the client last fetched; null when nothing
-        # tells
-        "origin_topic_id": "string",
-        "origin_partition_epoch": "int",
-        "origin": "string",  # stored, fetched; null when nothing tells
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
         "is_transactional": "boolean",
@@ -265,23 +282,26 @@ METADATA_ANSWER_PARTITIONS = Table(
     "highest.",
     {
         **_SCOPE,
-        **_PARTITION,  # topic_id and partition_key: as told
+        **_NAMED,
         "answer_partition_id": "string",  # digest of request line, topic and partition
         **_CLIENT,
         **_LINE,
         "has_topic_ids": "boolean",  # Metadata v10 and later
         "has_leader_epochs": "boolean",  # reliable ones: Metadata v9 and later
-        "cached": "boolean",  # the client had the partition in its cache
+        "cached": "boolean",  # the client ever had the partition in its cache
+        "cached_gone": "boolean",  # the last word on it was that it does not exist
         "cached_topic_id": "string",  # '' for none
         "cached_partition_epoch": "int",  # -1 for none, as the next two
-        "cached_leader_epoch": "int",
+        "cached_leader_epoch": "int",  # stays when the topic vanished (Metadata.lastSeenLeaderEpochs)
         "cached_max_partition_epoch": "int",
+        "told": "boolean",  # the answer has the partition; what follows is -1 or '' where it has not
+        "same_topic_id": "boolean",  # told and cached an id, and the same
         "told_topic_id": "string",  # '' for none
         "told_partition_epoch": "int",
         "told_leader_epoch": "int",  # -1 for none
-        "told_max_partition_epoch": "int",
+        "told_max_partition_epoch": "int",  # of the broker's image; null when not one
         "told_leader": "int",
-        "error": "string",  # of the partition
+        "error": "string",  # of the partition, else of the topic
         # what the client made of it: Metadata.updateLatestMetadata, on which the cache after it is built
         "accepted": "boolean",
         **INTERVAL,
@@ -296,27 +316,26 @@ FETCH_POSITIONS = Table(
     "silver.committed_offsets.",
     {
         **_SCOPE,
-        **_PARTITION,  # topic_id and partition_key: of the incarnation that lived; null when not one
+        **_NAMED,
         "fetch_position_id": "string",  # digest of request line, topic and partition
         **_CLIENT,
         **_LINE,
-        "asked_topic_id": "string",  # '' for none (Fetch before v13)
-        "asked_partition_epoch": "int",  # -1 for none
+        "by_id": "boolean",  # the topic id was sent (Fetch v13 and later)
+        "asked_topic_id": "string",  # that id; '' for none
+        "asked_partition_epoch": "int",  # of that id; -1 for none
         "fetch_offset": "bigint",
         "current_leader_epoch": "int",  # as sent; -1 for none
         "last_fetched_epoch": "int",  # as sent; -1 for none
-        "live_partition_epoch": "int",  # -1 where the topic was not there; null when not one
-        "live_leader_epoch": "int",  # null when not one
+        **_LIVE,
         "error": "string",
         "diverging_epoch": "int",  # -1 for none, as the next
         "diverging_end_offset": "bigint",
         # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), read (the fetch before),
         # elsewhere (the client asked nobody: a seek); null when that cannot be told
         "origin": "string",
-        "origin_request_id": "string",
-        "origin_topic_id": "string",  # of the incarnation whose offset it is; '' for none
-        "origin_partition_epoch": "int",  # -1 for none
+        **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
+        "origin_request_id": "string",
         "group_id": "string",  # of the OffsetFetch
         **INTERVAL,
     },
