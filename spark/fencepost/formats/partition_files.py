@@ -61,7 +61,7 @@ def topic_id_in(data: bytes) -> str | None:
 
 def _refused(data: bytes, position: int, reason: str, detail: str) -> Entries:
     fault = Fault(position, len(data) - position, reason, detail)
-    return Entries(ENTRY_SCHEMA.empty_table().combine_chunks().to_batches()[0], (fault,), 0)
+    return Entries(pa.RecordBatch.from_pylist([], ENTRY_SCHEMA), (fault,), 0)
 
 
 def _shown(text: bytes) -> str:
