@@ -63,7 +63,7 @@ def test_a_checkpoint_counts_with_each_content_it_had(site: Site) -> None:
     for damaged, reason, position in (
         ("", "truncated", 0),
         ("1\n0\n", "unreadable", 0),
-        ("0\n2\n0 0\n", "truncated", 2),
+        ("0\n2\n0 0\n", "truncated", 0),
         ("0\n1\n0 x\n", "bad_record", 4),
     ):
         expect(damaged)

@@ -36,7 +36,7 @@ def read_leader_epochs(data: bytes) -> Entries:
         return _refused(data, 0, "unreadable", detail)
     if not lines or not _NUMBER.fullmatch(lines[0]) or int(lines[0]) > len(lines) - 1:
         detail = f"the checkpoint has fewer entries than it says: {_REPLACED}"
-        return _refused(data, len(version) + 1, "truncated", detail)
+        return _refused(data, 0, "truncated", detail)
     count, *entries = lines
     position, rows = len(version) + len(count) + 2, []
     for number, line in enumerate(entries):
