@@ -6,7 +6,7 @@ MetadataImage has what is so now; this keeps what was, with KIP-232's partition 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.elections import Election, election_of
@@ -17,8 +17,9 @@ from fencepost.replay.metadata_image import (
     MetadataImage,
     PartitionId,
     PartitionRegistration,
+    PartitionStep,
 )
-from fencepost.replay.metadata_log import PARTITION_CHANGE, Commit, Hole, MetadataLog, MetadataRecord, Piece
+from fencepost.replay.metadata_log import PARTITION_CHANGE, Commit, Hole, MetadataLog, MetadataRecord
 
 _UNKNOWN = PartitionRegistration()
 
@@ -140,7 +141,7 @@ class _Replay:
             if piece.is_snapshot:
                 self._load(at, piece, delta)
             else:
-                self._apply(at, piece, delta)
+                self._apply(at, delta)
         return found
 
     def _cover(self, at: Point) -> None:
@@ -173,8 +174,11 @@ class _Replay:
         for topic_id, _ in sorted(delta.topics, key=lambda each: (image.names[each[0]], each[0])):
             life = found.topics.get(topic_id) or self._begin(topic_id, at, None)
             life.known = True
-            for number in sorted(image.topics[topic_id]):
-                self._state(at, life, number, None, None)
+            for number, now in sorted(image.topics[topic_id].items()):
+                if number not in life.partitions:
+                    self._count += 1
+                    life.partitions[number] = PartitionLife(PartitionId(topic_id, number), self._count)
+                life.partitions[number].states.add(at, now)
         for broker_id, broker in found.brokers.items():
             if broker_id not in image.brokers and broker.states.newest is not None:
                 broker.states.add(at, None)
@@ -182,8 +186,8 @@ class _Replay:
         self._counted(at)
         self._cover(at)
 
-    def _apply(self, at: Point, piece: Piece, delta: MetadataDelta) -> None:
-        found, image = self._found, self._image
+    def _apply(self, at: Point, delta: MetadataDelta) -> None:
+        found = self._found
         for topic_id, record in delta.topics:
             self._begin(topic_id, at, record)
         for place in delta.created:
@@ -196,16 +200,11 @@ class _Replay:
             self._count += 1
             life.removed, life.removed_partition_epoch, life.known = record, self._count, True
             self._end(life, at)
-        moved = 0
         elected = []
-        for place, record in delta.partitions.items():
-            if place.topic_id not in image.topics:
-                continue
+        for place, steps in delta.partitions.items():
             life = found.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
-            election = self._state(at, life, place.partition, record, piece)
-            if election is not None:
-                elected.append(election)
-                moved += election.moved
+            elected += self._steps(at, life, place, steps)
+        moved = sum(each.moved for each in elected)
         for election in elected:
             election.leaders_moved = moved
         for topic_id, _ in delta.topics:
@@ -229,25 +228,23 @@ class _Replay:
         for partition in life.partitions.values():
             partition.states.add(at, None)
 
-    def _state(
-        self, at: Point, life: TopicLife, number: int, record: MetadataRecord | None, piece: Piece | None
-    ) -> Election | None:
-        """The image's state of a partition from here on; the election, if it is one."""
-        partition = life.partitions.get(number)
-        if partition is None:
-            # of a snapshot what is new is counted; of a change alone nobody knows when it was created
-            counted = record is None
-            self._count += counted
-            partition = PartitionLife(PartitionId(life.topic_id, number), self._count if counted else None)
-            life.partitions[number] = partition
-        before, now = partition.states.newest, self._image.topics[life.topic_id][number]
-        partition.states.add(at, now)
-        if record is None:
-            return None
-        election = election_of(at, before, now, created=record.type != PARTITION_CHANGE)
-        if election is not None:
-            partition.elections.append(election)
-        return election
+    def _steps(
+        self, at: Point, life: TopicLife, place: PartitionId, steps: Sequence[PartitionStep]
+    ) -> list[Election]:
+        """What a partition is from here on, and the elections on the way there."""
+        # of a change alone nobody knows when the partition was created
+        partition = life.partitions.setdefault(place.partition, PartitionLife(place, None))
+        before, found = partition.states.newest, []
+        for record, now in steps:
+            if now is not None:
+                when = Point(record.offset, record.timestamp_ms)
+                election = election_of(when, before, now, created=record.type != PARTITION_CHANGE)
+                found += [] if election is None else [election]
+            before = now
+        if before is not None or life.gone is None:
+            partition.states.add(at, before)
+        partition.elections += found
+        return found
 
     def _brokers(self, at: Point, delta: MetadataDelta) -> None:
         for broker_id, record in delta.brokers.items():
