@@ -161,7 +161,8 @@ def _brokers(scope: Scope, history: ClusterHistory) -> Columns:
 
 def _controllers(scope: Scope, history: ClusterHistory) -> Columns:
     rows, terms = Columns(CONTROLLERS), history.log.terms
-    for term, after in zip(terms, [*terms[1:], None], strict=True):
+    for number, term in enumerate(terms):
+        after = terms[number + 1] if number + 1 < len(terms) else None
         end = None if after is None else Point(after.position, after.ms)
         span = interval(Point(term.position, term.ms), end)
         if span is not None:
