@@ -23,6 +23,10 @@ from fencepost.replay.histories import History, Interval, Point, State, interval
 from fencepost.replay.keys import METADATA_TOPIC, key_of
 from fencepost.replay.metadata_image import Brokers
 
+TABLES = (
+    METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, BROKER_STATES, CONTROLLERS,
+)  # fmt: skip
+
 
 class Asked(NamedTuple):
     """The request that created or deleted a topic."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -239,3 +239,19 @@ def _together(agreed: list[bool | None]) -> bool | None:
 
 def _ms(moment: Any) -> int | None:
     return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def never_captured(cluster: str, history: ClusterHistory, captured: Collection[tuple[str, str]]) -> pa.Table:
+    """Leader epochs of partitions that only the metadata log tells of; ``captured``: keys of the others."""
+    rows = Columns(LEADER_EPOCHS)
+    for life, partition in history.partitions():
+        place = LogPlace(cluster, life.topic or "", *partition.id)
+        if (cluster, place.key) in captured:
+            continue
+        for election in partition.elections:
+            rows.add(
+                *place.about, election.leader_epoch, election.leader, election.previous_leader,
+                election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
+                None, True, 0, None, None, None,
+            )  # fmt: skip
+    return rows.to_arrow()

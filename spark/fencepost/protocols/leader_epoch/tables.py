@@ -343,7 +343,11 @@ FETCH_POSITIONS = Table(
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
         "origin_request_id": "string",
+        "origin_commit_id": "string",  # of silver.committed_offsets: what the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
+        "next_fetch_position_id": "string",  # the same client's next place in this partition name
+        "log_start_offset": "bigint",  # as answered; null where the answer had none
+        "high_watermark": "bigint",
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),
