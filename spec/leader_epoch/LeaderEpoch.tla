@@ -216,7 +216,7 @@ VARIABLE keptElsewhere
 \* @type: CLIENT -> Int -> $cached;
 VARIABLE cache
 
-\* The maximum partition epoch of the last answer that was not refused as a whole.
+\* The largest maximum partition epoch of the answers that were not refused as a whole.
 \* @type: CLIENT -> Int;
 VARIABLE cachedMaxPartitionEpoch
 
@@ -391,10 +391,9 @@ DeleteTopic ==
     /\ UNCHANGED <<newestVars, brokerEpoch, issuedIds, log, checkpoint, keptElsewhere, clientVars>>
     /\ Nothing /\ Observe
 
-\* The leader epoch after an election, what the elected leader has of the log, and what its checkpoint says of that.
+\* The leader epoch after an election, and what the elected leader has of the log.
 ElectedEpoch(p) == leaderEpoch[p] + 1
 Kept(p, length) == SubSeq(log[p], 1, length)
-Truncated(p, length) == SelectSeq(checkpoint[p], LAMBDA e : e.startOffset < length)
 
 \* A leader is elected. It has the first `length` records: all of them, unless the election is unclean.
 Elect(p, length) ==
@@ -404,7 +403,7 @@ Elect(p, length) ==
     \* state changes
     /\ Write([Newest EXCEPT !.leaderEpoch = With(@, p, ElectedEpoch(p))])
     /\ log' = [log EXCEPT ![p] = Kept(p, length)]
-    /\ checkpoint' = [checkpoint EXCEPT ![p] = Assigned(Truncated(p, length), leaderEpoch'[p], length)]
+    /\ checkpoint' = [checkpoint EXCEPT ![p] = Assigned(@, leaderEpoch'[p], length)]
     /\ UNCHANGED <<newestVars, brokerEpoch, issuedIds, appendedVars, keptElsewhere, clientVars>>
     /\ Nothing /\ Observe
 
@@ -501,7 +500,8 @@ Refresh(c, b) ==
     IN  /\ cache' = [cache EXCEPT ![c] = [n \in Numbers |->
                          IF WordOn(n) \in taken THEN Heard(@[n], WordOn(n), View(b).topicId) ELSE @[n]]]
         /\ cachedMaxPartitionEpoch' =
-               [cachedMaxPartitionEpoch EXCEPT ![c] = IF taken = {} THEN @ ELSE View(b).maxPartitionEpoch]
+               [cachedMaxPartitionEpoch EXCEPT ![c] =
+                    IF taken = {} \/ View(b).maxPartitionEpoch < @ THEN @ ELSE View(b).maxPartitionEpoch]
         /\ metadataAnswers' =
                {[answer                  |-> w.answer,
                  hasLeaderEpochs         |-> w.hasLeaderEpochs,

@@ -77,7 +77,9 @@ OlderThanCached(a) ==
     /\ a.cached
     /\ IF a.told
        THEN \/ a.partitionEpoch < a.cachedPartitionEpoch
-            \/ a.partitionEpoch = a.cachedPartitionEpoch /\ (a.cachedGone \/ a.leaderEpoch < a.cachedLeaderEpoch)
+            \/ /\ a.partitionEpoch = a.cachedPartitionEpoch
+               /\ \/ a.leaderEpoch < a.cachedLeaderEpoch
+                  \/ a.cachedGone /\ a.maxPartitionEpoch < a.cachedMaxPartitionEpoch
        ELSE ~a.cachedGone /\ a.maxPartitionEpoch < a.cachedPartitionEpoch
 
 \* A client that has newer metadata of a partition does not go back to older: not to an earlier incarnation of the topic,
@@ -131,8 +133,8 @@ ShippedCommitRule(c) ==
 \* The leader epoch of a committed offset is one that the partition has had: at most that of the live partition at that
 \* moment. A newer one comes from another incarnation, or from a client that makes epochs up.
 \*
-\* Where it does not hold: a commit by name of a consumer that read the incarnation before (MCLeaderEpoch_by_name_epoch);
-\* up to 4.1 and in the classic protocol all commits are by name. A commit while no topic of the name lives. An offset
+\* Where it does not hold: a commit by name of a consumer that read the incarnation before (MCLeaderEpoch_epoch_of_before),
+\* also by id once its metadata have the new one. A commit while no topic of the name lives. An offset
 \* without leader epoch (-1) is not judged.
 \*
 \* On call: the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that

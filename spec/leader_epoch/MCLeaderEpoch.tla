@@ -50,9 +50,21 @@ OldClientsAreServedAsBefore ==
 NoOffsetPassedOn ==
     \A c \in committedOffsets : c.error = "NONE" => c.offsetPartitionEpoch = c.livePartitionEpoch
 
-\* A topic's offsets outlive no deletion that the coordinator has heard of, and no deletion takes those of its successor.
-NoOffsetOutlivesItsTopic ==
-    \A n \in Numbers : committed[n].set /\ ~Has(View(Coordinator), n) => FALSE
+\* What older metadata a client may be told: of an earlier incarnation, of an earlier leader.
+NoEarlierIncarnationAccepted ==
+    \A a \in metadataAnswers : a.told /\ a.cached /\ a.partitionEpoch < a.cachedPartitionEpoch => ~a.accepted
+NoEarlierLeaderAccepted ==
+    \A a \in metadataAnswers :
+        a.told /\ a.partitionEpoch = a.cachedPartitionEpoch /\ a.leaderEpoch < a.cachedLeaderEpoch => ~a.accepted
+
+\* No consumer that begins from a committed offset reads another incarnation than the offset is of.
+NoStoppedConsumerSkips ==
+    \A c \in Clients : \A n \in Numbers :
+        Knows(c, n) /\ ~position[c][n].set /\ CommittedFor(c, n).set /\ Has(Newest, n)
+        /\ cache[c][n].topicId = Newest.topicId
+        => committed[n].incarnation = PartitionEpochIn(Newest, n)
+
+\* A deletion takes no offsets of the topic's successor.
 NoOffsetIsTakenAlong ==
     \A n \in Numbers :
         committed[n].set /\ committed'[n] = NoOffset => committed[n].incarnation # PartitionEpochIn(Newest, n)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:95 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:97 by `tlasql compile`; do not edit
 --
 -- NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
 WITH frame AS (
@@ -14,10 +14,11 @@ WITH frame AS (
     told AS `a.told`,
     told_partition_epoch AS `a.partitionEpoch`,
     cached_partition_epoch AS `a.cachedPartitionEpoch`,
-    cached_gone AS `a.cachedGone`,
     told_leader_epoch AS `a.leaderEpoch`,
     cached_leader_epoch AS `a.cachedLeaderEpoch`,
+    cached_gone AS `a.cachedGone`,
     told_max_partition_epoch AS `a.maxPartitionEpoch`,
+    cached_max_partition_epoch AS `a.cachedMaxPartitionEpoch`,
     accepted AS `a.accepted`
   FROM silver.metadata_answer_partitions
 ), judged AS (
@@ -30,7 +31,10 @@ WITH frame AS (
       OR (
         `a.partitionEpoch` = `a.cachedPartitionEpoch`
         AND (
-          `a.cachedGone` OR `a.leaderEpoch` < `a.cachedLeaderEpoch`
+          `a.leaderEpoch` < `a.cachedLeaderEpoch`
+          OR (
+            `a.cachedGone` AND `a.maxPartitionEpoch` < `a.cachedMaxPartitionEpoch`
+          )
         )
       )
       WHEN FALSE
@@ -41,7 +45,10 @@ WITH frame AS (
           OR (
             `a.partitionEpoch` = `a.cachedPartitionEpoch`
             AND (
-              `a.cachedGone` OR `a.leaderEpoch` < `a.cachedLeaderEpoch`
+              `a.leaderEpoch` < `a.cachedLeaderEpoch`
+              OR (
+                `a.cachedGone` AND `a.maxPartitionEpoch` < `a.cachedMaxPartitionEpoch`
+              )
             )
           )
         ) = (
@@ -51,7 +58,10 @@ WITH frame AS (
         OR (
           `a.partitionEpoch` = `a.cachedPartitionEpoch`
           AND (
-            `a.cachedGone` OR `a.leaderEpoch` < `a.cachedLeaderEpoch`
+            `a.leaderEpoch` < `a.cachedLeaderEpoch`
+            OR (
+              `a.cachedGone` AND `a.maxPartitionEpoch` < `a.cachedMaxPartitionEpoch`
+            )
           )
         )
       END
@@ -71,14 +81,15 @@ WITH frame AS (
     `a.told`,
     `a.partitionEpoch`,
     `a.cachedPartitionEpoch`,
-    `a.cachedGone`,
     `a.leaderEpoch`,
     `a.cachedLeaderEpoch`,
+    `a.cachedGone`,
     `a.maxPartitionEpoch`,
+    `a.cachedMaxPartitionEpoch`,
     `a.accepted`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted (LeaderEpochProps:95)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted (LeaderEpochProps:97)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -103,14 +114,16 @@ WITH frame AS (
         `a.partitionEpoch`,
         'a.cachedPartitionEpoch',
         `a.cachedPartitionEpoch`,
-        'a.cachedGone',
-        `a.cachedGone`,
         'a.leaderEpoch',
         `a.leaderEpoch`,
         'a.cachedLeaderEpoch',
         `a.cachedLeaderEpoch`,
+        'a.cachedGone',
+        `a.cachedGone`,
         'a.maxPartitionEpoch',
         `a.maxPartitionEpoch`,
+        'a.cachedMaxPartitionEpoch',
+        `a.cachedMaxPartitionEpoch`,
         'a.accepted',
         `a.accepted`
       )
@@ -154,10 +167,11 @@ SELECT
         agreed.first_state.`a.told` AS `a.told`,
         agreed.first_state.`a.partitionEpoch` AS `a.partitionEpoch`,
         agreed.first_state.`a.cachedPartitionEpoch` AS `a.cachedPartitionEpoch`,
-        agreed.first_state.`a.cachedGone` AS `a.cachedGone`,
         agreed.first_state.`a.leaderEpoch` AS `a.leaderEpoch`,
         agreed.first_state.`a.cachedLeaderEpoch` AS `a.cachedLeaderEpoch`,
+        agreed.first_state.`a.cachedGone` AS `a.cachedGone`,
         agreed.first_state.`a.maxPartitionEpoch` AS `a.maxPartitionEpoch`,
+        agreed.first_state.`a.cachedMaxPartitionEpoch` AS `a.cachedMaxPartitionEpoch`,
         agreed.first_state.`a.accepted` AS `a.accepted`
       ),
       MAP('ignoreNullFields', 'false')

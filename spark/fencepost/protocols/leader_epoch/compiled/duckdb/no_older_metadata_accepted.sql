@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:95 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:97 by `tlasql compile`; do not edit
 --
 -- NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
 WITH frame AS (
@@ -14,10 +14,11 @@ WITH frame AS (
     told AS "a.told",
     told_partition_epoch AS "a.partitionEpoch",
     cached_partition_epoch AS "a.cachedPartitionEpoch",
-    cached_gone AS "a.cachedGone",
     told_leader_epoch AS "a.leaderEpoch",
     cached_leader_epoch AS "a.cachedLeaderEpoch",
+    cached_gone AS "a.cachedGone",
     told_max_partition_epoch AS "a.maxPartitionEpoch",
+    cached_max_partition_epoch AS "a.cachedMaxPartitionEpoch",
     accepted AS "a.accepted"
   FROM silver.metadata_answer_partitions
 ), judged AS (
@@ -30,7 +31,10 @@ WITH frame AS (
       OR (
         "a.partitionEpoch" = "a.cachedPartitionEpoch"
         AND (
-          "a.cachedGone" OR "a.leaderEpoch" < "a.cachedLeaderEpoch"
+          "a.leaderEpoch" < "a.cachedLeaderEpoch"
+          OR (
+            "a.cachedGone" AND "a.maxPartitionEpoch" < "a.cachedMaxPartitionEpoch"
+          )
         )
       )
       WHEN FALSE
@@ -41,7 +45,10 @@ WITH frame AS (
           OR (
             "a.partitionEpoch" = "a.cachedPartitionEpoch"
             AND (
-              "a.cachedGone" OR "a.leaderEpoch" < "a.cachedLeaderEpoch"
+              "a.leaderEpoch" < "a.cachedLeaderEpoch"
+              OR (
+                "a.cachedGone" AND "a.maxPartitionEpoch" < "a.cachedMaxPartitionEpoch"
+              )
             )
           )
         ) = (
@@ -51,7 +58,10 @@ WITH frame AS (
         OR (
           "a.partitionEpoch" = "a.cachedPartitionEpoch"
           AND (
-            "a.cachedGone" OR "a.leaderEpoch" < "a.cachedLeaderEpoch"
+            "a.leaderEpoch" < "a.cachedLeaderEpoch"
+            OR (
+              "a.cachedGone" AND "a.maxPartitionEpoch" < "a.cachedMaxPartitionEpoch"
+            )
           )
         )
       END
@@ -71,14 +81,15 @@ WITH frame AS (
     "a.told",
     "a.partitionEpoch",
     "a.cachedPartitionEpoch",
-    "a.cachedGone",
     "a.leaderEpoch",
     "a.cachedLeaderEpoch",
+    "a.cachedGone",
     "a.maxPartitionEpoch",
+    "a.cachedMaxPartitionEpoch",
     "a.accepted",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted (LeaderEpochProps:95)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted (LeaderEpochProps:97)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -90,7 +101,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'log': log, 'failed_conjunct': failed_conjunct, 'a.cached': "a.cached", 'a.told': "a.told", 'a.partitionEpoch': "a.partitionEpoch", 'a.cachedPartitionEpoch': "a.cachedPartitionEpoch", 'a.cachedGone': "a.cachedGone", 'a.leaderEpoch': "a.leaderEpoch", 'a.cachedLeaderEpoch': "a.cachedLeaderEpoch", 'a.maxPartitionEpoch': "a.maxPartitionEpoch", 'a.accepted': "a.accepted"}
+      {'log': log, 'failed_conjunct': failed_conjunct, 'a.cached': "a.cached", 'a.told': "a.told", 'a.partitionEpoch': "a.partitionEpoch", 'a.cachedPartitionEpoch': "a.cachedPartitionEpoch", 'a.leaderEpoch': "a.leaderEpoch", 'a.cachedLeaderEpoch': "a.cachedLeaderEpoch", 'a.cachedGone': "a.cachedGone", 'a.maxPartitionEpoch': "a.maxPartitionEpoch", 'a.cachedMaxPartitionEpoch': "a.cachedMaxPartitionEpoch", 'a.accepted': "a.accepted"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -131,14 +142,16 @@ SELECT
       STRUCT_EXTRACT(agreed.first_state, 'a.partitionEpoch'),
       'a.cachedPartitionEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'a.cachedPartitionEpoch'),
-      'a.cachedGone',
-      STRUCT_EXTRACT(agreed.first_state, 'a.cachedGone'),
       'a.leaderEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'a.leaderEpoch'),
       'a.cachedLeaderEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'a.cachedLeaderEpoch'),
+      'a.cachedGone',
+      STRUCT_EXTRACT(agreed.first_state, 'a.cachedGone'),
       'a.maxPartitionEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'a.maxPartitionEpoch'),
+      'a.cachedMaxPartitionEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'a.cachedMaxPartitionEpoch'),
       'a.accepted',
       STRUCT_EXTRACT(agreed.first_state, 'a.accepted')
     ) AS TEXT)
