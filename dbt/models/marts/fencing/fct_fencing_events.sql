@@ -136,9 +136,12 @@ select
     error,
     victim_epoch,
     current_epoch,
-    -- who fetches or asks has nothing under way
-    if(leaders_moved is null and isr_shrunk is null, '[]', to_json(array(struct(leaders_moved, isr_shrunk))))
-        as in_flight,
+    case
+        -- who fetches or asks has nothing under way
+        when kind not in ('broker', 'controller') then '[]'
+        when leaders_moved is not null or isr_shrunk is not null
+            then to_json(array(struct(leaders_moved, isr_shrunk)))
+    end as in_flight,
     to_json(struct(
         file,
         position,

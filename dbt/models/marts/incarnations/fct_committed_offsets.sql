@@ -9,7 +9,7 @@ commits as (
     select
         *,
         coalesce(nullif(origin_topic_id, ''), nullif(live_topic_id, '')) as newest_topic_id,
-        case when removed_position is null then current else false end as is_stored
+        case when error = 'NONE' and removed_position is null then current else false end as is_stored
     from {{ source('silver', 'committed_offsets') }}
 ),
 
@@ -20,12 +20,14 @@ lives as (
         decided.kip_232,
         decided.shipped,
         uses.outcome as used,
-        -- the beginning of a log is an offset of none
-        case when commits.origin_topic_id <> '' then commits.origin_topic_id <> commits.live_topic_id end
-            as is_late,
-        -- where nothing tells it is of the one that lived, or of one before: whose deletion says enough
+        -- where nothing tells it is of the one that lived or of one before it, if there was any
         case
-            when commits.origin_topic_id is not null or not incarnations.live then not incarnations.live
+            when commits.origin_topic_id <> '' then commits.origin_topic_id <> commits.live_topic_id
+            when commits.origin_topic_id is null and incarnations.incarnation = 1 then false
+        end as is_late,
+        case
+            when commits.origin_topic_id is not null or incarnations.incarnation = 1 or not incarnations.live
+                then not incarnations.live
         end as is_gone,
         coalesce(uses.is_of_another_incarnation, false) as is_used_elsewhere
     from commits

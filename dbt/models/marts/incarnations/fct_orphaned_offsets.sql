@@ -1,4 +1,4 @@
--- Committed offsets of an incarnation that is gone: what who goes on from one skips, and what was done with it.
+-- Committed offsets of an incarnation that is gone: what going on from one skips, and what was done with it.
 with
 
 orphans as (
