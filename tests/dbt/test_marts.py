@@ -25,9 +25,10 @@ from fencepost.settings import Broker, Cluster, Lake, Settings
 TWIN = "twin"
 DIGESTS = (
     "request_id", "commit_id", "verdict_id", "marker_id", "partition_transaction_id", "caused_by_request_id",
-    "subject",
+    "subject", "answer_partition_id", "fetch_position_id", "next_fetch_position_id", "origin_commit_id",
+    "fencing_id", "created_request_id", "removed_request_id",
 )  # fmt: skip
-_DIGEST = re.compile(r'("(?:request_id|commit_id)": ?"[^"]*)')
+_DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = ROOT / "dbt"
@@ -150,7 +151,9 @@ def test_marts_that_other_tools_read_keep_their_columns(mart: str, columns: str)
 def test_columns_of_json_are_json(built: tuple[SparkSession, marts.MartsResult]) -> None:
     for row in built[0].table("marts.fct_fencing_events").collect():
         assert isinstance(json.loads(row["scope"]), dict)
-        assert json.loads(row["evidence"]).keys() >= {"file", "position", "request_id"}
+        # a broker is fenced by a record, and told nothing
+        told = {"caused_position"} if row["error"] is None else {"file", "position", "request_id"}
+        assert json.loads(row["evidence"]).keys() >= told
         assert row["in_flight"] is None or isinstance(json.loads(row["in_flight"]), list)
 
 
@@ -164,6 +167,17 @@ def test_a_remedy_is_a_command_of_a_shell(built: tuple[SparkSession, marts.Marts
             *("--partition", str(row["partition"])),
             *("--start-offset", str(row["first_offset"])),
         ]
+
+
+def test_an_orphaned_offset_is_reset_by_a_command_of_a_shell(
+    built: tuple[SparkSession, marts.MartsResult],
+) -> None:
+    rows = built[0].table("marts.fct_orphaned_offsets").where("remedy is not null").collect()
+    assert any("'" in row["group_id"] and "'" in row["topic"] for row in rows)
+    for row in rows:
+        words = shlex.split(row["remedy"].replace(" --topic=", " --topic ").replace(" --group=", " --group "))
+        assert words[3:7] == ["--group", row["group_id"], "--topic", f"{row['topic']}:{row['partition']}"]
+        assert words[7:] == ["--reset-offsets", "--to-earliest", "--execute"]
 
 
 def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:

@@ -1,4 +1,4 @@
--- Every request that was refused because an epoch had moved on, of all protocols.
+-- Every request that was refused because an epoch had moved on, and every broker fenced: of all protocols.
 with
 
 commits as (
@@ -124,3 +124,35 @@ select
         instance_id
     )) as evidence
 from {{ source('silver', 'member_fencings') }}
+union all
+select
+    cluster,
+    'leader_epoch' as protocol,
+    occurred_at,
+    victim,
+    if(victim_broker_id is null, 'client', 'broker') as victim_kind,
+    to_json(struct(topic, topic_id, partition, victim_broker_id as broker_id)) as scope,
+    cause,
+    error,
+    victim_epoch,
+    current_epoch,
+    case
+        -- who fetches or asks has nothing under way
+        when kind not in ('broker', 'controller') then '[]'
+        when leaders_moved is not null or isr_shrunk is not null
+            then to_json(array(struct(leaders_moved, isr_shrunk)))
+    end as in_flight,
+    to_json(struct(
+        file,
+        position,
+        request_id,
+        fencing_id,
+        api_name,
+        client_id,
+        connection,
+        caused_position,
+        caused_at,
+        ended_at,
+        unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms
+    )) as evidence
+from {{ source('silver', 'leader_epoch_fencings') }}

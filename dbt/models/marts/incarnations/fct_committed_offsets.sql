@@ -1,0 +1,84 @@
+-- Each offset that was committed, beside the incarnation that it is of and the one that lived.
+with
+
+decided as (
+    {{ decided({'kip_232': 'commit_incarnation', 'shipped': 'shipped_commit_rule'}) }}
+),
+
+commits as (
+    select
+        *,
+        coalesce(nullif(origin_topic_id, ''), nullif(live_topic_id, '')) as newest_topic_id,
+        case when error = 'NONE' and removed_position is null then current else false end as is_stored
+    from {{ source('silver', 'committed_offsets') }}
+),
+
+lives as (
+    select
+        commits.*,
+        incarnations.removed_at as topic_removed_at,
+        decided.kip_232,
+        decided.shipped,
+        uses.outcome as used,
+        -- where nothing tells it is of the one that lived or of one before it, if there was any
+        case
+            when commits.origin_topic_id <> '' then commits.origin_topic_id <> commits.live_topic_id
+            when commits.origin_topic_id is null and incarnations.incarnation = 1 then false
+        end as is_late,
+        case
+            when commits.origin_topic_id is not null or incarnations.incarnation = 1 or not incarnations.live
+                then not incarnations.live
+        end as is_gone,
+        coalesce(uses.is_of_another_incarnation, false) as is_used_elsewhere
+    from commits
+    left join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on commits.cluster = incarnations.cluster and commits.newest_topic_id = incarnations.topic_id
+    left join decided on commits.cluster = decided.cluster and commits.commit_id = decided.subject
+    left join {{ ref('int_offset_uses') }} as uses
+        on commits.cluster = uses.cluster and commits.commit_id = uses.commit_id
+)
+
+select
+    cluster,
+    commit_id,
+    group_id,
+    topic,
+    partition,
+    committed_at,
+    committed_offset,
+    committed_leader_epoch,
+    by_id as is_by_id,
+    committed_topic_id,
+    origin_topic_id,
+    origin_partition_epoch,
+    live_topic_id,
+    live_partition_epoch,
+    live_leader_epoch,
+    error,
+    kip_232,
+    shipped,
+    is_stored,
+    case
+        when error <> 'NONE' or committed_offset <= 0 or origin_topic_id = '' then false
+        else is_late or is_used_elsewhere or (is_stored and is_gone)
+    end as is_orphaned,
+    is_late,
+    topic_removed_at,
+    used,
+    log_start_offset,
+    log_end_offset,
+    is_transactional,
+    client_id,
+    client_host,
+    software_name,
+    software_version,
+    request_id,
+    correlation_id,
+    api_version,
+    commit_partition,
+    record_offset,
+    from_position as met_from_position,
+    to_position as met_to_position,
+    file,
+    position
+from lives

@@ -1,0 +1,229 @@
+"""What an audit found of topics and their leaders, in words: for the screenful after a run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH, printable, time_of
+
+Row = Mapping[str, Any]
+
+INCARNATIONS = "marts.fct_topic_incarnations"
+ORPHANS = "marts.fct_orphaned_offsets"
+LEADERS = "marts.fct_leader_epochs"
+TRUNCATED = "marts.fct_offsets_past_truncation"
+STALE = "marts.fct_stale_metadata"
+BROKERS = "marts.fct_broker_fencings"
+COMMITS = "marts.fct_commits_without_leader_epoch"
+CAUSES = {
+    "session_timeout": "sent no heartbeat in time",
+    "controlled_shutdown": "shut down",
+    "restart": "registered again",
+    "unregistered": "was unregistered",
+    "controller_change": "met another controller",
+    None: "cause unknown",
+}
+"""Why a broker was fenced, in words."""
+
+_RECREATED = f"""
+SELECT cluster, count(*) AS times, count(DISTINCT topic) AS topics FROM {INCARNATIONS}
+WHERE previous_topic_id IS NOT NULL GROUP BY cluster
+"""
+_ORPHANED = f"""
+SELECT cluster, count(*) AS offsets, count_if(is_stored) AS stored, count_if(used = 'read_on') AS read_on,
+  sum(CASE WHEN used = 'read_on' THEN records_skipped END) AS records_skipped,
+  sum(CASE WHEN is_stored THEN records_at_risk END) AS records_at_risk
+FROM {ORPHANS} GROUP BY cluster
+"""
+_GRAVEST = f"""
+SELECT * FROM (
+  SELECT *, row_number() OVER (PARTITION BY cluster
+    ORDER BY records_at_risk DESC NULLS LAST, group_id, topic, partition, commit_id) AS place
+  FROM {ORPHANS} WHERE remedy IS NOT NULL
+) WHERE place = 1
+"""
+_LOST = f"""
+SELECT cluster, topic, partition, leader_epoch, leader, how, elected_at, records_lost, lost_from, lost_to,
+  lost_brokers FROM {LEADERS} WHERE records_lost > 0 ORDER BY records_lost DESC, topic, partition, leader_epoch
+"""
+_UNCLEAN = f"""
+SELECT cluster, count(*) AS elections, count_if(records_lost IS NULL) AS unknown FROM {LEADERS}
+WHERE how = 'unclean' GROUP BY cluster
+"""
+_PAST = f"""
+SELECT cluster, count(DISTINCT commit_id) AS offsets, count(DISTINCT group_id) AS groups FROM {TRUNCATED}
+WHERE is_stored OR used = 'read_on' GROUP BY cluster
+"""
+_STALE = f"""
+SELECT cluster, broker_id, sum(outdated_accepted) AS accepted, count(*) AS clients,
+  max(longest_behind_ms) AS longest_behind_ms
+FROM {STALE} WHERE outdated_accepted > 0 GROUP BY cluster, broker_id ORDER BY accepted DESC, broker_id
+"""
+_FENCED = f"""
+SELECT cluster, broker_id, cause, fenced_at, fenced_ms, leaders_moved, isr_shrunk FROM {BROKERS}
+ORDER BY fenced_at, broker_id
+"""
+_BARE = f"""
+SELECT cluster, sum(commits) AS commits, sum(without_leader_epoch) AS bare FROM {COMMITS} GROUP BY cluster
+"""
+_MOST = 3
+
+
+class Incarnations:
+    """Topics that were replaced, records that elections lost, old metadata, fenced brokers: each mart asked
+    once, for all clusters.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        def one(query: str) -> dict[str, Row]:
+            return {row["cluster"]: row for row in rows(reader.query(query))}
+
+        def many(query: str) -> dict[str, list[Row]]:
+            found: dict[str, list[Row]] = defaultdict(list)
+            for row in rows(reader.query(query)):
+                found[row["cluster"]].append(row)
+            return found
+
+        self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
+        self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
+        self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
+
+    def lines(self, cluster: str) -> list[str]:
+        """What there is to say of one cluster, the gravest first; nothing where nothing happened."""
+        parts = (self._orphans, self._losses, self._metadata, self._brokers, self._commits)
+        lines = [
+            line
+            for part in parts
+            for text in part(cluster)
+            for line in (
+                [text] if text.startswith(" ") else textwrap.wrap(text, WIDTH, break_on_hyphens=False)
+            )
+        ]
+        return ["", *lines] if lines else []
+
+    def _orphans(self, cluster: str) -> Iterator[str]:
+        recreated, orphaned = self._recreated.get(cluster), self._orphaned.get(cluster)
+        if recreated is not None:
+            again = _counted(recreated["topics"], "topic was", "topics were")
+            times = f", {recreated['times']} times in all" if recreated["times"] > recreated["topics"] else ""
+            nothing = "" if orphaned else " No offset of an earlier one is known to have outlived it."
+            yield f"{again} deleted and created again{times}.{nothing}"
+        if orphaned is None:
+            return
+        risk = orphaned["records_at_risk"]
+        at_risk = f", {risk} records at risk" if risk else ""
+        kept = _counted(orphaned["stored"], "is", "are")
+        words = (
+            f"{_counted(orphaned['offsets'], 'committed offset is', 'committed offsets are')} of a topic that is "
+            f"gone; {kept} still stored{at_risk}."
+        )
+        if orphaned["read_on"]:
+            skipped = orphaned["records_skipped"]
+            lost = f" and skipped {skipped} records" if skipped else ""
+            words += f" Consumers read on from {orphaned['read_on']} of them{lost}."
+        yield words
+        if cluster in self._gravest:
+            yield from _remedy(self._gravest[cluster])
+
+    def _losses(self, cluster: str) -> Iterator[str]:
+        lost, unclean = self._lost[cluster], self._unclean.get(cluster)
+        if lost:
+            total = sum(row["records_lost"] for row in lost)
+            yield f"{_counted(len(lost), 'election', 'elections')} lost {total} records:"
+            for row in lost[:_MOST]:
+                yield from textwrap.wrap(
+                    _loss(row), WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+                )
+        if unclean is not None:
+            hidden = f", of {unclean['unknown']} it is not known what they lost" if unclean["unknown"] else ""
+            yield f"{_counted(unclean['elections'], 'election was', 'elections were')} unclean{hidden}."
+        if cluster in self._past:
+            past = self._past[cluster]
+            yield (
+                f"{_counted(past['offsets'], 'committed offset', 'committed offsets')} of "
+                f"{_counted(past['groups'], 'group', 'groups')} lie past a truncation: {TRUNCATED}."
+            )
+
+    def _metadata(self, cluster: str) -> Iterator[str]:
+        stale = self._stale[cluster]
+        if not stale:
+            return
+        brokers = ", ".join(
+            f"{row['accepted']} of broker {row['broker_id']}{_behind(row['longest_behind_ms'])}"
+            for row in stale
+        )
+        total = sum(row["accepted"] for row in stale)
+        answers = _counted(total, "metadata answer was", "metadata answers were")
+        yield f"{answers} older than what the client had, and taken: {brokers}."
+
+    def _brokers(self, cluster: str) -> Iterator[str]:
+        fenced = self._fenced[cluster]
+        if fenced:
+            words = "; ".join(_fencing(row) for row in fenced[-_MOST:])
+            latest = ", the latest" if len(fenced) > _MOST else ""
+            times = _counted(len(fenced), "time", "times")
+            yield f"The controller fenced brokers {times}{latest}: {words}."
+
+    def _commits(self, cluster: str) -> Iterator[str]:
+        counts = self._bare.get(cluster)
+        if counts is not None and counts["bare"]:
+            yield (
+                f"{counts['bare']} of {_counted(counts['commits'], 'commit', 'commits')} carry no leader epoch: "
+                "no client can tell whether they survived a truncation or a deletion."
+            )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _remedy(row: Row) -> Iterator[str]:
+    """The stored offset with most at risk, and the command that resets it."""
+    place = f"{printable(row['topic'])}-{row['partition']}"
+    yield (
+        f"The gravest: group {printable(row['group_id'])!r} at offset {row['committed_offset']} of {place}"
+        f"{_incarnation(row)}; stop the group, then:"
+    )
+    yield f"    {printable(row['remedy'])}"
+
+
+def _incarnation(row: Row) -> str:
+    number, live = row["origin_incarnation"], row["live_incarnation"]
+    return f" (incarnation {number}, now {live})" if number and live else ""
+
+
+def _loss(row: Row) -> str:
+    brokers = ", ".join(row["lost_brokers"] or ())
+    still = f"; broker {brokers} still has them" if brokers else ""
+    return (
+        f"{time_of(row['elected_at'])}  {printable(row['topic'])}-{row['partition']} at leader epoch "
+        f"{row['leader_epoch']} ({_elected(row)}): {row['records_lost']} records, offsets {row['lost_from']} "
+        f"to {row['lost_to'] - 1}{still}"
+    )
+
+
+def _elected(row: Row) -> str:
+    leader = "a leader not known" if row["leader"] is None else f"broker {row['leader']}"
+    return f"{leader}, {row['how']}" if row["how"] else leader
+
+
+def _behind(milliseconds: int | None) -> str:
+    return f" (up to {milliseconds / 1000:.1f} s behind)" if milliseconds else ""
+
+
+def _fencing(row: Row) -> str:
+    lasted = "still fenced" if row["fenced_ms"] is None else f"for {row['fenced_ms'] / 1000:.1f} s"
+    moved = [
+        _counted(row[name], *words)
+        for name, words in (
+            ("leaders_moved", ("leader moved", "leaders moved")),
+            ("isr_shrunk", ("ISR shrunk", "ISRs shrunk")),
+        )
+        if row[name]
+    ]
+    cause = CAUSES.get(row["cause"], row["cause"])
+    return f"broker {row['broker_id']} at {time_of(row['fenced_at'])} {lasted} ({', '.join([cause, *moved])})"
