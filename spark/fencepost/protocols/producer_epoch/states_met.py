@@ -144,8 +144,8 @@ class States:
         Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
         Of those states the order of requests leaves some.
         """
-        start_ms = asked.requested_ms - self._tolerance_ms
-        end_ms = asked.responded_ms + self._tolerance_ms
+        # a line is written after its request was handled, never before: only its arrival is reckoned back
+        start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
         for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
             found.update(self._in_term(term, start_ms, end_ms))
