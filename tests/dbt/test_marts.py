@@ -24,8 +24,8 @@ from fencepost.settings import Broker, Cluster, Lake, Settings
 
 TWIN = "twin"
 DIGESTS = (
-    "request_id", "commit_id", "verdict_id", "marker_id", "partition_transaction_id", "caused_by_request_id",
-    "subject",
+    "request_id", "addition_id", "commit_id", "verdict_id", "marker_id", "partition_transaction_id",
+    "caused_by_request_id", "subject",
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
