@@ -1,12 +1,12 @@
-{#- What decisions of the specification give for each of their records, side by side: {column: decision}. -#}
-{% macro decided(decisions) -%}
+{#- What decisions give for each record of the set they are about, side by side; null where that is unknown. -#}
+{% macro decided(decisions, subject) -%}
     select
         cluster,
-        subject,
-        {%- for column, decision in decisions.items() %}
+        subject as {{ subject }},
+        {%- for decision, column in decisions.items() %}
         max(outcome) filter (where decision = '{{ decision }}') as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ source('verdicts', 'decisions') }}
-    where decision in ('{{ decisions.values() | join("', '") }}')
+    where decision in ({% for decision in decisions %}'{{ decision }}'{{ ', ' if not loop.last }}{% endfor %})
     group by cluster, subject
 {%- endmacro %}

@@ -44,9 +44,10 @@ EachRuleGivesOneAnswer ==
 
 \* A coordinator with the proposal's rule answers as the definitions of the proposal say. (No broker has it.)
 KeepsTheProposal ==
-    \A r \in initProducerIds :
+    /\ \A r \in initProducerIds :
         /\ r.granted => Kip360NewEpoch(r) \/ Kip360SameEpoch(r)
         /\ r.fenced <=> Kip360Fenced(r)
+    /\ \A e \in endTxns : e.error = Kip890EndTxn(e)
 
 \* An instance is refused only when somebody else has had the transactional id since: another instance, or the
 \* coordinator for a fence. NoRetryFenced says it by the epochs in the log, this by who asked.

@@ -26,7 +26,8 @@
 (* version 2 the end of each transaction moves the epoch, whoever ends it, *)
 (* the coordinator remembers the epoch before (as for a retry), and a      *)
 (* partition asks it before it opens a transaction (Verification). There a *)
-(* producer may abort when it has nothing open.                            *)
+(* producer may abort when it has nothing open. The answer to EndTxn may   *)
+(* be lost (constant RepeatedEndTxns); then the producer asks again.       *)
 (*                                                                         *)
 (* A partition compares epoch and sequence of a batch with what it         *)
 (* remembers of the producer. It may forget (constant KeepsState), which   *)
@@ -35,10 +36,10 @@
 (*                                                                         *)
 (* It follows TransactionCoordinator, TransactionMetadata and              *)
 (* ProducerAppendInfo. Left out: idempotent producers without              *)
-(* transactional id, retries of EndTxn, offsets in transactions, replicas  *)
-(* of the partitions, a change of the transaction version, two-phase       *)
-(* commit. A change of the id that is being written, during which the      *)
-(* coordinator answers CONCURRENT_TRANSACTIONS, is one step here.          *)
+(* transactional id, offsets in transactions, replicas of the partitions,  *)
+(* a change of the transaction version, two-phase commit. A change of the  *)
+(* id that is being written, during which the coordinator answers          *)
+(* CONCURRENT_TRANSACTIONS, is one step here.                              *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
@@ -48,6 +49,8 @@ EXTENDS Integers, FiniteSets
 \* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int};
 \* @typeAlias: marker = {partition: PARTITION, id: Int, epoch: Int, type: Str, coordinatorEpoch: Int};
 \* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
+\* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int};
+\* @typeAlias: addPartitionsToTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, partition: PARTITION, apiVersion: Int, verifyOnly: Bool, providedId: Int, providedEpoch: Int, error: Str, known: Bool, status: Str, producerId: Int, producerEpoch: Int, listed: Bool};
 \* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
 \* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
@@ -104,6 +107,11 @@ CONSTANT LateBatches
 \* @type: Bool;
 CONSTANT RepeatedMarkers
 
+\* TRUE: the answer to EndTxn may be lost, and its producer asks again; fenced producers ask, too. What is asked at the
+\* ends of transactions is observed. FALSE: nothing of this, for smaller models.
+\* @type: Bool;
+CONSTANT RepeatedEndTxns
+
 \* TRUE: the transactional id may expire between transactions (transactional.id.expiration.ms).
 \* @type: Bool;
 CONSTANT IdsExpire
@@ -131,7 +139,7 @@ CONSTANT MaxSequence
 ASSUME Rule \in {"kip_360", "shipped"}
 ASSUME TransactionVersion \in {1, 2} /\ (TransactionVersion = 2 => Verification)
 ASSUME {Verification, StrictMarkers, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
-ASSUME {LateBatches, RepeatedMarkers, IdsExpire, Snapshots} \subseteq BOOLEAN
+ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire, Snapshots} \subseteq BOOLEAN
 ASSUME Rule = "kip_360" => NextIdInLog
 ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
 ASSUME BatchSizes \subseteq 1..MaxSequence
@@ -203,6 +211,14 @@ VARIABLE currentTxnFirstOffset
 \* @type: Set($initProducerId);
 VARIABLE initProducerIds
 
+\* The EndTxn that was answered in the last step, in the same way.
+\* @type: Set($endTxn);
+VARIABLE endTxns
+
+\* The AddPartitionsToTxn that was answered in the last step, in the same way.
+\* @type: Set($addPartitionsToTxn);
+VARIABLE addPartitionsToTxns
+
 \* The markers that are due for the transaction prepared last, one for each of its partitions.
 \* @type: Set($transactionMarker);
 VARIABLE transactionMarkers
@@ -260,7 +276,8 @@ VARIABLE bumpedBy
 (***************************************************************************)
 
 \* Each instance's state ("new", "waiting" for an epoch, "ready", "open" in a transaction, "failed" with one that can
-\* only be aborted, "failing" when that is done and it needs an epoch, "fenced"), producer id and epoch.
+\* only be aborted, "committing" or "aborting" until EndTxn is answered, "failing" when it needs an epoch, "fenced"),
+\* producer id and epoch.
 \* @type: INSTANCE -> $instance;
 VARIABLE instances
 
@@ -296,7 +313,8 @@ logVars         == <<appendedEpoch, firstSequence, lastSequence, lastOffset, new
 partitionVars   == <<logVars, remembered>>
 instanceVars    == <<instances, added, nextSequence>>
 networkVars     == <<requests, lateBatches, lateMarkers>>
-observedVars    == <<initProducerIds, transactionMarkers, partitionTransactions, producerSnapshots>>
+observedVars    == <<initProducerIds, endTxns, addPartitionsToTxns, transactionMarkers, partitionTransactions,
+                     producerSnapshots>>
 vars            == <<coordinatorVars, partitionVars, instanceVars, networkVars, observedVars>>
 
 -----------------------------------------------------------------------------
@@ -353,7 +371,21 @@ OpenTransactions ==
               p \in Partitions}
 
 \* `ended`: the transaction that this step ended in a partition.
-Observe(ended) == partitionTransactions' = OpenTransactions' \cup ended
+Observe(ended) ==
+    /\ partitionTransactions' = OpenTransactions' \cup ended
+    /\ endTxns' = {} /\ addPartitionsToTxns' = {}
+
+\* An EndTxn as it was met and answered.
+ObserveEndTxn(met) ==
+    /\ partitionTransactions' = OpenTransactions'
+    /\ endTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
+    /\ addPartitionsToTxns' = {}
+
+\* An AddPartitionsToTxn as it was met and answered.
+ObserveAddPartitionsToTxn(met) ==
+    /\ partitionTransactions' = OpenTransactions'
+    /\ endTxns' = {}
+    /\ addPartitionsToTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
 
 -----------------------------------------------------------------------------
 Init ==
@@ -378,7 +410,8 @@ Init ==
     /\ added = [i \in Instances |-> {}]
     /\ nextSequence = [i \in Instances |-> [p \in Partitions |-> 0]]
     /\ requests = {} /\ lateBatches = {}
-    /\ initProducerIds = {} /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {}
+    /\ initProducerIds = {} /\ endTxns = {} /\ addPartitionsToTxns = {}
+    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {}
 
 \* The coordinator epoch of what is written now.
 WritingTerm == term
@@ -430,7 +463,7 @@ Start(i) ==
 AskForBump(i) ==
     \* enabling conditions
     /\ \/ instances[i].state \in {"ready", "failing"}
-       \/ instances[i].state \in {"open", "failed"} /\ ~Current(i)
+       \/ instances[i].state \in {"open", "failed", "committing", "aborting"} /\ ~Current(i)
     \* state changes
     /\ instances' = [instances EXCEPT ![i].state = "waiting"]
     /\ added' = [added EXCEPT ![i] = {}]
@@ -629,6 +662,59 @@ After(i) ==
     ELSE IF NextId(PreparedEpoch) # -1 THEN [id |-> NextId(PreparedEpoch), epoch |-> 0]
     ELSE [id |-> Id, epoch |-> PreparedEpoch]
 
+\* From version 5 on EndTxn moves the epoch.
+EndTxnVersion == IF TransactionVersion = 2 THEN 5 ELSE 4
+
+\* The transaction has the end that is asked for.
+HasEnd(commit) ==
+    Status \in (IF commit THEN {"PrepareCommit", "CompleteCommit"} ELSE {"PrepareAbort", "CompleteAbort"})
+
+\* KIP-890: the epoch before the last end of a transaction may end it again, alike.
+DecideEndTxnAsProposed(id, epoch, commit) ==
+    IF ~Known \/ ~(id = Id \/ (id = held.previousId /\ Exhausted(epoch))) THEN "INVALID_PRODUCER_ID_MAPPING"
+    ELSE IF id = Id /\ epoch = Epoch
+    THEN IF Status = "Ongoing" THEN "NONE"
+         ELSE IF ~HasEnd(commit) THEN "INVALID_TXN_STATE"
+         ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
+    ELSE IF TransactionVersion = 1 \/ epoch # held.lastEpoch \/ Status \in {"Empty", "Ongoing"} THEN "PRODUCER_FENCED"
+    ELSE IF HasEnd(commit) THEN "NONE" ELSE "INVALID_TXN_STATE"
+
+\* TransactionCoordinator.endTransaction: the epoch before the current one may end again what has ended, whoever ended
+\* it. Whoever has the current one may abort what is not there.
+DecideEndTxnAsShipped(id, epoch, commit) ==
+    LET overflow == TransactionVersion = 2 /\ id = held.previousId /\ epoch = MaxEpoch - 1 /\ Epoch = 0
+        again    == TransactionVersion = 2 /\ (epoch + 1 = Epoch \/ overflow)
+    IN  IF ~Known \/ (id # Id /\ ~overflow) THEN "INVALID_PRODUCER_ID_MAPPING"
+        ELSE IF \/ Status \in {"Empty", "Ongoing"} /\ epoch # Epoch
+                \/ Preparing /\ epoch # Epoch /\ ~(TransactionVersion = 2 /\ epoch + 1 = Epoch)
+                \/ Closed /\ epoch # Epoch /\ ~again
+        THEN "PRODUCER_FENCED"
+        ELSE IF Status = "Ongoing" THEN "NONE"
+        ELSE IF TransactionVersion = 2 /\ Closed /\ ~again THEN IF commit THEN "INVALID_TXN_STATE" ELSE "NONE"
+        ELSE IF ~HasEnd(commit) THEN "INVALID_TXN_STATE"
+        ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
+
+DecideEndTxn(i, commit) ==
+    IF Rule = "kip_360" THEN DecideEndTxnAsProposed(instances[i].id, instances[i].epoch, commit)
+    ELSE DecideEndTxnAsShipped(instances[i].id, instances[i].epoch, commit)
+
+\* An EndTxn as it was met and answered; under transaction version 2 the answer has an epoch.
+MeetingOfEndTxn(i, commit, error, id, epoch) ==
+    LET given == error = "NONE" /\ TransactionVersion = 2
+    IN  [request |-> i, transactionalId |-> TransactionalId, apiVersion |-> EndTxnVersion, commit |-> commit,
+         providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch,
+         error |-> error, returnedId |-> IF given THEN id ELSE -1, returnedEpoch |-> IF given THEN epoch ELSE -1,
+         known |-> Known, status |-> Status, producerId |-> Id, producerEpoch |-> Epoch,
+         lastEpoch |-> lastEpoch, previousId |-> previousId, previousIdHeld |-> held.previousId]
+
+\* The answer to EndTxn reaches its instance, or is lost and asked for again.
+Answered(i, commit, state, id, epoch) ==
+    \/ /\ instances' = [instances EXCEPT ![i] = [state |-> state, id |-> id, epoch |-> epoch]]
+       /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
+    \/ /\ RepeatedEndTxns
+       /\ instances' = [instances EXCEPT ![i].state = IF commit THEN "committing" ELSE "aborting"]
+       /\ UNCHANGED nextSequence
+
 \* The producer commits or aborts. A failed one aborts and then needs an epoch; under transaction version 2 it has one.
 EndTxn(i, commit) ==
     \* enabling conditions
@@ -641,31 +727,47 @@ EndTxn(i, commit) ==
                IF TransactionVersion = 2 THEN Epoch ELSE held.lastEpoch,
                NextId(PreparedEpoch))
     /\ bumpedBy' = IF TransactionVersion = 2 THEN {i} ELSE bumpedBy
-    /\ instances' = [instances EXCEPT ![i] =
-           [state |-> IF @.state = "failed" /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
-            id |-> After(i).id, epoch |-> After(i).epoch]]
+    /\ Answered(i, commit, IF instances[i].state = "failed" /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
+                After(i).id, After(i).epoch)
     /\ added' = [added EXCEPT ![i] = {}]
-    /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, networkVars>>
-    /\ Observe({})
+    /\ ObserveEndTxn(MeetingOfEndTxn(i, commit, "NONE", After(i).id, After(i).epoch))
 
 \* Under transaction version 2 a producer may abort although the coordinator lists no partition: none of its batches was
-\* verified. That, too, takes an epoch, and no marker is due.
+\* verified. That, too, takes an epoch, and no marker is due. (The proposal knows nothing of it.)
 EndWithoutPartitions(i) ==
     \* enabling conditions
-    /\ TransactionVersion = 2
+    /\ TransactionVersion = 2 /\ Rule = "shipped"
     /\ instances[i].state = "ready"
     /\ Current(i)
     /\ Closed
     \* state changes
     /\ Prepare("PrepareAbort", PreparedEpoch, Epoch, Epoch, NextId(PreparedEpoch))
     /\ bumpedBy' = {i}
-    /\ instances' = [instances EXCEPT ![i] = [state |-> "ready", id |-> After(i).id, epoch |-> After(i).epoch]]
-    /\ nextSequence' = [nextSequence EXCEPT ![i] = FirstSequences(i)]
+    /\ Answered(i, FALSE, "ready", After(i).id, After(i).epoch)
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, networkVars, added>>
-    /\ Observe({})
+    /\ ObserveEndTxn(MeetingOfEndTxn(i, FALSE, "NONE", After(i).id, After(i).epoch))
+
+\* An EndTxn that ends nothing: it is sent again, or its producer has been fenced meanwhile. Only when it is answered
+\* NONE does its producer change: under transaction version 2 it takes the epoch that it is given.
+EndTxnAgain(i, commit) ==
+    \* enabling conditions
+    /\ RepeatedEndTxns
+    /\ instances[i].state \in (IF commit THEN {"open", "committing"} ELSE {"open", "failed", "aborting"})
+    /\ ~(Current(i) /\ Status = "Ongoing")
+    \* state changes
+    /\ IF DecideEndTxn(i, commit) # "NONE" THEN UNCHANGED instanceVars
+       ELSE /\ instances' = [instances EXCEPT ![i] =
+                   [state |-> IF ~commit /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
+                    id |-> IF TransactionVersion = 2 THEN Id ELSE @.id,
+                    epoch |-> IF TransactionVersion = 2 THEN Epoch ELSE @.epoch]]
+            /\ added' = [added EXCEPT ![i] = {}]
+            /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, networkVars, transactionMarkers>>
+    /\ ObserveEndTxn(MeetingOfEndTxn(i, commit, DecideEndTxn(i, commit), Id, Epoch))
 
 \* The status after the markers.
 CompletedStatus == IF Status = "PrepareCommit" THEN "CompleteCommit" ELSE "CompleteAbort"
@@ -738,14 +840,28 @@ Failover ==
 (* Batches.                                                                *)
 (***************************************************************************)
 
+\* TransactionCoordinator.handleAddPartitionsToTransaction
+DecideAddPartition(i) ==
+    IF ~Known \/ instances[i].id # Id THEN "INVALID_PRODUCER_ID_MAPPING"
+    ELSE IF instances[i].epoch # Epoch THEN "PRODUCER_FENCED"
+    ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS"
+    ELSE "NONE"
+
+\* Up to version 3 producers send AddPartitionsToTxn, later ones are brokers'.
+MeetingOfAddPartition(i, p, error) ==
+    [request |-> i, transactionalId |-> TransactionalId, partition |-> p,
+     apiVersion |-> IF TransactionVersion = 2 THEN 5 ELSE 3, verifyOnly |-> FALSE,
+     providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch, error |-> error,
+     known |-> Known, status |-> Status, producerId |-> Id, producerEpoch |-> Epoch,
+     listed |-> p \in transactionPartitions]
+
 \* A partition is added to the transaction, which begins with the first: by the client, and under transaction version
 \* 2 by the partition's broker when a batch arrives.
 AddPartition(i, p) ==
     \* enabling conditions
     /\ instances[i].state \in {"ready", "open"}
     /\ p \notin added[i]
-    /\ Current(i)
-    /\ ~Preparing
+    /\ DecideAddPartition(i) = "NONE"
     \* state changes
     /\ Write("Ongoing", Id, Epoch, -1)
     /\ KeepAll
@@ -755,7 +871,19 @@ AddPartition(i, p) ==
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<term, pendingMarkers, issuedIds, bumpedBy, partitionVars, nextSequence, networkVars,
                    transactionMarkers>>
-    /\ Observe({})
+    /\ ObserveAddPartitionsToTxn(MeetingOfAddPartition(i, p, "NONE"))
+
+\* It is not: its producer has been fenced, or the transaction before is ending.
+AddPartitionRefused(i, p) ==
+    \* enabling conditions
+    /\ RepeatedEndTxns
+    /\ instances[i].state \in {"ready", "open"}
+    /\ p \notin added[i]
+    /\ DecideAddPartition(i) # "NONE"
+    \* state changes
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
+    /\ ObserveAddPartitionsToTxn(MeetingOfAddPartition(i, p, DecideAddPartition(i)))
 
 \* The epoch and sequence of a batch against what the partition remembers.
 InSequence(b) ==
@@ -982,9 +1110,10 @@ InstanceStep ==
         \/ Start(i)
         \/ AskForBump(i)
         \/ EndWithoutPartitions(i)
-        \/ \E commit \in BOOLEAN : EndTxn(i, commit)
+        \/ \E commit \in BOOLEAN : EndTxn(i, commit) \/ EndTxnAgain(i, commit)
         \/ \E p \in Partitions :
             \/ AddPartition(i, p)
+            \/ AddPartitionRefused(i, p)
             \/ ResetSequence(i, p)
             \/ \E size \in BatchSizes : Produce(i, p, size) \/ GiveUpBatch(i, p, size)
 
@@ -1015,7 +1144,8 @@ TypeOK ==
     /\ Closed => transactionPartitions = {}
     /\ Status = "Ongoing" => transactionPartitions # {}
     /\ \A i \in Instances :
-        /\ instances[i].state \in {"new", "waiting", "ready", "open", "failed", "failing", "fenced"}
+        /\ instances[i].state \in {"new", "waiting", "ready", "open", "failed", "committing", "aborting", "failing",
+                                   "fenced"}
         /\ instances[i].epoch <= MaxEpoch
         /\ added[i] # {} => instances[i].state \in {"open", "failed"}
     /\ \A p \in Partitions :

@@ -56,6 +56,13 @@ NoRetryFencedReach == ~\E r \in initProducerIds : Kip360SameEpoch(r)
 \* No stale epoch is said while a transaction is open.
 NoStaleAbortReach == ~\E r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing"
 
+\* No EndTxn is sent again and accepted; none is sent by a producer that was fenced.
+BrokerKeepsItsEndTxnRuleReach == ~\E e \in endTxns : e.error = "NONE" /\ ~SaysCurrent(e)
+NoStaleEndGrantedReach        == ~\E e \in endTxns : Kip890EndTxn(e) = "PRODUCER_FENCED"
+
+\* No AddPartitionsToTxn is refused.
+BrokerKeepsItsAddPartitionsRuleReach == ~\E a \in addPartitionsToTxns : a.error = "PRODUCER_FENCED"
+
 \* No transaction is completed.
 EveryMarkerIsWrittenReach == ~\E m \in transactionMarkers : m.completed
 

@@ -115,6 +115,8 @@ PRODUCER_EPOCH = Protocol(
         "markerCoordinatorEpoch": {"p0": {}},
         "currentTxnFirstOffset": {"p0": {}},
         "initProducerIds": [],
+        "endTxns": [],
+        "addPartitionsToTxns": [],
         "transactionMarkers": [],
         "partitionTransactions": [],
         "producerSnapshots": [],
@@ -145,6 +147,7 @@ PRODUCER_EPOCH = Protocol(
     ResetsSequences = FALSE
     LateBatches = FALSE
     RepeatedMarkers = FALSE
+    RepeatedEndTxns = FALSE
     IdsExpire = FALSE
     Snapshots = TRUE
     BatchSizes = {1}

@@ -2,7 +2,7 @@
 with
 
 decided as (
-    {{ decided({'kip_232': 'commit_incarnation', 'shipped': 'shipped_commit_rule'}) }}
+    {{ decided({'commit_incarnation': 'kip_232', 'shipped_commit_rule': 'shipped'}, 'commit_id') }}
 ),
 
 commits as (
@@ -33,7 +33,7 @@ lives as (
     from commits
     left join {{ source('silver', 'topic_incarnations') }} as incarnations
         on commits.cluster = incarnations.cluster and commits.newest_topic_id = incarnations.topic_id
-    left join decided on commits.cluster = decided.cluster and commits.commit_id = decided.subject
+    left join decided on commits.cluster = decided.cluster and commits.commit_id = decided.commit_id
     left join {{ ref('int_offset_uses') }} as uses
         on commits.cluster = uses.cluster and commits.commit_id = uses.commit_id
 )

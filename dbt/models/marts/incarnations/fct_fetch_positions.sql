@@ -2,7 +2,10 @@
 with
 
 decided as (
-    {{ decided({'kip_232': 'fetch_incarnation', 'shipped': 'shipped_fetch_rule'}) }}
+    {{ decided({
+        'fetch_incarnation': 'kip_232',
+        'shipped_fetch_rule': 'shipped',
+    }, 'fetch_position_id') }}
 )
 
 select
@@ -46,4 +49,4 @@ select
     positions.file,
     positions.position
 from {{ source('silver', 'fetch_positions') }} as positions
-left join decided on positions.cluster = decided.cluster and positions.fetch_position_id = decided.subject
+left join decided on positions.cluster = decided.cluster and positions.fetch_position_id = decided.fetch_position_id

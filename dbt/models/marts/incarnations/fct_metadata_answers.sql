@@ -3,10 +3,10 @@ with
 
 decided as (
     {{ decided({
-        'kip_232': 'outdated_with_max',
-        'kip_232_without_max': 'outdated',
-        'shipped': 'shipped_metadata_rule',
-    }) }}
+        'outdated_with_max': 'kip_232',
+        'outdated': 'kip_232_without_max',
+        'shipped_metadata_rule': 'shipped',
+    }, 'answer_partition_id') }}
 )
 
 select
@@ -49,4 +49,4 @@ select
 from {{ source('silver', 'metadata_answer_partitions') }} as told
 left join {{ source('silver', 'metadata_answers') }} as answers
     on told.cluster = answers.cluster and told.request_id = answers.request_id
-left join decided on told.cluster = decided.cluster and told.answer_partition_id = decided.subject
+left join decided on told.cluster = decided.cluster and told.answer_partition_id = decided.answer_partition_id

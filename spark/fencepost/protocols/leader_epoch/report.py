@@ -136,7 +136,11 @@ class Incarnations:
             yield f"{_counted(len(lost), 'election', 'elections')} lost {total} records:"
             for row in lost[:_MOST]:
                 yield from textwrap.wrap(
-                    _loss(row), WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+                    _loss(row),
+                    WIDTH,
+                    initial_indent="    ",
+                    subsequent_indent="      ",
+                    break_on_hyphens=False,
                 )
         if unclean is not None:
             hidden = f", of {unclean['unknown']} it is not known what they lost" if unclean["unknown"] else ""

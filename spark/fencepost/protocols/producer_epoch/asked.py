@@ -34,8 +34,8 @@ FENCIBLE = (PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS)
 
 COLUMNS = (
     "request_id", "broker_id", "api_key", "api_name", "api_version", "correlation_id", "client_id",
-    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "result",
-    "returned_producer_id", "returned_producer_epoch", "error", "file", "position",
+    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "verify_only",
+    "result", "returned_producer_id", "returned_producer_epoch", "error", "file", "position",
 )  # fmt: skip
 
 
@@ -55,6 +55,7 @@ class Asked(NamedTuple):
     producer_epoch: int | None
     topic: str | None
     partition: int | None
+    verify_only: bool | None
     result: str | None
     returned_producer_id: int | None
     returned_producer_epoch: int | None
@@ -88,10 +89,10 @@ def is_refusal(rows: pa.Table) -> pa.Array:
 def concerns_coordinators(rows: pa.Table) -> pa.Array:
     """Which rows of ``silver.producer_requests`` the replay of coordinators reads.
 
-    InitProducerId and EndTxn, and whatever was refused: everything else moves no epoch.
+    What coordinators decide, and whatever was refused.
     """
-    moves = pc.is_in(rows["api_key"], pa.array([INIT, END], pa.int32()))
-    return pc.or_(moves, is_refusal(rows))
+    of_coordinator = pc.is_in(rows["api_key"], pa.array([INIT, END, ADD_PARTITIONS], pa.int32()))
+    return pc.or_(of_coordinator, is_refusal(rows))
 
 
 def read(rows: pa.Table) -> list[Asked]:

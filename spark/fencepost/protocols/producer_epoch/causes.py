@@ -17,7 +17,7 @@ from fencepost.replay.requests import NONE
 
 
 class Pair(NamedTuple):
-    """A granted InitProducerId and a record it may have written, ``sure`` when both fit nothing else."""
+    """An accepted request and a record it may have written, ``sure`` when both fit nothing else."""
 
     asked: Asked
     record: TransactionRecord
@@ -27,23 +27,39 @@ class Pair(NamedTuple):
 def granted_pairs(
     inits: Iterable[Asked], records: Iterable[TransactionRecord], tolerance_ms: int
 ) -> list[Pair]:
-    """InitProducerId requests that were granted, each with the record it wrote.
+    """InitProducerId requests that were granted, each with the record that it wrote: the one it answers."""
+    asked = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
+    written = (
+        ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
+    )
+    return pairs(asked, written, tolerance_ms)
 
-    A record fits when it holds what was answered and was written between arrival and answer. Requests that
+
+Content = tuple[object, ...]
+"""What a request and the record it wrote have in common."""
+
+
+def pairs(
+    asked: Iterable[tuple[Content, Asked]],
+    written: Iterable[tuple[Content, TransactionRecord]],
+    tolerance_ms: int,
+) -> list[Pair]:
+    """Accepted requests, each with the record it wrote.
+
+    A record fits when it has the request's content and was written between arrival and answer. Requests that
     compete for as many records take them in order.
     """
-    asked: dict[tuple[int | None, int | None], list[Asked]] = {}
-    written: dict[tuple[int | None, int | None], list[TransactionRecord]] = {}
-    for each in inits:
-        asked.setdefault((each.returned_producer_id, each.returned_producer_epoch), []).append(each)
-    for record in records:
-        key = (record.producer_id, record.producer_epoch)
-        if key in asked and record.status == EMPTY and not record.based:
-            written.setdefault(key, []).append(record)
+    requests: dict[Content, list[Asked]] = {}
+    records: dict[Content, list[TransactionRecord]] = {}
+    for content, each in asked:
+        requests.setdefault(content, []).append(each)
+    for content, record in written:
+        if content in requests and not record.based:
+            records.setdefault(content, []).append(record)
     return [
         pair
-        for key, records_ in written.items()
-        for pair in _paired(_fitting(asked[key], records_, tolerance_ms))
+        for content, of_content in records.items()
+        for pair in _paired(_fitting(requests[content], of_content, tolerance_ms))
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Rows
-from fencepost.protocols.producer_epoch.init_producer_ids import InitProducerIds
+from fencepost.protocols.producer_epoch.decided import DecidedRequests
 from fencepost.protocols.producer_epoch.states_met import Coordinator
 from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
@@ -24,12 +24,12 @@ class CoordinatorRows:
         self.coverage = Columns(LOG_COVERAGE)
         self.ids = Columns(TRANSACTIONAL_IDS)
         self.transactions = Columns(TRANSACTIONS)
-        self.inits = InitProducerIds()
+        self.decided = DecidedRequests()
         kinds = (account.LISTED, account.KNOWN, account.FENCED, account.COORDINATOR)
         self.told = {kind: Rows(account.schema_of(kind)) for kind in kinds}
 
     def replayed(self) -> Replayed:
-        columns = (self.coverage, self.ids, self.transactions, self.inits.requests, self.inits.states)
+        columns = (self.coverage, self.ids, self.transactions, *self.decided.columns)
         told = {kind: rows.to_arrow() for kind, rows in self.told.items()}
         return Replayed({each.table.name: each.to_arrow() for each in columns}, told)
 

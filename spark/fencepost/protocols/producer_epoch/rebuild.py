@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Rows
-from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch import account, decided
 from fencepost.protocols.producer_epoch.account import Account, Replayed
 from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.client_events import client_events
@@ -33,7 +33,11 @@ from fencepost.protocols.producer_epoch.partitions import Partitions, replay_par
 from fencepost.protocols.producer_epoch.producer_requests import APIS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import (
+    ADD_PARTITIONS_TO_TXN_STATES,
+    ADD_PARTITIONS_TO_TXNS,
     CLIENT_EVENTS,
+    END_TXN_STATES,
+    END_TXNS,
     INIT_PRODUCER_ID_STATES,
     INIT_PRODUCER_IDS,
     LOG_COVERAGE,
@@ -65,9 +69,11 @@ from fencepost.tables import (
 TABLES = (
     LOG_COVERAGE, TRANSACTIONAL_IDS, PRODUCER_STATES, TRANSACTIONS, TRANSACTION_MARKERS,
     PARTITION_TRANSACTIONS, PRODUCER_SNAPSHOTS, PRODUCER_REQUESTS, PRODUCER_FENCINGS, INIT_PRODUCER_IDS,
-    INIT_PRODUCER_ID_STATES, CLIENT_EVENTS,
+    INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS, ADD_PARTITIONS_TO_TXN_STATES,
+    CLIENT_EVENTS,
 )  # fmt: skip
 
+_DECIDED = [table for each in decided.TABLES.values() for table in each]
 _BY_NAME = {table.name: table for table in TABLES}
 _ACCOUNT = Table(
     "account",
@@ -151,7 +157,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             tolerance_ms,
             engine.parallelism,
         ),
-        [TRANSACTIONAL_IDS, TRANSACTIONS, INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, LOG_COVERAGE, _ACCOUNT],
+        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, _ACCOUNT],
     )
 
     told = [

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
+from fencepost.protocols.producer_epoch.producer_requests import INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
@@ -116,10 +117,6 @@ class States:
             found[term] = ([ms for ms, _ in times], numbers, list(accumulate(numbers, max)))
         return found
 
-    @cached_property
-    def _order(self) -> _Order:
-        return _Order(self.transitions)
-
     def before(self, offset: int) -> int:
         """The number of the last transition before an offset; 0 for none."""
         return bisect_left(self._offsets, offset)
@@ -139,18 +136,20 @@ class States:
             for record in sorted(records, key=lambda record: record.offset)
         ]
 
-    def met_by_refused(self, asked: Asked, coordinator: Coordinator) -> list[tuple[int, Candidate]]:
-        """The states from arrival to answer of a request that wrote nothing, numbered.
+    def met_meanwhile(
+        self, asked: Asked, coordinator: Coordinator, order: Order
+    ) -> list[tuple[int, Candidate]]:
+        """The states from arrival to answer of a request whose record nothing tells, numbered.
 
         Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
         Of those states the order of requests leaves some.
         """
-        start_ms = asked.requested_ms - self._tolerance_ms
-        end_ms = asked.responded_ms + self._tolerance_ms
+        # a line is written after its request was handled, never before: only its arrival is reckoned back
+        start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
         for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
             found.update(self._in_term(term, start_ms, end_ms))
-        at_least, below = self._order.bounds(asked)
+        at_least, below = order.bounds(asked)
         return [
             (number, candidate)
             for number, candidate in enumerate(sorted(found))
@@ -168,20 +167,21 @@ class States:
         return (Candidate(number, term.stretch, term.leader_epoch) for number in (start, *inside))
 
 
-class _Order:
+class Order:
     """What the order of requests tells: a broker takes up the next request of a connection when the one
     before is answered. What wrote a record on the same connection before or after a refused request bounds
     what it met, whatever the clock says.
     """
 
-    def __init__(self, transitions: Sequence[Transition]) -> None:
+    def __init__(self, states: States, pairs: Iterable[Pair]) -> None:
+        """``pairs``: requests with the records they wrote before they were answered."""
         written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
-        for each in transitions:
-            # what completes a transaction is written after the answer
-            if each.by is None or each.by.connection is None or each.record.completes:
+        for asked, record, sure in pairs:
+            if not sure or asked.connection is None:
                 continue
-            order = (each.by.responded_ms, each.by.correlation_id)
-            written.setdefault((each.by.broker_id, each.by.connection), []).append((order, each.number))
+            number = states.before(record.offset) + 1
+            order = (asked.responded_ms, asked.correlation_id)
+            written.setdefault((asked.broker_id, asked.connection), []).append((order, number))
         self._written: dict[tuple[int, str], tuple[list[tuple[int, int]], list[int], list[int]]] = {}
         for connection, orders in written.items():
             orders.sort()
@@ -207,22 +207,25 @@ class MetStates:
     """What the requests of one transactional id met, each by the one way that tells most."""
 
     def __init__(self, states: States, coordinator: Coordinator | None, pairs: Iterable[Pair]) -> None:
-        """``pairs``: of granted requests, and of those that made the coordinator abort a transaction.
+        """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
         The latter are answered CONCURRENT_TRANSACTIONS once that record is written.
         """
         self.states = states
         self.coordinator = coordinator
         self._pairs: dict[str, list[Pair]] = {}
-        for pair in pairs:
+        known = list(pairs)
+        for pair in known:
             self._pairs.setdefault(pair.asked.request_id, []).append(pair)
+        self._order = Order(states, known)
 
     def by(self, asked: Asked) -> list[tuple[int, Candidate]]:
         """The states that a request may have met, numbered; none where the log does not tell."""
         pairs = self._pairs.get(asked.request_id)
         if pairs:
             return list(enumerate(self.states.met_by_writer(pairs)))
-        # without an answer nothing tells whether it was granted, and what was granted wrote a record
-        if self.coordinator is None or asked.error in (None, NONE):
+        # without an answer nothing tells whether it wrote a record, and a granted InitProducerId wrote one
+        wrote = asked.api_key == INIT and asked.error == NONE
+        if self.coordinator is None or asked.error is None or wrote:
             return []
-        return self.states.met_by_refused(asked, self.coordinator)
+        return self.states.met_meanwhile(asked, self.coordinator, self._order)

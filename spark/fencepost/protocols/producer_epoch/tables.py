@@ -7,6 +7,21 @@ from fencepost.tables.table import INTERVAL, Table
 _LOG = {"cluster": "string", "topic": "string", "partition": "int", "partition_key": "string"}
 """The log of one partition of one incarnation of a topic; ``partition_key`` as in silver.owned_partitions."""
 
+_MET = {
+    "known": "boolean",  # the coordinator has the transactional id
+    "status": "string",  # Empty when not known, as for a new one
+    "producer_id": "bigint",  # -1 when not known
+    "producer_epoch": "int",  # -1 when not known
+    # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
+    "last_epoch": "int",
+    "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
+    # what this coordinator has in memory: it forgets the first when it loads the log (and before 4.3 the
+    # second); last_epoch_held is also the epoch of whoever it fenced, from transaction version 2 on
+    "last_epoch_held": "int",
+    "previous_id_held": "bigint",
+}
+"""A state that a request met at its coordinator."""
+
 LOG_COVERAGE = Table(
     "silver.log_coverage",
     "Each log of transactions (__transaction_state, and every partition that has batches of a producer) "
@@ -292,20 +307,113 @@ INIT_PRODUCER_ID_STATES = Table(
         "failed": "boolean",  # answered UNKNOWN_SERVER_ERROR
         "returned_id": "bigint",  # -1 unless granted
         "returned_epoch": "int",
-        "known": "boolean",  # the coordinator has the transactional id
-        "status": "string",  # Empty when not known, as for a new one
-        "producer_id": "bigint",  # -1 when not known
-        "producer_epoch": "int",  # -1 when not known
-        # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
-        "last_epoch": "int",
-        "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
-        # what this coordinator has in memory: it forgets the first when it loads the log (and before 4.3 the
-        # second); last_epoch_held is also the epoch of whoever it fenced, from transaction version 2 on
-        "last_epoch_held": "int",
-        "previous_id_held": "bigint",
+        **_MET,
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
+)
+
+END_TXNS = Table(
+    "silver.end_txns",
+    "One row per EndTxn request that a coordinator answered.",
+    {
+        "cluster": "string",
+        "request_id": "string",
+        "broker_id": "int",
+        "api_version": "int",
+        "client_id": "string",
+        "connection": "string",
+        "correlation_id": "int",
+        "transactional_id": "string",
+        "provided_id": "bigint",
+        "provided_epoch": "int",
+        "commit": "boolean",
+        "error": "string",
+        "returned_id": "bigint",  # from version 5 on; null before, and without an answer
+        "returned_epoch": "int",
+        "record_offset": "bigint",  # of the Prepare record that it wrote; null for none or unknown
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "candidates": "int",  # states the request may have met
+        "unknown_reason": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id"),
+)
+
+END_TXN_STATES = Table(
+    "silver.end_txn_states",
+    "The states an EndTxn may have met: one where its record is found, else all of its window. The scope is "
+    "the coordinator's log.",
+    {
+        **_LOG,
+        "request_id": "string",
+        "candidate": "int",
+        "transactional_id": "string",
+        "api_version": "int",
+        "commit": "boolean",
+        "provided_id": "bigint",
+        "provided_epoch": "int",
+        "error": "string",
+        "returned_id": "bigint",
+        "returned_epoch": "int",
+        **_MET,
+        **INTERVAL,
+    },
+    ("cluster", "request_id", "candidate"),
+)
+
+ADD_PARTITIONS_TO_TXNS = Table(
+    "silver.add_partitions_to_txns",
+    "One row per partition that an AddPartitionsToTxn request adds to a transaction, or verifies.",
+    {
+        "cluster": "string",
+        "addition_id": "string",  # digest of request, transactional id, topic and partition
+        "request_id": "string",
+        "broker_id": "int",
+        "api_version": "int",
+        "client_id": "string",
+        "connection": "string",
+        "correlation_id": "int",
+        "transactional_id": "string",
+        "transaction_partition": "string",  # 'topic:partition'
+        "verify_only": "boolean",
+        "provided_id": "bigint",
+        "provided_epoch": "int",
+        "error": "string",
+        "record_offset": "bigint",  # of the Ongoing record that it wrote; null for none or unknown
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "candidates": "int",  # states the request may have met
+        "unknown_reason": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "addition_id"),
+)
+
+ADD_PARTITIONS_TO_TXN_STATES = Table(
+    "silver.add_partitions_to_txn_states",
+    "The states that the addition of a partition may have met: one where its record is found, else all of "
+    "its window. The scope is the coordinator's log.",
+    {
+        **_LOG,
+        "addition_id": "string",
+        "request_id": "string",
+        "candidate": "int",
+        "transactional_id": "string",
+        "transaction_partition": "string",
+        "api_version": "int",
+        "verify_only": "boolean",
+        "provided_id": "bigint",
+        "provided_epoch": "int",
+        "error": "string",
+        **_MET,
+        "listed": "boolean",  # the transaction has the partition
+        **INTERVAL,
+    },
+    ("cluster", "addition_id", "candidate"),
 )
 
 CLIENT_EVENTS = Table(

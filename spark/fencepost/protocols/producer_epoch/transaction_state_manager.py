@@ -15,9 +15,10 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import Asked, granted
 from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
+from fencepost.protocols.producer_epoch.decided import decided
+from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
-from fencepost.protocols.producer_epoch.init_producer_ids import decided
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
 from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates, States
@@ -118,9 +119,14 @@ class TransactionStateManager:
                 ids = {t.record.producer_id for t in transitions if t.record.producer_id is not None}
                 for producer_id in sorted(ids):
                     rows.told[account.KNOWN].add(self._cluster, producer_id, transactional_id, *fact)
-            pairs = [*each.pairs, *_fencing(transitions)]
+            accepted = [
+                *each.pairs,
+                *ended_pairs(each.asked, transitions, self._tolerance_ms),
+                *added_pairs(each.asked, transitions, self._tolerance_ms),
+            ]
+            pairs = [*accepted, *_fencing(transitions)]
             met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
-            self._add_inits(rows, each, met)
+            self._add_decided(rows, each, met, accepted)
             self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
             add_idempotent(rows.told[account.FENCED], self._cluster, refusal)
@@ -134,11 +140,12 @@ class TransactionStateManager:
             for record in each.records
         ]
 
-    def _add_inits(self, rows: CoordinatorRows, each: _Id, met: MetStates) -> None:
-        inits = decided(each.asked)
-        written = {pair.asked.request_id: pair.record.offset for pair in each.pairs if pair.sure}
-        for init in inits:
-            rows.inits.add(init, met, written, self._cluster, self._partition)
+    def _add_decided(
+        self, rows: CoordinatorRows, each: _Id, met: MetStates, accepted: Iterable[Pair]
+    ) -> None:
+        written = {pair.asked.request_id: pair.record.offset for pair in accepted if pair.sure}
+        for asked in decided(each.asked):
+            rows.decided.add(asked, met, written, self._cluster, self._partition)
 
     def _add_fencings(
         self,

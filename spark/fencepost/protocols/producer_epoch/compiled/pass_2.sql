@@ -1,397 +1,502 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
+-- one pass for kip_890_end_txn, shipped_end_txn
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
+    request_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    transactional_id AS t,
-    status AS `status[t]`,
-    LEAD(status) OVER successive AS `status'[t]`,
-    producer_id AS `producerId[t]`,
-    LEAD(producer_id) OVER successive AS `producerId'[t]`,
-    producer_epoch AS `producerEpoch[t]`,
-    LEAD(producer_epoch) OVER successive AS `producerEpoch'[t]`,
-    transaction_version AS `transactionVersion[t]`,
-    LEAD(transaction_version) OVER successive AS `transactionVersion'[t]`,
-    next_producer_id AS `nextProducerId[t]`,
-    LEAD(next_producer_id) OVER successive AS `nextProducerId'[t]`,
-    TO_JSON(
-      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
-      MAP('ignoreNullFields', 'false')
-    ) AS evidence
-  FROM silver.transactional_ids
-  WINDOW successive AS (PARTITION BY cluster, topic, `partition`, partition_key, transactional_id ORDER BY from_position)
+    known AS `e.known`,
+    provided_id AS `e.providedId`,
+    producer_id AS `e.producerId`,
+    previous_id AS `e.previousId`,
+    provided_epoch AS `e.providedEpoch`,
+    producer_epoch AS `e.producerEpoch`,
+    status AS `e.status`,
+    commit AS `e.commit`,
+    api_version AS `e.apiVersion`,
+    last_epoch AS `e.lastEpoch`,
+    previous_id_held AS `e.previousIdHeld`
+  FROM silver.end_txn_states
 ), judged AS (
   SELECT
     *,
-    `status'[t]` = `status[t]` AS unchanged_1,
-    `producerId'[t]` = `producerId[t]` AND `producerEpoch'[t]` = `producerEpoch[t]` AS unchanged_2,
-    `status'[t]` = `status[t]`
-    AND `transactionVersion'[t]` = `transactionVersion[t]`
-    AND `producerId'[t]` = `producerId[t]`
-    AND `producerEpoch'[t]` = `producerEpoch[t]`
-    AND `nextProducerId'[t]` = `nextProducerId[t]` AS unchanged_3,
-    NOT `status'[t]` = `status[t]` AS antecedent_1,
-    (
-      (
-        `status[t]` = 'CompleteCommit' OR `status[t]` = 'CompleteAbort'
-      ) AND `status'[t]` = 'Empty'
-    )
-    OR (
-      (
-        `status[t]` = 'Empty' OR `status[t]` = 'CompleteCommit' OR `status[t]` = 'CompleteAbort'
-      )
-      AND `status'[t]` = 'Ongoing'
-    )
-    OR (
-      `status[t]` = 'Ongoing' AND `status'[t]` = 'PrepareCommit'
-    )
-    OR (
-      (
-        `status[t]` = 'Ongoing'
-        OR `status[t]` = 'Empty'
-        OR `status[t]` = 'CompleteCommit'
-        OR `status[t]` = 'CompleteAbort'
-      )
-      AND `status'[t]` = 'PrepareAbort'
-    )
-    OR (
-      `status[t]` = 'PrepareCommit' AND `status'[t]` = 'CompleteCommit'
-    )
-    OR (
-      `status[t]` = 'PrepareAbort' AND `status'[t]` = 'CompleteAbort'
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `e.status` = 'Ongoing'
+                  )
+                  WHEN TRUE
+                  THEN 'NONE'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT (
+                        (
+                          `e.commit` AND (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                          )
+                        )
+                        OR (
+                          NOT `e.commit` AND (
+                            `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN 'INVALID_TXN_STATE'
+                    WHEN FALSE
+                    THEN CASE (
+                        `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                      )
+                      WHEN TRUE
+                      THEN 'CONCURRENT_TRANSACTIONS'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                    END
+                    ELSE CASE
+                      WHEN 'INVALID_TXN_STATE' = CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      THEN 'INVALID_TXN_STATE'
+                    END
+                  END
+                  ELSE CASE
+                    WHEN 'NONE' = CASE (
+                        NOT (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                      WHEN TRUE
+                      THEN 'INVALID_TXN_STATE'
+                      WHEN FALSE
+                      THEN CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      ELSE CASE
+                        WHEN 'INVALID_TXN_STATE' = CASE (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                          )
+                          WHEN TRUE
+                          THEN 'CONCURRENT_TRANSACTIONS'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                        END
+                        THEN 'INVALID_TXN_STATE'
+                      END
+                    END
+                    THEN 'NONE'
+                  END
+                END
+              ),
+              then_1 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    CASE (
+                        (
+                          NOT `e.apiVersion` >= 5 OR NOT `e.providedEpoch` = `e.lastEpoch`
+                        )
+                        OR (
+                          `e.status` = 'Empty' OR `e.status` = 'Ongoing'
+                        )
+                      )
+                      WHEN TRUE
+                      THEN CASE (
+                          `e.apiVersion` < 2
+                        )
+                        WHEN TRUE
+                        THEN 'INVALID_PRODUCER_EPOCH'
+                        WHEN FALSE
+                        THEN 'PRODUCER_FENCED'
+                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                      END
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                        WHEN TRUE
+                        THEN 'NONE'
+                        WHEN FALSE
+                        THEN 'INVALID_TXN_STATE'
+                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                      END
+                      ELSE CASE
+                        WHEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END = CASE (
+                            (
+                              `e.commit` AND (
+                                `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                              )
+                            )
+                            OR (
+                              NOT `e.commit` AND (
+                                `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                              )
+                            )
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN 'INVALID_TXN_STATE'
+                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                        END
+                        THEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END
+                      END
+                    END
+                  ),
+                  other_2 -> CASE (
+                      `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                    )
+                    WHEN TRUE
+                    THEN then_1
+                    WHEN FALSE
+                    THEN other_2
+                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_4 -> CASE (
+            NOT `e.known`
+            OR NOT (
+              `e.providedId` = `e.producerId`
+              OR (
+                `e.providedId` = `e.previousId` AND `e.providedEpoch` >= 32766
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_4
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
     ) AS c1_1,
-    NOT `producerId'[t]` = `producerId[t]`
-    OR (
-      `producerEpoch'[t]` = `producerEpoch[t]`
-      OR `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
-    ) AS c1_2,
-    NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2_2,
-    NOT `status'[t]` = `status[t]`
-    AND `transactionVersion'[t]` = 2
-    AND (
-      `status'[t]` = 'PrepareCommit'
-      OR `status'[t]` = 'PrepareAbort'
-      OR `status'[t]` = 'CompleteCommit'
-      OR `status'[t]` = 'CompleteAbort'
-    ) AS antecedent_3,
-    (
-      (
-        `status'[t]` = 'PrepareCommit' OR `status'[t]` = 'PrepareAbort'
-      )
-      AND `producerId'[t]` = `producerId[t]`
-      AND `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
-    )
-    OR (
-      (
-        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
-      )
-      AND `producerId'[t]` = `producerId[t]`
-      AND `producerEpoch'[t]` = `producerEpoch[t]`
-    )
-    OR (
-      (
-        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
-      )
-      AND NOT `producerId'[t]` = `producerId[t]`
-      AND `producerEpoch'[t]` = 0
-      AND (
-        `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
-      )
-    ) AS c1_3,
-    (
-      `status[t]` = 'PrepareCommit' OR `status[t]` = 'PrepareAbort'
-    ) AND `transactionVersion[t]` = 2 AS antecedent_4,
-    (
-      NOT `nextProducerId[t]` = -1
-    ) = (
-      `producerEpoch[t]` = 32767
-    ) AS c1_4,
-    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_5
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `e.apiVersion` < 2
+                  )
+                  WHEN TRUE
+                  THEN 'INVALID_PRODUCER_EPOCH'
+                  WHEN FALSE
+                  THEN 'PRODUCER_FENCED'
+                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                END
+              ),
+              then_3 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    TRY_ELEMENT_AT(
+                      TRANSFORM(
+                        ARRAY(
+                          CASE (
+                              `e.apiVersion` >= 5
+                              AND (
+                                `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                              )
+                            )
+                            WHEN TRUE
+                            THEN CASE `e.commit`
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN 'NONE'
+                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                            END
+                            WHEN FALSE
+                            THEN CASE (
+                                NOT (
+                                  (
+                                    `e.commit` AND (
+                                      `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                                    )
+                                  )
+                                  OR (
+                                    NOT `e.commit` AND (
+                                      `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                                    )
+                                  )
+                                )
+                              )
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN CASE (
+                                  `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                )
+                                WHEN TRUE
+                                THEN 'CONCURRENT_TRANSACTIONS'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                              END
+                              ELSE CASE
+                                WHEN 'INVALID_TXN_STATE' = CASE (
+                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                THEN 'INVALID_TXN_STATE'
+                              END
+                            END
+                            ELSE CASE
+                              WHEN CASE `e.commit`
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END = CASE (
+                                  NOT (
+                                    (
+                                      `e.commit` AND (
+                                        `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                                      )
+                                    )
+                                    OR (
+                                      NOT `e.commit` AND (
+                                        `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                                      )
+                                    )
+                                  )
+                                )
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN CASE (
+                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                ELSE CASE
+                                  WHEN 'INVALID_TXN_STATE' = CASE (
+                                      `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                    )
+                                    WHEN TRUE
+                                    THEN 'CONCURRENT_TRANSACTIONS'
+                                    WHEN FALSE
+                                    THEN 'NONE'
+                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                  END
+                                  THEN 'INVALID_TXN_STATE'
+                                END
+                              END
+                              THEN CASE `e.commit`
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END
+                            END
+                          END
+                        ),
+                        other_2 -> CASE (
+                            `e.status` = 'Ongoing'
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN other_2
+                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  other_4 -> CASE (
+                      NOT (
+                        (
+                          (
+                            `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                          )
+                          AND NOT (
+                            `e.apiVersion` >= 5 AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                            )
+                          )
+                        )
+                        OR (
+                          (
+                            `e.apiVersion` >= 5
+                            AND (
+                              (
+                                `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+                              )
+                              OR (
+                                (
+                                  `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+                                ) AND `e.producerEpoch` = 0
+                              )
+                            )
+                          )
+                          AND (
+                            (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                            )
+                            OR (
+                              `e.status` = 'CompleteCommit' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN then_3
+                    WHEN FALSE
+                    THEN other_4
+                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_6 -> CASE (
+            NOT `e.known`
+            OR NOT (
+              `e.providedId` = `e.producerId`
+              OR (
+                `e.apiVersion` >= 5
+                AND (
+                  (
+                    `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+                  )
+                  OR (
+                    (
+                      `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+                    ) AND `e.producerEpoch` = 0
+                  )
+                )
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_6
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_6 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) AS c1_2
   FROM frame
-), weighed AS (
+), agreed AS (
   SELECT
-    *,
-    unchanged_1 OR (
-      NOT antecedent_1 OR c1_1
-    ) AS verdict_1,
-    unchanged_2 OR (
-      c1_2 AND c2_2
-    ) AS verdict_2,
-    unchanged_3 OR (
-      NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
-    c1_5 AS verdict_5
+    cluster,
+    request_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
   FROM judged
+  GROUP BY
+    cluster,
+    request_id
 )
 SELECT
   each.`definition` AS definition,
   cluster,
-  scope,
-  each.`witness` AS witness,
-  each.`from_position` AS from_position,
-  each.`to_position` AS to_position,
-  each.`from_time` AS from_time,
-  each.`to_time` AS to_time,
-  each.`verdict` AS verdict,
-  each.`exercised` AS exercised,
-  each.`failed_conjunct` AS failed_conjunct,
-  each.`values` AS `values`,
-  each.`evidence` AS evidence
+  subject,
+  each.`outcome` AS outcome
 FROM (
   SELECT
     cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+    request_id AS subject,
     EXPLODE(
       ARRAY(
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'status_transitions',
-            'witness',
-            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
-            'verdict',
-            verdict_1,
-            'exercised',
-            COALESCE(antecedent_1 AND NOT unchanged_1, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_1
-              THEN CASE
-                WHEN antecedent_1 AND NOT c1_1
-                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:197)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_1, FALSE)
-              THEN TO_JSON(STRUCT(`status[t]`, `status'[t]`), MAP('ignoreNullFields', 'false'))
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'producer_epoch_steps',
-            'witness',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
-            'verdict',
-            verdict_2,
-            'exercised',
-            COALESCE(NOT unchanged_2, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_2
-              THEN CASE
-                WHEN NOT c1_2
-                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:217)'
-                WHEN NOT c2_2
-                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:219)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(
-                STRUCT(`producerId[t]`, `producerId'[t]`, `producerEpoch[t]`, `producerEpoch'[t]`),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'end_txn_bumps_epoch',
-            'witness',
-            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
-            'verdict',
-            verdict_3,
-            'exercised',
-            COALESCE(antecedent_3 AND NOT unchanged_3, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_3
-              THEN CASE
-                WHEN antecedent_3 AND NOT c1_3
-                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:240)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_3, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `status[t]`,
-                  `status'[t]`,
-                  `transactionVersion[t]`,
-                  `transactionVersion'[t]`,
-                  `producerId[t]`,
-                  `producerId'[t]`,
-                  `producerEpoch[t]`,
-                  `producerEpoch'[t]`,
-                  `nextProducerId[t]`,
-                  `nextProducerId'[t]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END
-          )
-        END,
         NAMED_STRUCT(
           'definition',
-          'next_producer_id_at_exhaustion',
-          'witness',
-          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-          'from_position',
-          from_position,
-          'to_position',
-          to_position,
-          'from_time',
-          from_time,
-          'to_time',
-          to_time,
-          'verdict',
-          verdict_4,
-          'exercised',
-          COALESCE(antecedent_4, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN NOT verdict_4
-            THEN CASE
-              WHEN antecedent_4 AND NOT c1_4
-              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:265)'
-            END
-          END,
-          'values',
-          CASE
-            WHEN NOT COALESCE(verdict_4, FALSE)
-            THEN TO_JSON(
-              STRUCT(`status[t]`, `transactionVersion[t]`, `nextProducerId[t]`, `producerEpoch[t]`),
-              MAP('ignoreNullFields', 'false')
-            )
-          END,
-          'evidence',
-          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
+          'kip_890_end_txn',
+          'outcome',
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END
         ),
         NAMED_STRUCT(
           'definition',
-          'epoch_headroom',
-          'witness',
-          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-          'from_position',
-          from_position,
-          'to_position',
-          to_position,
-          'from_time',
-          from_time,
-          'to_time',
-          to_time,
-          'verdict',
-          verdict_5,
-          'exercised',
-          TRUE,
-          'failed_conjunct',
-          CASE
-            WHEN NOT verdict_5
-            THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:287)' END
-          END,
-          'values',
-          CASE
-            WHEN NOT COALESCE(verdict_5, FALSE)
-            THEN TO_JSON(STRUCT(`producerEpoch[t]`), MAP('ignoreNullFields', 'false'))
-          END,
-          'evidence',
-          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
+          'shipped_end_txn',
+          'outcome',
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END
         )
       )
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  each.`definition` AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  each.`to_position` AS to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  `values`,
-  evidence
-FROM (
-  SELECT
-    cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    CAST(NULL AS STRING) AS witness,
-    from_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS STRING) AS failed_conjunct,
-    CAST(NULL AS STRING) AS `values`,
-    CAST(NULL AS STRING) AS evidence,
-    EXPLODE(
-      ARRAY(
-        NAMED_STRUCT('definition', 'status_transitions', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'producer_epoch_steps', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'end_txn_bumps_epoch', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'next_producer_id_at_exhaustion', 'to_position', to_position),
-        NAMED_STRUCT('definition', 'epoch_headroom', 'to_position', to_position)
-      )
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+  FROM silver.end_txns AS end_txns
+  FULL OUTER JOIN agreed
+    USING (cluster, request_id)
 ) AS fanned

@@ -1,632 +1,397 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for broker_keeps_its_init_rule, stale_epoch_never_bumped, no_stale_epoch_granted, retry_returns_the_same_epoch, no_retry_fenced, no_stale_abort
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
-    request_id,
-    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    granted AS `r.granted`,
-    fenced AS `r.fenced`,
-    busy AS `r.busy`,
-    provided_id AS `r.providedId`,
-    producer_epoch AS `r.producerEpoch`,
-    producer_id AS `r.producerId`,
-    previous_id_held AS `r.previousIdHeld`,
-    provided_epoch AS `r.providedEpoch`,
-    status AS `r.status`,
-    last_epoch_held AS `r.lastEpochHeld`,
-    known AS `r.known`,
-    previous_id AS `r.previousId`,
-    last_epoch AS `r.lastEpoch`,
-    returned_id AS `r.returnedId`,
-    returned_epoch AS `r.returnedEpoch`,
-    failed AS `r.failed`
-  FROM silver.init_producer_id_states
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    transactional_id AS t,
+    status AS `status[t]`,
+    LEAD(status) OVER successive AS `status'[t]`,
+    producer_id AS `producerId[t]`,
+    LEAD(producer_id) OVER successive AS `producerId'[t]`,
+    producer_epoch AS `producerEpoch[t]`,
+    LEAD(producer_epoch) OVER successive AS `producerEpoch'[t]`,
+    transaction_version AS `transactionVersion[t]`,
+    LEAD(transaction_version) OVER successive AS `transactionVersion'[t]`,
+    next_producer_id AS `nextProducerId[t]`,
+    LEAD(next_producer_id) OVER successive AS `nextProducerId'[t]`,
+    TO_JSON(
+      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
+  FROM silver.transactional_ids
+  WINDOW successive AS (PARTITION BY cluster, topic, `partition`, partition_key, transactional_id ORDER BY from_position)
 ), judged AS (
   SELECT
     *,
+    `status'[t]` = `status[t]` AS unchanged_1,
+    `producerId'[t]` = `producerId[t]` AND `producerEpoch'[t]` = `producerEpoch[t]` AS unchanged_2,
+    `status'[t]` = `status[t]`
+    AND `transactionVersion'[t]` = `transactionVersion[t]`
+    AND `producerId'[t]` = `producerId[t]`
+    AND `producerEpoch'[t]` = `producerEpoch[t]`
+    AND `nextProducerId'[t]` = `nextProducerId[t]` AS unchanged_3,
+    NOT `status'[t]` = `status[t]` AS antecedent_1,
     (
-      `r.granted` OR `r.fenced`
-    ) OR `r.busy` AS antecedent_1,
-    NOT `r.granted`
+      (
+        `status[t]` = 'CompleteCommit' OR `status[t]` = 'CompleteAbort'
+      ) AND `status'[t]` = 'Empty'
+    )
     OR (
       (
-        (
-          NOT NOT `r.providedId` = -1
-          OR `r.producerEpoch` = -1
-          OR `r.providedId` = `r.producerId`
-          OR (
-            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
-          )
-        )
-        AND (
-          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
-        )
-        AND (
-          (
-            NOT NOT `r.providedId` = -1 OR `r.producerEpoch` = -1
-          ) OR `r.providedEpoch` = `r.producerEpoch`
-        )
+        `status[t]` = 'Empty' OR `status[t]` = 'CompleteCommit' OR `status[t]` = 'CompleteAbort'
       )
-      OR (
-        (
-          NOT NOT `r.providedId` = -1
-          OR `r.producerEpoch` = -1
-          OR `r.providedId` = `r.producerId`
-          OR (
-            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
-          )
-        )
-        AND (
-          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
-        )
-        AND NOT `r.providedId` = -1
-        AND NOT `r.producerEpoch` = -1
-        AND NOT `r.producerEpoch` >= 32766
-        AND NOT `r.providedEpoch` = `r.producerEpoch`
-        AND `r.providedEpoch` = `r.lastEpochHeld`
-      )
-    ) AS c1_1,
-    NOT `r.fenced`
+      AND `status'[t]` = 'Ongoing'
+    )
     OR (
-      NOT (
-        NOT NOT `r.providedId` = -1
-        OR `r.producerEpoch` = -1
-        OR `r.providedId` = `r.producerId`
-        OR (
-          `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
-        )
-      )
-      OR (
-        (
-          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
-        )
-        AND NOT `r.providedId` = -1
-        AND NOT `r.producerEpoch` = -1
-        AND NOT `r.producerEpoch` >= 32766
-        AND NOT `r.providedEpoch` = `r.producerEpoch`
-        AND NOT `r.providedEpoch` = `r.lastEpochHeld`
-      )
-    ) AS c2_1,
-    (
-      `r.known`
-      AND NOT `r.providedId` = -1
-      AND (
-        NOT (
-          `r.providedId` = `r.producerId`
-          OR (
-            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
-          )
-        )
-        OR (
-          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
-        )
-      )
+      `status[t]` = 'Ongoing' AND `status'[t]` = 'PrepareCommit'
     )
-    AND `r.granted` AS antecedent_2,
-    `r.returnedId` = `r.producerId` AS c1_2,
-    `r.returnedEpoch` = `r.producerEpoch` AS c2_2,
-    `r.known`
-    AND NOT `r.providedId` = -1
+    OR (
+      (
+        `status[t]` = 'Ongoing'
+        OR `status[t]` = 'Empty'
+        OR `status[t]` = 'CompleteCommit'
+        OR `status[t]` = 'CompleteAbort'
+      )
+      AND `status'[t]` = 'PrepareAbort'
+    )
+    OR (
+      `status[t]` = 'PrepareCommit' AND `status'[t]` = 'CompleteCommit'
+    )
+    OR (
+      `status[t]` = 'PrepareAbort' AND `status'[t]` = 'CompleteAbort'
+    ) AS c1_1,
+    NOT `producerId'[t]` = `producerId[t]`
+    OR (
+      `producerEpoch'[t]` = `producerEpoch[t]`
+      OR `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
+    ) AS c1_2,
+    NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2_2,
+    NOT `status'[t]` = `status[t]`
+    AND `transactionVersion'[t]` = 2
     AND (
-      NOT (
-        `r.providedId` = `r.producerId`
-        OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
-        )
-      )
-      OR (
-        NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
-      )
+      `status'[t]` = 'PrepareCommit'
+      OR `status'[t]` = 'PrepareAbort'
+      OR `status'[t]` = 'CompleteCommit'
+      OR `status'[t]` = 'CompleteAbort'
     ) AS antecedent_3,
-    NOT `r.granted` AS c1_3,
     (
-      `r.known`
-      AND NOT `r.providedId` = -1
+      (
+        `status'[t]` = 'PrepareCommit' OR `status'[t]` = 'PrepareAbort'
+      )
+      AND `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1)
+    )
+    OR (
+      (
+        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
+      )
+      AND `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = `producerEpoch[t]`
+    )
+    OR (
+      (
+        `status'[t]` = 'CompleteCommit' OR `status'[t]` = 'CompleteAbort'
+      )
+      AND NOT `producerId'[t]` = `producerId[t]`
+      AND `producerEpoch'[t]` = 0
       AND (
-        `r.providedId` = `r.producerId`
-        OR (
-          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
-        )
+        `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
       )
-      AND NOT `r.providedEpoch` = `r.producerEpoch`
-      AND `r.providedEpoch` = `r.lastEpoch`
-    )
-    AND `r.granted` AS antecedent_4,
-    `r.returnedId` = `r.producerId` AS c1_4,
-    `r.returnedEpoch` = `r.producerEpoch` AS c2_4,
-    `r.known`
-    AND NOT `r.providedId` = -1
-    AND (
-      `r.providedId` = `r.producerId`
-      OR (
-        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
-      )
-    )
-    AND NOT `r.providedEpoch` = `r.producerEpoch`
-    AND `r.providedEpoch` = `r.lastEpoch` AS antecedent_5,
-    NOT `r.fenced` AS c1_5,
-    NOT `r.failed` AS c2_5,
+    ) AS c1_3,
     (
-      `r.known`
-      AND NOT `r.providedId` = -1
-      AND (
-        NOT (
-          `r.providedId` = `r.producerId`
-          OR (
-            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
-          )
-        )
-        OR (
-          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
-        )
-      )
-    )
-    AND `r.status` = 'Ongoing' AS antecedent_6,
-    NOT `r.busy` AS c1_6
+      `status[t]` = 'PrepareCommit' OR `status[t]` = 'PrepareAbort'
+    ) AND `transactionVersion[t]` = 2 AS antecedent_4,
+    (
+      NOT `nextProducerId[t]` = -1
+    ) = (
+      `producerEpoch[t]` = 32767
+    ) AS c1_4,
+    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_5
   FROM frame
 ), weighed AS (
   SELECT
-    cluster,
-    topic,
-    `partition`,
-    partition_key,
-    request_id,
-    candidate,
-    from_position,
-    to_position,
-    from_time,
-    to_time,
-    `r.granted`,
-    `r.fenced`,
-    `r.busy`,
-    `r.providedId`,
-    `r.producerEpoch`,
-    `r.producerId`,
-    `r.previousIdHeld`,
-    `r.providedEpoch`,
-    `r.status`,
-    `r.lastEpochHeld`,
-    `r.known`,
-    `r.previousId`,
-    `r.lastEpoch`,
-    `r.returnedId`,
-    `r.returnedEpoch`,
-    `r.failed`,
-    NOT antecedent_1 OR (
-      c1_1 AND c2_1
+    *,
+    unchanged_1 OR (
+      NOT antecedent_1 OR c1_1
     ) AS verdict_1,
-    COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE
-      WHEN antecedent_1 AND NOT c1_1
-      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:307)'
-      WHEN antecedent_1 AND NOT c2_1
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:308)'
-    END AS failed_conjunct_1,
-    NOT antecedent_2 OR (
+    unchanged_2 OR (
       c1_2 AND c2_2
     ) AS verdict_2,
-    COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE
-      WHEN antecedent_2 AND NOT c1_2
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:324)'
-      WHEN antecedent_2 AND NOT c2_2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:324)'
-    END AS failed_conjunct_2,
-    NOT antecedent_3 OR c1_3 AS verdict_3,
-    COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (ProducerEpochProps:338)' END AS failed_conjunct_3,
-    NOT antecedent_4 OR (
-      c1_4 AND c2_4
-    ) AS verdict_4,
-    COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE
-      WHEN antecedent_4 AND NOT c1_4
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:352)'
-      WHEN antecedent_4 AND NOT c2_4
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:352)'
-    END AS failed_conjunct_4,
-    NOT antecedent_5 OR (
-      c1_5 AND c2_5
-    ) AS verdict_5,
-    COALESCE(antecedent_5, FALSE) AS exercised_5,
-    CASE
-      WHEN antecedent_5 AND NOT c1_5
-      THEN '~r.fenced (ProducerEpochProps:368)'
-      WHEN antecedent_5 AND NOT c2_5
-      THEN '~r.failed (ProducerEpochProps:368)'
-    END AS failed_conjunct_5,
-    NOT antecedent_6 OR c1_6 AS verdict_6,
-    COALESCE(antecedent_6, FALSE) AS exercised_6,
-    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (ProducerEpochProps:382)' END AS failed_conjunct_6
+    unchanged_3 OR (
+      NOT antecedent_3 OR c1_3
+    ) AS verdict_3,
+    NOT antecedent_4 OR c1_4 AS verdict_4,
+    c1_5 AS verdict_5
   FROM judged
-), agreed AS (
-  SELECT
-    cluster,
-    request_id,
-    MIN(from_position) AS from_position,
-    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
-    MIN(from_time) AS from_time,
-    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
-    COUNT(*) AS states,
-    MIN_BY(
-      NAMED_STRUCT(
-        'topic',
-        topic,
-        'partition',
-        `partition`,
-        'partition_key',
-        partition_key,
-        'failed_conjunct_1',
-        failed_conjunct_1,
-        'failed_conjunct_2',
-        failed_conjunct_2,
-        'failed_conjunct_3',
-        failed_conjunct_3,
-        'failed_conjunct_4',
-        failed_conjunct_4,
-        'failed_conjunct_5',
-        failed_conjunct_5,
-        'failed_conjunct_6',
-        failed_conjunct_6,
-        'r.granted',
-        `r.granted`,
-        'r.fenced',
-        `r.fenced`,
-        'r.busy',
-        `r.busy`,
-        'r.providedId',
-        `r.providedId`,
-        'r.producerEpoch',
-        `r.producerEpoch`,
-        'r.producerId',
-        `r.producerId`,
-        'r.previousIdHeld',
-        `r.previousIdHeld`,
-        'r.providedEpoch',
-        `r.providedEpoch`,
-        'r.status',
-        `r.status`,
-        'r.lastEpochHeld',
-        `r.lastEpochHeld`,
-        'r.known',
-        `r.known`,
-        'r.previousId',
-        `r.previousId`,
-        'r.lastEpoch',
-        `r.lastEpoch`,
-        'r.returnedId',
-        `r.returnedId`,
-        'r.returnedEpoch',
-        `r.returnedEpoch`,
-        'r.failed',
-        `r.failed`
-      ),
-      candidate
-    ) AS first_state,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
-      THEN FALSE
-    END AS verdict_1,
-    BOOL_AND(exercised_1) AS exercised_1,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
-      THEN FALSE
-    END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
-      THEN FALSE
-    END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
-      THEN FALSE
-    END AS verdict_4,
-    BOOL_AND(exercised_4) AS exercised_4,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
-      THEN FALSE
-    END AS verdict_5,
-    BOOL_AND(exercised_5) AS exercised_5,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
-      THEN FALSE
-    END AS verdict_6,
-    BOOL_AND(exercised_6) AS exercised_6
-  FROM weighed
-  GROUP BY
-    cluster,
-    request_id
 )
 SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
+  each.`witness` AS witness,
+  each.`from_position` AS from_position,
+  each.`to_position` AS to_position,
+  each.`from_time` AS from_time,
+  each.`to_time` AS to_time,
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
+  each.`evidence` AS evidence
 FROM (
   SELECT
     cluster,
-    TO_JSON(
-      STRUCT(
-        agreed.first_state.`topic` AS topic,
-        agreed.first_state.`partition` AS `partition`,
-        agreed.first_state.`partition_key` AS partition_key
-      ),
-      MAP('ignoreNullFields', 'false')
-    ) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
-      )
-      THEN TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false'))
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
-    COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
-      )
-      THEN TO_JSON(
-        STRUCT(
-          request_id,
-          init_producer_ids.broker_id,
-          init_producer_ids.client_id,
-          init_producer_ids.connection,
-          init_producer_ids.transactional_id,
-          init_producer_ids.provided_id,
-          init_producer_ids.provided_epoch,
-          init_producer_ids.error,
-          init_producer_ids.returned_id,
-          init_producer_ids.returned_epoch,
-          init_producer_ids.record_offset,
-          init_producer_ids.candidates,
-          init_producer_ids.unknown_reason,
-          init_producer_ids.file,
-          init_producer_ids.`position`
-        ),
-        MAP('ignoreNullFields', 'false')
-      )
-    END AS evidence,
+    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
     EXPLODE(
       ARRAY(
+        CASE
+          WHEN next_from_position = to_position
+          THEN NAMED_STRUCT(
+            'definition',
+            'status_transitions',
+            'witness',
+            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+            'from_position',
+            next_from_position,
+            'to_position',
+            next_to_position,
+            'from_time',
+            next_from_time,
+            'to_time',
+            next_to_time,
+            'verdict',
+            verdict_1,
+            'exercised',
+            COALESCE(antecedent_1 AND NOT unchanged_1, FALSE),
+            'failed_conjunct',
+            CASE
+              WHEN NOT verdict_1
+              THEN CASE
+                WHEN antecedent_1 AND NOT c1_1
+                THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:295)'
+              END
+            END,
+            'values',
+            CASE
+              WHEN NOT COALESCE(verdict_1, FALSE)
+              THEN TO_JSON(STRUCT(`status[t]`, `status'[t]`), MAP('ignoreNullFields', 'false'))
+            END,
+            'evidence',
+            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END
+          )
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN NAMED_STRUCT(
+            'definition',
+            'producer_epoch_steps',
+            'witness',
+            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+            'from_position',
+            next_from_position,
+            'to_position',
+            next_to_position,
+            'from_time',
+            next_from_time,
+            'to_time',
+            next_to_time,
+            'verdict',
+            verdict_2,
+            'exercised',
+            COALESCE(NOT unchanged_2, FALSE),
+            'failed_conjunct',
+            CASE
+              WHEN NOT verdict_2
+              THEN CASE
+                WHEN NOT c1_2
+                THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:315)'
+                WHEN NOT c2_2
+                THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:317)'
+              END
+            END,
+            'values',
+            CASE
+              WHEN NOT COALESCE(verdict_2, FALSE)
+              THEN TO_JSON(
+                STRUCT(`producerId[t]`, `producerId'[t]`, `producerEpoch[t]`, `producerEpoch'[t]`),
+                MAP('ignoreNullFields', 'false')
+              )
+            END,
+            'evidence',
+            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END
+          )
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN NAMED_STRUCT(
+            'definition',
+            'end_txn_bumps_epoch',
+            'witness',
+            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+            'from_position',
+            next_from_position,
+            'to_position',
+            next_to_position,
+            'from_time',
+            next_from_time,
+            'to_time',
+            next_to_time,
+            'verdict',
+            verdict_3,
+            'exercised',
+            COALESCE(antecedent_3 AND NOT unchanged_3, FALSE),
+            'failed_conjunct',
+            CASE
+              WHEN NOT verdict_3
+              THEN CASE
+                WHEN antecedent_3 AND NOT c1_3
+                THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:338)'
+              END
+            END,
+            'values',
+            CASE
+              WHEN NOT COALESCE(verdict_3, FALSE)
+              THEN TO_JSON(
+                STRUCT(
+                  `status[t]`,
+                  `status'[t]`,
+                  `transactionVersion[t]`,
+                  `transactionVersion'[t]`,
+                  `producerId[t]`,
+                  `producerId'[t]`,
+                  `producerEpoch[t]`,
+                  `producerEpoch'[t]`,
+                  `nextProducerId[t]`,
+                  `nextProducerId'[t]`
+                ),
+                MAP('ignoreNullFields', 'false')
+              )
+            END,
+            'evidence',
+            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END
+          )
+        END,
         NAMED_STRUCT(
           'definition',
-          'broker_keeps_its_init_rule',
+          'next_producer_id_at_exhaustion',
+          'witness',
+          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+          'from_position',
+          from_position,
+          'to_position',
+          to_position,
+          'from_time',
+          from_time,
+          'to_time',
+          to_time,
           'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END,
+          verdict_4,
           'exercised',
-          COALESCE(agreed.exercised_1, FALSE),
+          COALESCE(antecedent_4, FALSE),
           'failed_conjunct',
           CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+            WHEN NOT verdict_4
+            THEN CASE
+              WHEN antecedent_4 AND NOT c1_4
+              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:363)'
+            END
           END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+            WHEN NOT COALESCE(verdict_4, FALSE)
             THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.granted` AS `r.granted`,
-                agreed.first_state.`r.fenced` AS `r.fenced`,
-                agreed.first_state.`r.busy` AS `r.busy`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousIdHeld` AS `r.previousIdHeld`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.status` AS `r.status`,
-                agreed.first_state.`r.lastEpochHeld` AS `r.lastEpochHeld`
-              ),
+              STRUCT(`status[t]`, `transactionVersion[t]`, `nextProducerId[t]`, `producerEpoch[t]`),
               MAP('ignoreNullFields', 'false')
             )
-          END
+          END,
+          'evidence',
+          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
         ),
         NAMED_STRUCT(
           'definition',
-          'stale_epoch_never_bumped',
+          'epoch_headroom',
+          'witness',
+          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
+          'from_position',
+          from_position,
+          'to_position',
+          to_position,
+          'from_time',
+          from_time,
+          'to_time',
+          to_time,
           'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END,
+          verdict_5,
           'exercised',
-          COALESCE(agreed.exercised_2, FALSE),
+          TRUE,
           'failed_conjunct',
           CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
+            WHEN NOT verdict_5
+            THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:385)' END
           END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
-            THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.known` AS `r.known`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousId` AS `r.previousId`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-                agreed.first_state.`r.granted` AS `r.granted`,
-                agreed.first_state.`r.returnedId` AS `r.returnedId`,
-                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
-              ),
-              MAP('ignoreNullFields', 'false')
-            )
-          END
-        ),
-        NAMED_STRUCT(
-          'definition',
-          'no_stale_epoch_granted',
-          'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END,
-          'exercised',
-          COALESCE(agreed.exercised_3, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
+            WHEN NOT COALESCE(verdict_5, FALSE)
+            THEN TO_JSON(STRUCT(`producerEpoch[t]`), MAP('ignoreNullFields', 'false'))
           END,
-          'values',
-          CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
-            THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.known` AS `r.known`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousId` AS `r.previousId`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-                agreed.first_state.`r.granted` AS `r.granted`
-              ),
-              MAP('ignoreNullFields', 'false')
-            )
-          END
-        ),
-        NAMED_STRUCT(
-          'definition',
-          'retry_returns_the_same_epoch',
-          'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END,
-          'exercised',
-          COALESCE(agreed.exercised_4, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
-          END,
-          'values',
-          CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
-            THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.known` AS `r.known`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousId` AS `r.previousId`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-                agreed.first_state.`r.granted` AS `r.granted`,
-                agreed.first_state.`r.returnedId` AS `r.returnedId`,
-                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
-              ),
-              MAP('ignoreNullFields', 'false')
-            )
-          END
-        ),
-        NAMED_STRUCT(
-          'definition',
-          'no_retry_fenced',
-          'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END,
-          'exercised',
-          COALESCE(agreed.exercised_5, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
-          END,
-          'values',
-          CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
-            THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.known` AS `r.known`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousId` AS `r.previousId`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-                agreed.first_state.`r.fenced` AS `r.fenced`,
-                agreed.first_state.`r.failed` AS `r.failed`
-              ),
-              MAP('ignoreNullFields', 'false')
-            )
-          END
-        ),
-        NAMED_STRUCT(
-          'definition',
-          'no_stale_abort',
-          'verdict',
-          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END,
-          'exercised',
-          COALESCE(agreed.exercised_6, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN agreed.states = init_producer_ids.candidates
-            THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
-          END,
-          'values',
-          CASE
-            WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
-            THEN TO_JSON(
-              STRUCT(
-                agreed.first_state.`r.known` AS `r.known`,
-                agreed.first_state.`r.providedId` AS `r.providedId`,
-                agreed.first_state.`r.producerId` AS `r.producerId`,
-                agreed.first_state.`r.previousId` AS `r.previousId`,
-                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
-                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
-                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
-                agreed.first_state.`r.status` AS `r.status`,
-                agreed.first_state.`r.busy` AS `r.busy`
-              ),
-              MAP('ignoreNullFields', 'false')
-            )
-          END
+          'evidence',
+          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
         )
       )
     ) AS each
-  FROM silver.init_producer_ids AS init_producer_ids
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+  FROM weighed
+) AS fanned
+WHERE
+  NOT each IS NULL
+UNION ALL
+SELECT
+  each.`definition` AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  each.`to_position` AS to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  `values`,
+  evidence
+FROM (
+  SELECT
+    cluster,
+    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+    CAST(NULL AS STRING) AS witness,
+    from_position,
+    from_time,
+    to_time,
+    CAST(NULL AS BOOLEAN) AS verdict,
+    FALSE AS exercised,
+    CAST(NULL AS STRING) AS failed_conjunct,
+    CAST(NULL AS STRING) AS `values`,
+    CAST(NULL AS STRING) AS evidence,
+    EXPLODE(
+      ARRAY(
+        NAMED_STRUCT('definition', 'status_transitions', 'to_position', to_position + 1),
+        NAMED_STRUCT('definition', 'producer_epoch_steps', 'to_position', to_position + 1),
+        NAMED_STRUCT('definition', 'end_txn_bumps_epoch', 'to_position', to_position + 1),
+        NAMED_STRUCT('definition', 'next_producer_id_at_exhaustion', 'to_position', to_position),
+        NAMED_STRUCT('definition', 'epoch_headroom', 'to_position', to_position)
+      )
+    ) AS each
+  FROM silver.log_coverage
+  WHERE
+    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
 ) AS fanned

@@ -1,33 +1,176 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
+-- one pass for broker_keeps_its_init_rule, stale_epoch_never_bumped, no_stale_epoch_granted, retry_returns_the_same_epoch, no_retry_fenced, no_stale_abort
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
-    marker_id,
+    request_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    completed AS `m.completed`,
-    found AS `m.found`,
-    wrong AS `m.wrong`,
-    marker_coordinator_epoch AS `m.markerCoordinatorEpoch`,
-    coordinator_epoch AS `m.coordinatorEpoch`
-  FROM silver.transaction_markers
+    granted AS `r.granted`,
+    fenced AS `r.fenced`,
+    busy AS `r.busy`,
+    provided_id AS `r.providedId`,
+    producer_epoch AS `r.producerEpoch`,
+    producer_id AS `r.producerId`,
+    previous_id_held AS `r.previousIdHeld`,
+    provided_epoch AS `r.providedEpoch`,
+    status AS `r.status`,
+    last_epoch_held AS `r.lastEpochHeld`,
+    known AS `r.known`,
+    previous_id AS `r.previousId`,
+    last_epoch AS `r.lastEpoch`,
+    returned_id AS `r.returnedId`,
+    returned_epoch AS `r.returnedEpoch`,
+    failed AS `r.failed`
+  FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
     *,
-    `m.completed` AS antecedent_1,
-    `m.found` >= 1 AS c1_1,
-    `m.found` >= 1 OR `m.wrong` >= 1 AS antecedent_2,
-    `m.wrong` = 0 AS c1_2,
-    `m.found` >= 1 AS antecedent_3,
-    `m.found` <= 1 AS c1_3,
-    `m.found` >= 1 AS antecedent_4,
-    `m.markerCoordinatorEpoch` >= `m.coordinatorEpoch` AS c1_4
+    (
+      `r.granted` OR `r.fenced`
+    ) OR `r.busy` AS antecedent_1,
+    NOT `r.granted`
+    OR (
+      (
+        (
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
+          OR `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
+          )
+        )
+        AND (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
+        )
+        AND (
+          (
+            NOT NOT `r.providedId` = -1 OR `r.producerEpoch` = -1
+          ) OR `r.providedEpoch` = `r.producerEpoch`
+        )
+      )
+      OR (
+        (
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
+          OR `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
+          )
+        )
+        AND (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
+        )
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
+        AND NOT `r.producerEpoch` >= 32766
+        AND NOT `r.providedEpoch` = `r.producerEpoch`
+        AND `r.providedEpoch` = `r.lastEpochHeld`
+      )
+    ) AS c1_1,
+    NOT `r.fenced`
+    OR (
+      NOT (
+        NOT NOT `r.providedId` = -1
+        OR `r.producerEpoch` = -1
+        OR `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
+        )
+      )
+      OR (
+        (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
+        )
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
+        AND NOT `r.producerEpoch` >= 32766
+        AND NOT `r.providedEpoch` = `r.producerEpoch`
+        AND NOT `r.providedEpoch` = `r.lastEpochHeld`
+      )
+    ) AS c2_1,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        NOT (
+          `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+          )
+        )
+        OR (
+          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+        )
+      )
+    )
+    AND `r.granted` AS antecedent_2,
+    `r.returnedId` = `r.producerId` AS c1_2,
+    `r.returnedEpoch` = `r.producerEpoch` AS c2_2,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      NOT (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      OR (
+        NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+      )
+    ) AS antecedent_3,
+    NOT `r.granted` AS c1_3,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      AND NOT `r.providedEpoch` = `r.producerEpoch`
+      AND `r.providedEpoch` = `r.lastEpoch`
+    )
+    AND `r.granted` AS antecedent_4,
+    `r.returnedId` = `r.producerId` AS c1_4,
+    `r.returnedEpoch` = `r.producerEpoch` AS c2_4,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      `r.providedId` = `r.producerId`
+      OR (
+        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+      )
+    )
+    AND NOT `r.providedEpoch` = `r.producerEpoch`
+    AND `r.providedEpoch` = `r.lastEpoch` AS antecedent_5,
+    NOT `r.fenced` AS c1_5,
+    NOT `r.failed` AS c2_5,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        NOT (
+          `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+          )
+        )
+        OR (
+          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+        )
+      )
+    )
+    AND `r.status` = 'Ongoing' AS antecedent_6,
+    NOT `r.busy` AS c1_6
   FROM frame
 ), weighed AS (
   SELECT
@@ -35,42 +178,85 @@ WITH frame AS (
     topic,
     `partition`,
     partition_key,
-    marker_id,
+    request_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    `m.completed`,
-    `m.found`,
-    `m.wrong`,
-    `m.markerCoordinatorEpoch`,
-    `m.coordinatorEpoch`,
-    NOT antecedent_1 OR c1_1 AS verdict_1,
+    `r.granted`,
+    `r.fenced`,
+    `r.busy`,
+    `r.providedId`,
+    `r.producerEpoch`,
+    `r.producerId`,
+    `r.previousIdHeld`,
+    `r.providedEpoch`,
+    `r.status`,
+    `r.lastEpochHeld`,
+    `r.known`,
+    `r.previousId`,
+    `r.lastEpoch`,
+    `r.returnedId`,
+    `r.returnedEpoch`,
+    `r.failed`,
+    NOT antecedent_1 OR (
+      c1_1 AND c2_1
+    ) AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1 (ProducerEpochProps:400)' END AS failed_conjunct_1,
-    NOT antecedent_2 OR c1_2 AS verdict_2,
+    CASE
+      WHEN antecedent_1 AND NOT c1_1
+      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:405)'
+      WHEN antecedent_1 AND NOT c2_1
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:406)'
+    END AS failed_conjunct_1,
+    NOT antecedent_2 OR (
+      c1_2 AND c2_2
+    ) AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0 (ProducerEpochProps:413)' END AS failed_conjunct_2,
+    CASE
+      WHEN antecedent_2 AND NOT c1_2
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:422)'
+      WHEN antecedent_2 AND NOT c2_2
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:422)'
+    END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1 (ProducerEpochProps:428)' END AS failed_conjunct_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (ProducerEpochProps:436)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR (
+      c1_4 AND c2_4
+    ) AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE
       WHEN antecedent_4 AND NOT c1_4
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:441)'
-    END AS failed_conjunct_4
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:450)'
+      WHEN antecedent_4 AND NOT c2_4
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:450)'
+    END AS failed_conjunct_4,
+    NOT antecedent_5 OR (
+      c1_5 AND c2_5
+    ) AS verdict_5,
+    COALESCE(antecedent_5, FALSE) AS exercised_5,
+    CASE
+      WHEN antecedent_5 AND NOT c1_5
+      THEN '~r.fenced (ProducerEpochProps:466)'
+      WHEN antecedent_5 AND NOT c2_5
+      THEN '~r.failed (ProducerEpochProps:466)'
+    END AS failed_conjunct_5,
+    NOT antecedent_6 OR c1_6 AS verdict_6,
+    COALESCE(antecedent_6, FALSE) AS exercised_6,
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (ProducerEpochProps:480)' END AS failed_conjunct_6
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
-    marker_id,
+    request_id,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
+    MIN_BY(
       NAMED_STRUCT(
         'topic',
         topic,
@@ -86,17 +272,44 @@ WITH frame AS (
         failed_conjunct_3,
         'failed_conjunct_4',
         failed_conjunct_4,
-        'm.completed',
-        `m.completed`,
-        'm.found',
-        `m.found`,
-        'm.wrong',
-        `m.wrong`,
-        'm.markerCoordinatorEpoch',
-        `m.markerCoordinatorEpoch`,
-        'm.coordinatorEpoch',
-        `m.coordinatorEpoch`
-      )
+        'failed_conjunct_5',
+        failed_conjunct_5,
+        'failed_conjunct_6',
+        failed_conjunct_6,
+        'r.granted',
+        `r.granted`,
+        'r.fenced',
+        `r.fenced`,
+        'r.busy',
+        `r.busy`,
+        'r.providedId',
+        `r.providedId`,
+        'r.producerEpoch',
+        `r.producerEpoch`,
+        'r.producerId',
+        `r.producerId`,
+        'r.previousIdHeld',
+        `r.previousIdHeld`,
+        'r.providedEpoch',
+        `r.providedEpoch`,
+        'r.status',
+        `r.status`,
+        'r.lastEpochHeld',
+        `r.lastEpochHeld`,
+        'r.known',
+        `r.known`,
+        'r.previousId',
+        `r.previousId`,
+        'r.lastEpoch',
+        `r.lastEpoch`,
+        'r.returnedId',
+        `r.returnedId`,
+        'r.returnedEpoch',
+        `r.returnedEpoch`,
+        'r.failed',
+        `r.failed`
+      ),
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -125,11 +338,25 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
       THEN FALSE
     END AS verdict_4,
-    BOOL_AND(exercised_4) AS exercised_4
+    BOOL_AND(exercised_4) AS exercised_4,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
+      THEN FALSE
+    END AS verdict_5,
+    BOOL_AND(exercised_5) AS exercised_5,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
+      THEN FALSE
+    END AS verdict_6,
+    BOOL_AND(exercised_6) AS exercised_6
   FROM weighed
   GROUP BY
     cluster,
-    marker_id
+    request_id
 )
 SELECT
   each.`definition` AS definition,
@@ -150,41 +377,53 @@ FROM (
     cluster,
     TO_JSON(
       STRUCT(
-        COALESCE(agreed.first_state.`topic`, transaction_markers.topic) AS topic,
-        COALESCE(agreed.first_state.`partition`, transaction_markers.`partition`) AS `partition`,
-        COALESCE(agreed.first_state.`partition_key`, transaction_markers.partition_key) AS partition_key
+        agreed.first_state.`topic` AS topic,
+        agreed.first_state.`partition` AS `partition`,
+        agreed.first_state.`partition_key` AS partition_key
       ),
       MAP('ignoreNullFields', 'false')
     ) AS scope,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
-      THEN TO_JSON(STRUCT(marker_id AS m), MAP('ignoreNullFields', 'false'))
+      THEN TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false'))
     END AS witness,
     agreed.from_position,
     agreed.to_position,
-    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
-    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
+    COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
+    COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
-          transaction_markers.transactional_id,
-          transaction_markers.producer_id,
-          transaction_markers.producer_epoch,
-          transaction_markers.transaction_partition,
-          transaction_markers.due_type,
-          transaction_markers.marker_position,
-          transaction_markers.marker_at
+          request_id,
+          init_producer_ids.broker_id,
+          init_producer_ids.client_id,
+          init_producer_ids.connection,
+          init_producer_ids.transactional_id,
+          init_producer_ids.provided_id,
+          init_producer_ids.provided_epoch,
+          init_producer_ids.error,
+          init_producer_ids.returned_id,
+          init_producer_ids.returned_epoch,
+          init_producer_ids.record_offset,
+          init_producer_ids.candidates,
+          init_producer_ids.unknown_reason,
+          init_producer_ids.file,
+          init_producer_ids.`position`
         ),
         MAP('ignoreNullFields', 'false')
       )
@@ -193,72 +432,193 @@ FROM (
       ARRAY(
         NAMED_STRUCT(
           'definition',
-          'every_marker_is_written',
+          'broker_keeps_its_init_rule',
           'verdict',
-          agreed.verdict_1,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END,
           'exercised',
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
             THEN TO_JSON(
-              STRUCT(agreed.first_state.`m.completed` AS `m.completed`, agreed.first_state.`m.found` AS `m.found`),
+              STRUCT(
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.fenced` AS `r.fenced`,
+                agreed.first_state.`r.busy` AS `r.busy`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousIdHeld` AS `r.previousIdHeld`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.lastEpochHeld` AS `r.lastEpochHeld`
+              ),
               MAP('ignoreNullFields', 'false')
             )
           END
         ),
         NAMED_STRUCT(
           'definition',
-          'marker_of_the_right_type',
+          'stale_epoch_never_bumped',
           'verdict',
-          agreed.verdict_2,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END,
           'exercised',
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
             THEN TO_JSON(
-              STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.wrong` AS `m.wrong`),
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.returnedId` AS `r.returnedId`,
+                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
+              ),
               MAP('ignoreNullFields', 'false')
             )
           END
         ),
         NAMED_STRUCT(
           'definition',
-          'one_marker_each',
+          'no_stale_epoch_granted',
           'verdict',
-          agreed.verdict_3,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END,
           'exercised',
           COALESCE(agreed.exercised_3, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
-            THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
           END
         ),
         NAMED_STRUCT(
           'definition',
-          'marker_coordinator_epoch_in_order',
+          'retry_returns_the_same_epoch',
           'verdict',
-          agreed.verdict_4,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END,
           'exercised',
           COALESCE(agreed.exercised_4, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END,
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
             THEN TO_JSON(
               STRUCT(
-                agreed.first_state.`m.found` AS `m.found`,
-                agreed.first_state.`m.markerCoordinatorEpoch` AS `m.markerCoordinatorEpoch`,
-                agreed.first_state.`m.coordinatorEpoch` AS `m.coordinatorEpoch`
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.returnedId` AS `r.returnedId`,
+                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_retry_fenced',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END,
+          'exercised',
+          COALESCE(agreed.exercised_5, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.fenced` AS `r.fenced`,
+                agreed.first_state.`r.failed` AS `r.failed`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_stale_abort',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END,
+          'exercised',
+          COALESCE(agreed.exercised_6, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.busy` AS `r.busy`
               ),
               MAP('ignoreNullFields', 'false')
             )
@@ -266,7 +626,7 @@ FROM (
         )
       )
     ) AS each
-  FROM silver.transaction_markers AS transaction_markers
+  FROM silver.init_producer_ids AS init_producer_ids
   FULL OUTER JOIN agreed
-    USING (cluster, marker_id)
+    USING (cluster, request_id)
 ) AS fanned

@@ -1,225 +1,870 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
+-- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
+    request_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    partition_key AS p,
-    producer_id AS k,
-    producer_epoch AS `appendedEpoch[p][k]`,
-    LEAD(producer_epoch) OVER successive AS `appendedEpoch'[p][k]`,
-    last_offset AS `lastOffset[p][k]`,
-    LEAD(last_offset) OVER successive AS `lastOffset'[p][k]`,
-    marker AS `newestIsMarker[p][k]`,
-    LEAD(marker) OVER successive AS `newestIsMarker'[p][k]`,
-    last_sequence AS `lastSequence[p][k]`,
-    LEAD(last_sequence) OVER successive AS `lastSequence'[p][k]`,
-    first_sequence AS `firstSequence[p][k]`,
-    LEAD(first_sequence) OVER successive AS `firstSequence'[p][k]`,
-    coordinator_epoch AS `markerCoordinatorEpoch[p][k]`,
-    LEAD(coordinator_epoch) OVER successive AS `markerCoordinatorEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, cause), MAP('ignoreNullFields', 'false')) AS evidence
-  FROM silver.producer_states
-  WINDOW successive AS (
-    PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id
-    ORDER BY from_position
-  )
+    error AS `e.error`,
+    known AS `e.known`,
+    provided_id AS `e.providedId`,
+    producer_id AS `e.producerId`,
+    api_version AS `e.apiVersion`,
+    provided_epoch AS `e.providedEpoch`,
+    producer_epoch AS `e.producerEpoch`,
+    previous_id_held AS `e.previousIdHeld`,
+    status AS `e.status`,
+    commit AS `e.commit`,
+    returned_id AS `e.returnedId`,
+    returned_epoch AS `e.returnedEpoch`,
+    previous_id AS `e.previousId`,
+    last_epoch AS `e.lastEpoch`
+  FROM silver.end_txn_states
 ), judged AS (
   SELECT
     *,
-    `appendedEpoch'[p][k]` = `appendedEpoch[p][k]` AS unchanged_1,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_2,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_3,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_4,
-    `markerCoordinatorEpoch'[p][k]` = `markerCoordinatorEpoch[p][k]` AS unchanged_5,
-    `appendedEpoch'[p][k]` >= `appendedEpoch[p][k]` AS c1_1,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
-    )
-    AND (
-      `appendedEpoch'[p][k]` > `appendedEpoch[p][k]` OR `lastSequence[p][k]` = -1
-    ) AS antecedent_2,
-    `firstSequence'[p][k]` = 0 AS c1_2,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
-    )
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND NOT `lastSequence[p][k]` = -1 AS antecedent_3,
-    NOT (
-      (
-        CASE (
-            `lastSequence[p][k]` = 2147483647
+    `e.error` = 'NONE'
+    OR `e.error` = 'PRODUCER_FENCED'
+    OR `e.error` = 'INVALID_PRODUCER_EPOCH'
+    OR `e.error` = 'INVALID_PRODUCER_ID_MAPPING'
+    OR `e.error` = 'INVALID_TXN_STATE' AS antecedent_1,
+    `e.error` = TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `e.apiVersion` < 2
+                  )
+                  WHEN TRUE
+                  THEN 'INVALID_PRODUCER_EPOCH'
+                  WHEN FALSE
+                  THEN 'PRODUCER_FENCED'
+                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                END
+              ),
+              then_3 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    TRY_ELEMENT_AT(
+                      TRANSFORM(
+                        ARRAY(
+                          CASE (
+                              `e.apiVersion` >= 5
+                              AND (
+                                `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                              )
+                            )
+                            WHEN TRUE
+                            THEN CASE `e.commit`
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN 'NONE'
+                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                            END
+                            WHEN FALSE
+                            THEN CASE (
+                                NOT (
+                                  (
+                                    `e.commit` AND (
+                                      `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                                    )
+                                  )
+                                  OR (
+                                    NOT `e.commit` AND (
+                                      `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                                    )
+                                  )
+                                )
+                              )
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN CASE (
+                                  `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                )
+                                WHEN TRUE
+                                THEN 'CONCURRENT_TRANSACTIONS'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                              END
+                              ELSE CASE
+                                WHEN 'INVALID_TXN_STATE' = CASE (
+                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                THEN 'INVALID_TXN_STATE'
+                              END
+                            END
+                            ELSE CASE
+                              WHEN CASE `e.commit`
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END = CASE (
+                                  NOT (
+                                    (
+                                      `e.commit` AND (
+                                        `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                                      )
+                                    )
+                                    OR (
+                                      NOT `e.commit` AND (
+                                        `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                                      )
+                                    )
+                                  )
+                                )
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN CASE (
+                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                ELSE CASE
+                                  WHEN 'INVALID_TXN_STATE' = CASE (
+                                      `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                                    )
+                                    WHEN TRUE
+                                    THEN 'CONCURRENT_TRANSACTIONS'
+                                    WHEN FALSE
+                                    THEN 'NONE'
+                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                  END
+                                  THEN 'INVALID_TXN_STATE'
+                                END
+                              END
+                              THEN CASE `e.commit`
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END
+                            END
+                          END
+                        ),
+                        other_2 -> CASE (
+                            `e.status` = 'Ongoing'
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN other_2
+                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  other_4 -> CASE (
+                      NOT (
+                        (
+                          (
+                            `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                          )
+                          AND NOT (
+                            `e.apiVersion` >= 5 AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                            )
+                          )
+                        )
+                        OR (
+                          (
+                            `e.apiVersion` >= 5
+                            AND (
+                              (
+                                `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+                              )
+                              OR (
+                                (
+                                  `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+                                ) AND `e.producerEpoch` = 0
+                              )
+                            )
+                          )
+                          AND (
+                            (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                            )
+                            OR (
+                              `e.status` = 'CompleteCommit' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN then_3
+                    WHEN FALSE
+                    THEN other_4
+                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
           )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-        END < `firstSequence'[p][k]`
-        AND TRY_SUBTRACT(
-          CAST(`firstSequence'[p][k]` AS BIGINT),
-          CASE (
-              `lastSequence[p][k]` = 2147483647
+        ),
+        other_6 -> CASE (
+            NOT `e.known`
+            OR NOT (
+              `e.providedId` = `e.producerId`
+              OR (
+                `e.apiVersion` >= 5
+                AND (
+                  (
+                    `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+                  )
+                  OR (
+                    (
+                      `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+                    ) AND `e.producerEpoch` = 0
+                  )
+                )
+              )
             )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END
-        ) <= CASE (
-            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
           )
           WHEN TRUE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
           WHEN FALSE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
+          THEN other_6
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_6 THEN 'INVALID_PRODUCER_ID_MAPPING' END
         END
-      )
-      OR TRY_SUBTRACT(
-        CAST(`firstSequence'[p][k]` AS BIGINT),
-        CASE (
-            `lastSequence[p][k]` = 2147483647
-          )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-        END
-      ) < TRY_SUBTRACT(
-        CAST(TRY_SUBTRACT(
-          CAST(0 AS BIGINT),
-          CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-          END
-        ) AS BIGINT),
-        1
-      )
-    ) AS c1_3,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
+      ),
+      1
     )
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND NOT `lastSequence[p][k]` = -1 AS antecedent_4,
+    OR (
+      `e.error` = 'PRODUCER_FENCED'
+      AND (
+        `e.commit` AND `e.status` = 'CompleteAbort'
+      )
+      AND (
+        `e.apiVersion` >= 5
+        AND (
+          (
+            `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+          )
+          OR (
+            (
+              `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+            ) AND `e.producerEpoch` = 0
+          )
+        )
+      )
+    ) AS c1_1,
     NOT (
-      NOT `firstSequence'[p][k]` = CASE (
-          `lastSequence[p][k]` = 2147483647
+      `e.error` = 'NONE' AND `e.apiVersion` >= 5
+    )
+    OR CASE (
+        (
+          `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
+        )
+        OR (
+          (
+            `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
+          ) AND `e.producerEpoch` = 0
+        )
+      )
+      WHEN TRUE
+      THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
+      WHEN FALSE
+      THEN CASE (
+          `e.producerEpoch` >= 32766
         )
         WHEN TRUE
-        THEN 0
+        THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
         WHEN FALSE
-        THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-        ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
+        THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
+        ELSE CASE
+          WHEN (
+            NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
+          ) = (
+            `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
+          )
+          THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
+        END
       END
-      AND NOT (
-        (
-          CASE (
-              `lastSequence[p][k]` = 2147483647
+      ELSE CASE
+        WHEN (
+          `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
+        ) = CASE (
+            `e.producerEpoch` >= 32766
+          )
+          WHEN TRUE
+          THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
+          WHEN FALSE
+          THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
+          ELSE CASE
+            WHEN (
+              NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
+            ) = (
+              `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
             )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END < `firstSequence'[p][k]`
-          AND TRY_SUBTRACT(
-            CAST(`firstSequence'[p][k]` AS BIGINT),
-            CASE (
-                `lastSequence[p][k]` = 2147483647
-              )
-              WHEN TRUE
-              THEN 0
-              WHEN FALSE
-              THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-              ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-            END
-          ) <= CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
+            THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
           END
-        )
-        OR TRY_SUBTRACT(
-          CAST(`firstSequence'[p][k]` AS BIGINT),
-          CASE (
-              `lastSequence[p][k]` = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END
-        ) < TRY_SUBTRACT(
-          CAST(TRY_SUBTRACT(
-            CAST(0 AS BIGINT),
-            CASE (
-                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+        END
+        THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
+      END
+    END AS c2_1,
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `e.status` = 'Ongoing'
+                  )
+                  WHEN TRUE
+                  THEN 'NONE'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT (
+                        (
+                          `e.commit` AND (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                          )
+                        )
+                        OR (
+                          NOT `e.commit` AND (
+                            `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN 'INVALID_TXN_STATE'
+                    WHEN FALSE
+                    THEN CASE (
+                        `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                      )
+                      WHEN TRUE
+                      THEN 'CONCURRENT_TRANSACTIONS'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                    END
+                    ELSE CASE
+                      WHEN 'INVALID_TXN_STATE' = CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      THEN 'INVALID_TXN_STATE'
+                    END
+                  END
+                  ELSE CASE
+                    WHEN 'NONE' = CASE (
+                        NOT (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                      WHEN TRUE
+                      THEN 'INVALID_TXN_STATE'
+                      WHEN FALSE
+                      THEN CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      ELSE CASE
+                        WHEN 'INVALID_TXN_STATE' = CASE (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                          )
+                          WHEN TRUE
+                          THEN 'CONCURRENT_TRANSACTIONS'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                        END
+                        THEN 'INVALID_TXN_STATE'
+                      END
+                    END
+                    THEN 'NONE'
+                  END
+                END
+              ),
+              then_1 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    CASE (
+                        (
+                          NOT `e.apiVersion` >= 5 OR NOT `e.providedEpoch` = `e.lastEpoch`
+                        )
+                        OR (
+                          `e.status` = 'Empty' OR `e.status` = 'Ongoing'
+                        )
+                      )
+                      WHEN TRUE
+                      THEN CASE (
+                          `e.apiVersion` < 2
+                        )
+                        WHEN TRUE
+                        THEN 'INVALID_PRODUCER_EPOCH'
+                        WHEN FALSE
+                        THEN 'PRODUCER_FENCED'
+                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                      END
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                        WHEN TRUE
+                        THEN 'NONE'
+                        WHEN FALSE
+                        THEN 'INVALID_TXN_STATE'
+                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                      END
+                      ELSE CASE
+                        WHEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END = CASE (
+                            (
+                              `e.commit` AND (
+                                `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                              )
+                            )
+                            OR (
+                              NOT `e.commit` AND (
+                                `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                              )
+                            )
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN 'INVALID_TXN_STATE'
+                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                        END
+                        THEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END
+                      END
+                    END
+                  ),
+                  other_2 -> CASE (
+                      `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                    )
+                    WHEN TRUE
+                    THEN then_1
+                    WHEN FALSE
+                    THEN other_2
+                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                  END
+                ),
+                1
               )
-              WHEN TRUE
-              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-              WHEN FALSE
-              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-            END
-          ) AS BIGINT),
-          1
-        )
-      )
-    ) AS c1_4,
-    `markerCoordinatorEpoch'[p][k]` >= `markerCoordinatorEpoch[p][k]` AS c1_5
+            ),
+            1
+          )
+        ),
+        other_4 -> CASE (
+            NOT `e.known`
+            OR NOT (
+              `e.providedId` = `e.producerId`
+              OR (
+                `e.providedId` = `e.previousId` AND `e.providedEpoch` >= 32766
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_4
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) = 'PRODUCER_FENCED'
+    OR TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `e.status` = 'Ongoing'
+                  )
+                  WHEN TRUE
+                  THEN 'NONE'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT (
+                        (
+                          `e.commit` AND (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                          )
+                        )
+                        OR (
+                          NOT `e.commit` AND (
+                            `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN 'INVALID_TXN_STATE'
+                    WHEN FALSE
+                    THEN CASE (
+                        `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                      )
+                      WHEN TRUE
+                      THEN 'CONCURRENT_TRANSACTIONS'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                    END
+                    ELSE CASE
+                      WHEN 'INVALID_TXN_STATE' = CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      THEN 'INVALID_TXN_STATE'
+                    END
+                  END
+                  ELSE CASE
+                    WHEN 'NONE' = CASE (
+                        NOT (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                      WHEN TRUE
+                      THEN 'INVALID_TXN_STATE'
+                      WHEN FALSE
+                      THEN CASE (
+                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      ELSE CASE
+                        WHEN 'INVALID_TXN_STATE' = CASE (
+                            `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
+                          )
+                          WHEN TRUE
+                          THEN 'CONCURRENT_TRANSACTIONS'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                        END
+                        THEN 'INVALID_TXN_STATE'
+                      END
+                    END
+                    THEN 'NONE'
+                  END
+                END
+              ),
+              then_5 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    CASE (
+                        (
+                          NOT `e.apiVersion` >= 5 OR NOT `e.providedEpoch` = `e.lastEpoch`
+                        )
+                        OR (
+                          `e.status` = 'Empty' OR `e.status` = 'Ongoing'
+                        )
+                      )
+                      WHEN TRUE
+                      THEN CASE (
+                          `e.apiVersion` < 2
+                        )
+                        WHEN TRUE
+                        THEN 'INVALID_PRODUCER_EPOCH'
+                        WHEN FALSE
+                        THEN 'PRODUCER_FENCED'
+                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                      END
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            `e.commit` AND (
+                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT `e.commit` AND (
+                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                            )
+                          )
+                        )
+                        WHEN TRUE
+                        THEN 'NONE'
+                        WHEN FALSE
+                        THEN 'INVALID_TXN_STATE'
+                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                      END
+                      ELSE CASE
+                        WHEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END = CASE (
+                            (
+                              `e.commit` AND (
+                                `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
+                              )
+                            )
+                            OR (
+                              NOT `e.commit` AND (
+                                `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
+                              )
+                            )
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN 'INVALID_TXN_STATE'
+                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                        END
+                        THEN CASE (
+                            `e.apiVersion` < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END
+                      END
+                    END
+                  ),
+                  other_6 -> CASE (
+                      `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_8 -> CASE (
+            NOT `e.known`
+            OR NOT (
+              `e.providedId` = `e.producerId`
+              OR (
+                `e.providedId` = `e.previousId` AND `e.providedEpoch` >= 32766
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_8 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) = 'INVALID_PRODUCER_EPOCH' AS antecedent_2,
+    NOT `e.error` = 'NONE' AS c1_2
   FROM frame
 ), weighed AS (
   SELECT
-    *,
-    unchanged_1 OR c1_1 AS verdict_1,
-    unchanged_2 OR (
-      NOT antecedent_2 OR c1_2
-    ) AS verdict_2,
-    unchanged_3 OR (
-      NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    unchanged_4 OR (
-      NOT antecedent_4 OR c1_4
-    ) AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `e.error`,
+    `e.known`,
+    `e.providedId`,
+    `e.producerId`,
+    `e.apiVersion`,
+    `e.providedEpoch`,
+    `e.producerEpoch`,
+    `e.previousIdHeld`,
+    `e.status`,
+    `e.commit`,
+    `e.returnedId`,
+    `e.returnedEpoch`,
+    `e.previousId`,
+    `e.lastEpoch`,
+    NOT antecedent_1 OR (
+      c1_1 AND c2_1
+    ) AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE
+      WHEN antecedent_1 AND NOT c1_1
+      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (ProducerEpochProps:511)'
+      WHEN antecedent_1 AND NOT c2_1
+      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:515)'
+    END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:529)' END AS failed_conjunct_2
   FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'e.error',
+        `e.error`,
+        'e.known',
+        `e.known`,
+        'e.providedId',
+        `e.providedId`,
+        'e.producerId',
+        `e.producerId`,
+        'e.apiVersion',
+        `e.apiVersion`,
+        'e.providedEpoch',
+        `e.providedEpoch`,
+        'e.producerEpoch',
+        `e.producerEpoch`,
+        'e.previousIdHeld',
+        `e.previousIdHeld`,
+        'e.status',
+        `e.status`,
+        'e.commit',
+        `e.commit`,
+        'e.returnedId',
+        `e.returnedId`,
+        'e.returnedEpoch',
+        `e.returnedEpoch`,
+        'e.previousId',
+        `e.previousId`,
+        'e.lastEpoch',
+        `e.lastEpoch`
+      ),
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2
+  FROM weighed
+  GROUP BY
+    cluster,
+    request_id
 )
 SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  each.`witness` AS witness,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -228,256 +873,130 @@ SELECT
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  each.`evidence` AS evidence
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
+    TO_JSON(
+      STRUCT(
+        agreed.first_state.`topic` AS topic,
+        agreed.first_state.`partition` AS `partition`,
+        agreed.first_state.`partition_key` AS partition_key
+      ),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+      )
+      THEN TO_JSON(STRUCT(request_id AS e), MAP('ignoreNullFields', 'false'))
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
+    COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          request_id,
+          end_txns.broker_id,
+          end_txns.client_id,
+          end_txns.connection,
+          end_txns.transactional_id,
+          end_txns.provided_id,
+          end_txns.provided_epoch,
+          end_txns.commit,
+          end_txns.error,
+          end_txns.returned_id,
+          end_txns.returned_epoch,
+          end_txns.record_offset,
+          end_txns.candidates,
+          end_txns.unknown_reason,
+          end_txns.file,
+          end_txns.`position`
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
     EXPLODE(
       ARRAY(
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_write_after_fence',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_1, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_1,
-            'exercised',
-            COALESCE(NOT unchanged_1, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:480)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_1, FALSE)
-              THEN TO_JSON(STRUCT(`appendedEpoch[p][k]`, `appendedEpoch'[p][k]`), MAP('ignoreNullFields', 'false'))
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'new_epoch_starts_at_sequence_zero',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_2,
-            'exercised',
-            COALESCE(antecedent_2 AND NOT unchanged_2, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:496)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_sequence_gap',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_3, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_3,
-            'exercised',
-            COALESCE(antecedent_3 AND NOT unchanged_3, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_3
-              THEN CASE
-                WHEN antecedent_3 AND NOT c1_3
-                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:511)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_3, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_sequence_reset',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_4, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_4,
-            'exercised',
-            COALESCE(antecedent_4 AND NOT unchanged_4, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_4
-              THEN CASE
-                WHEN antecedent_4 AND NOT c1_4
-                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:527)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_4, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'marker_coordinator_epoch_never_falls',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_5, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_5,
-            'exercised',
-            COALESCE(NOT unchanged_5, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_5
-              THEN CASE
-                WHEN NOT c1_5
-                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:542)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_5, FALSE)
-              THEN TO_JSON(
-                STRUCT(`markerCoordinatorEpoch[p][k]`, `markerCoordinatorEpoch'[p][k]`),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
-          )
-        END
+        NAMED_STRUCT(
+          'definition',
+          'broker_keeps_its_end_txn_rule',
+          'verdict',
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END,
+          'exercised',
+          COALESCE(agreed.exercised_1, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = end_txns.candidates
+            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`e.error` AS `e.error`,
+                agreed.first_state.`e.known` AS `e.known`,
+                agreed.first_state.`e.providedId` AS `e.providedId`,
+                agreed.first_state.`e.producerId` AS `e.producerId`,
+                agreed.first_state.`e.apiVersion` AS `e.apiVersion`,
+                agreed.first_state.`e.providedEpoch` AS `e.providedEpoch`,
+                agreed.first_state.`e.producerEpoch` AS `e.producerEpoch`,
+                agreed.first_state.`e.previousIdHeld` AS `e.previousIdHeld`,
+                agreed.first_state.`e.status` AS `e.status`,
+                agreed.first_state.`e.commit` AS `e.commit`,
+                agreed.first_state.`e.returnedId` AS `e.returnedId`,
+                agreed.first_state.`e.returnedEpoch` AS `e.returnedEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_stale_end_granted',
+          'verdict',
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END,
+          'exercised',
+          COALESCE(agreed.exercised_2, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = end_txns.candidates
+            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`e.known` AS `e.known`,
+                agreed.first_state.`e.providedId` AS `e.providedId`,
+                agreed.first_state.`e.producerId` AS `e.producerId`,
+                agreed.first_state.`e.previousId` AS `e.previousId`,
+                agreed.first_state.`e.providedEpoch` AS `e.providedEpoch`,
+                agreed.first_state.`e.producerEpoch` AS `e.producerEpoch`,
+                agreed.first_state.`e.status` AS `e.status`,
+                agreed.first_state.`e.commit` AS `e.commit`,
+                agreed.first_state.`e.apiVersion` AS `e.apiVersion`,
+                agreed.first_state.`e.lastEpoch` AS `e.lastEpoch`,
+                agreed.first_state.`e.error` AS `e.error`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        )
       )
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  each.`definition` AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  `values`,
-  evidence
-FROM (
-  SELECT
-    cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    CAST(NULL AS STRING) AS witness,
-    from_position,
-    to_position + 1 AS to_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS STRING) AS failed_conjunct,
-    CAST(NULL AS STRING) AS `values`,
-    CAST(NULL AS STRING) AS evidence,
-    EXPLODE(
-      ARRAY(
-        NAMED_STRUCT('definition', 'no_write_after_fence'),
-        NAMED_STRUCT('definition', 'new_epoch_starts_at_sequence_zero'),
-        NAMED_STRUCT('definition', 'no_sequence_gap'),
-        NAMED_STRUCT('definition', 'no_sequence_reset'),
-        NAMED_STRUCT('definition', 'marker_coordinator_epoch_never_falls')
-      )
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
+  FROM silver.end_txns AS end_txns
+  FULL OUTER JOIN agreed
+    USING (cluster, request_id)
 ) AS fanned

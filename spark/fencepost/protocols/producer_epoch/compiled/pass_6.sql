@@ -1,30 +1,33 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_dangling_transaction, no_write_outside_transaction, aborted_transactions_are_indexed
+-- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
-    partition_transaction_id,
+    marker_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    open AS `x.open`,
-    listed AS `x.listed`,
-    aborted AS `x.aborted`,
-    indexed AS `x.indexed`
-  FROM silver.partition_transactions
+    completed AS `m.completed`,
+    found AS `m.found`,
+    wrong AS `m.wrong`,
+    marker_coordinator_epoch AS `m.markerCoordinatorEpoch`,
+    coordinator_epoch AS `m.coordinatorEpoch`
+  FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
-    `x.open` AS antecedent_1,
-    `x.listed` AS c1_1,
-    NOT `x.open` AS antecedent_2,
-    `x.listed` AS c1_2,
-    NOT `x.open` AND `x.aborted` AS antecedent_3,
-    `x.indexed` AS c1_3
+    `m.completed` AS antecedent_1,
+    `m.found` >= 1 AS c1_1,
+    `m.found` >= 1 OR `m.wrong` >= 1 AS antecedent_2,
+    `m.wrong` = 0 AS c1_2,
+    `m.found` >= 1 AS antecedent_3,
+    `m.found` <= 1 AS c1_3,
+    `m.found` >= 1 AS antecedent_4,
+    `m.markerCoordinatorEpoch` >= `m.coordinatorEpoch` AS c1_4
   FROM frame
 ), weighed AS (
   SELECT
@@ -32,29 +35,36 @@ WITH frame AS (
     topic,
     `partition`,
     partition_key,
-    partition_transaction_id,
+    marker_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    `x.open`,
-    `x.listed`,
-    `x.aborted`,
-    `x.indexed`,
+    `m.completed`,
+    `m.found`,
+    `m.wrong`,
+    `m.markerCoordinatorEpoch`,
+    `m.coordinatorEpoch`,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'x.listed (ProducerEpochProps:563)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1 (ProducerEpochProps:563)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed (ProducerEpochProps:579)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0 (ProducerEpochProps:576)' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:592)' END AS failed_conjunct_3
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1 (ProducerEpochProps:591)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR c1_4 AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE
+      WHEN antecedent_4 AND NOT c1_4
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:604)'
+    END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
-    partition_transaction_id,
+    marker_id,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
@@ -74,14 +84,18 @@ WITH frame AS (
         failed_conjunct_2,
         'failed_conjunct_3',
         failed_conjunct_3,
-        'x.open',
-        `x.open`,
-        'x.listed',
-        `x.listed`,
-        'x.aborted',
-        `x.aborted`,
-        'x.indexed',
-        `x.indexed`
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'm.completed',
+        `m.completed`,
+        'm.found',
+        `m.found`,
+        'm.wrong',
+        `m.wrong`,
+        'm.markerCoordinatorEpoch',
+        `m.markerCoordinatorEpoch`,
+        'm.coordinatorEpoch',
+        `m.coordinatorEpoch`
       )
     ) AS first_state,
     CASE
@@ -104,11 +118,18 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
       THEN FALSE
     END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4
   FROM weighed
   GROUP BY
     cluster,
-    partition_transaction_id
+    marker_id
 )
 SELECT
   each.`definition` AS definition,
@@ -129,9 +150,9 @@ FROM (
     cluster,
     TO_JSON(
       STRUCT(
-        COALESCE(agreed.first_state.`topic`, partition_transactions.topic) AS topic,
-        COALESCE(agreed.first_state.`partition`, partition_transactions.`partition`) AS `partition`,
-        COALESCE(agreed.first_state.`partition_key`, partition_transactions.partition_key) AS partition_key
+        COALESCE(agreed.first_state.`topic`, transaction_markers.topic) AS topic,
+        COALESCE(agreed.first_state.`partition`, transaction_markers.`partition`) AS `partition`,
+        COALESCE(agreed.first_state.`partition_key`, transaction_markers.partition_key) AS partition_key
       ),
       MAP('ignoreNullFields', 'false')
     ) AS scope,
@@ -140,29 +161,30 @@ FROM (
         COALESCE(agreed.verdict_1, FALSE)
         AND COALESCE(agreed.verdict_2, FALSE)
         AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
       )
-      THEN TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false'))
+      THEN TO_JSON(STRUCT(marker_id AS m), MAP('ignoreNullFields', 'false'))
     END AS witness,
     agreed.from_position,
     agreed.to_position,
-    COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
-    COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
+    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
+    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
     CASE
       WHEN NOT (
         COALESCE(agreed.verdict_1, FALSE)
         AND COALESCE(agreed.verdict_2, FALSE)
         AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
-          partition_transactions.transactional_id,
-          partition_transactions.producer_id,
-          partition_transactions.producer_epoch,
-          partition_transactions.first_offset,
-          partition_transactions.last_offset,
-          partition_transactions.batches,
-          partition_transactions.records,
-          partition_transactions.marker_epoch
+          transaction_markers.transactional_id,
+          transaction_markers.producer_id,
+          transaction_markers.producer_epoch,
+          transaction_markers.transaction_partition,
+          transaction_markers.due_type,
+          transaction_markers.marker_position,
+          transaction_markers.marker_at
         ),
         MAP('ignoreNullFields', 'false')
       )
@@ -171,7 +193,7 @@ FROM (
       ARRAY(
         NAMED_STRUCT(
           'definition',
-          'no_dangling_transaction',
+          'every_marker_is_written',
           'verdict',
           agreed.verdict_1,
           'exercised',
@@ -182,14 +204,14 @@ FROM (
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
             THEN TO_JSON(
-              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              STRUCT(agreed.first_state.`m.completed` AS `m.completed`, agreed.first_state.`m.found` AS `m.found`),
               MAP('ignoreNullFields', 'false')
             )
           END
         ),
         NAMED_STRUCT(
           'definition',
-          'no_write_outside_transaction',
+          'marker_of_the_right_type',
           'verdict',
           agreed.verdict_2,
           'exercised',
@@ -200,14 +222,14 @@ FROM (
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
             THEN TO_JSON(
-              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.wrong` AS `m.wrong`),
               MAP('ignoreNullFields', 'false')
             )
           END
         ),
         NAMED_STRUCT(
           'definition',
-          'aborted_transactions_are_indexed',
+          'one_marker_each',
           'verdict',
           agreed.verdict_3,
           'exercised',
@@ -217,11 +239,26 @@ FROM (
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+            THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'marker_coordinator_epoch_in_order',
+          'verdict',
+          agreed.verdict_4,
+          'exercised',
+          COALESCE(agreed.exercised_4, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
             THEN TO_JSON(
               STRUCT(
-                agreed.first_state.`x.open` AS `x.open`,
-                agreed.first_state.`x.aborted` AS `x.aborted`,
-                agreed.first_state.`x.indexed` AS `x.indexed`
+                agreed.first_state.`m.found` AS `m.found`,
+                agreed.first_state.`m.markerCoordinatorEpoch` AS `m.markerCoordinatorEpoch`,
+                agreed.first_state.`m.coordinatorEpoch` AS `m.coordinatorEpoch`
               ),
               MAP('ignoreNullFields', 'false')
             )
@@ -229,7 +266,7 @@ FROM (
         )
       )
     ) AS each
-  FROM silver.partition_transactions AS partition_transactions
+  FROM silver.transaction_markers AS transaction_markers
   FULL OUTER JOIN agreed
-    USING (cluster, partition_transaction_id)
+    USING (cluster, marker_id)
 ) AS fanned

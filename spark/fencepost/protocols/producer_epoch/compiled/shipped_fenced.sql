@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:138 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:139 by `tlasql compile`; do not edit
 --
 -- ShippedFenced(r) ==
 --     \/ ~PassesIdCheck(r)

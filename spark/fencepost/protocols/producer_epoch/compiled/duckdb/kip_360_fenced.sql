@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:78 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:79 by `tlasql compile`; do not edit
 --
 -- Kip360Fenced(r) ==
 --     /\ r.known

@@ -1,0 +1,14 @@
+{#- What the states that a request may have met agree on: one row per request, or part of one (`key`). -#}
+{% macro states_met(table, key) -%}
+    select
+        cluster,
+        {{ key }},
+        count(*) as states,
+        {{ agreed('status') }} as status,
+        {{ agreed('producer_id') }} as current_producer_id,
+        {{ agreed('producer_epoch') }} as current_epoch,
+        min(from_position) as from_position,
+        max(to_position) as to_position
+    from {{ source('silver', table) }}
+    group by cluster, {{ key }}
+{%- endmacro %}

@@ -1,0 +1,50 @@
+-- Each EndTxn: what KIP-890 proposed, what the shipped rule says, and what the broker answered.
+with
+
+decided as (
+    {{ decided({'kip_890_end_txn': 'kip_890', 'shipped_end_txn': 'shipped'}, 'request_id') }}
+),
+
+states as (
+    {{ states_met('end_txn_states', 'request_id') }}
+)
+
+select
+    requests.cluster,
+    requests.transactional_id,
+    requests.request_id,
+    requests.broker_id,
+    requests.client_id,
+    requests.connection,
+    requests.correlation_id,
+    requests.api_version,
+    requests.commit as is_commit,
+    requests.provided_id,
+    requests.provided_epoch,
+    states.status,
+    states.current_producer_id,
+    states.current_epoch,
+    decided.kip_890,
+    decided.shipped,
+    requests.error,
+    requests.returned_id,
+    requests.returned_epoch,
+    decided.kip_890 <> decided.shipped as is_shipped_unlike_kip_890,
+    case
+        when requests.unknown_reason is not null then requests.unknown_reason
+        when decided.kip_890 is not null and decided.shipped is not null then cast(null as string)
+        when decided.request_id is null then 'the request has not been judged'
+        when states.states > 1
+            then concat('decided at one of ', states.states, ' states of the id, whose answers differ')
+        else 'the logs do not tell all of the state that the request met'
+    end as unknown_reason,
+    requests.requested_at,
+    requests.responded_at,
+    requests.record_offset,
+    states.from_position as met_from_position,
+    states.to_position as met_to_position,
+    requests.file,
+    requests.position
+from {{ source('silver', 'end_txns') }} as requests
+left join decided on requests.cluster = decided.cluster and requests.request_id = decided.request_id
+left join states on requests.cluster = states.cluster and requests.request_id = states.request_id

@@ -1,0 +1,301 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:541 by `tlasql compile`; do not edit
+--
+-- BrokerKeepsItsAddPartitionsRule ==
+--     \A a \in addPartitionsToTxns :
+--         a.error \in {"NONE", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING",
+--                     "TRANSACTION_ABORTABLE"} =>
+--             a.error = ShippedAddPartitionsToTxn(a)
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    addition_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    error AS `a.error`,
+    known AS `a.known`,
+    provided_id AS `a.providedId`,
+    producer_id AS `a.producerId`,
+    provided_epoch AS `a.providedEpoch`,
+    producer_epoch AS `a.producerEpoch`,
+    api_version AS `a.apiVersion`,
+    status AS `a.status`,
+    verify_only AS `a.verifyOnly`,
+    listed AS `a.listed`
+  FROM silver.add_partitions_to_txn_states
+), judged AS (
+  SELECT
+    *,
+    `a.error` = 'NONE'
+    OR `a.error` = 'PRODUCER_FENCED'
+    OR `a.error` = 'INVALID_PRODUCER_EPOCH'
+    OR `a.error` = 'INVALID_PRODUCER_ID_MAPPING'
+    OR `a.error` = 'TRANSACTION_ABORTABLE' AS antecedent,
+    `a.error` = TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          CASE (
+              NOT `a.providedEpoch` = `a.producerEpoch`
+            )
+            WHEN TRUE
+            THEN CASE (
+                `a.apiVersion` < 2
+              )
+              WHEN TRUE
+              THEN 'INVALID_PRODUCER_EPOCH'
+              WHEN FALSE
+              THEN 'PRODUCER_FENCED'
+              ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+            END
+            WHEN FALSE
+            THEN CASE (
+                `a.status` = 'PrepareCommit' OR `a.status` = 'PrepareAbort'
+              )
+              WHEN TRUE
+              THEN 'CONCURRENT_TRANSACTIONS'
+              WHEN FALSE
+              THEN CASE (
+                  `a.verifyOnly` AND NOT `a.listed`
+                )
+                WHEN TRUE
+                THEN 'TRANSACTION_ABORTABLE'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+              END
+              ELSE CASE
+                WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
+                    `a.verifyOnly` AND NOT `a.listed`
+                  )
+                  WHEN TRUE
+                  THEN 'TRANSACTION_ABORTABLE'
+                  WHEN FALSE
+                  THEN 'NONE'
+                  ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+                END
+                THEN 'CONCURRENT_TRANSACTIONS'
+              END
+            END
+            ELSE CASE
+              WHEN CASE (
+                  `a.apiVersion` < 2
+                )
+                WHEN TRUE
+                THEN 'INVALID_PRODUCER_EPOCH'
+                WHEN FALSE
+                THEN 'PRODUCER_FENCED'
+                ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+              END = CASE (
+                  `a.status` = 'PrepareCommit' OR `a.status` = 'PrepareAbort'
+                )
+                WHEN TRUE
+                THEN 'CONCURRENT_TRANSACTIONS'
+                WHEN FALSE
+                THEN CASE (
+                    `a.verifyOnly` AND NOT `a.listed`
+                  )
+                  WHEN TRUE
+                  THEN 'TRANSACTION_ABORTABLE'
+                  WHEN FALSE
+                  THEN 'NONE'
+                  ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+                END
+                ELSE CASE
+                  WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
+                      `a.verifyOnly` AND NOT `a.listed`
+                    )
+                    WHEN TRUE
+                    THEN 'TRANSACTION_ABORTABLE'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+                  END
+                  THEN 'CONCURRENT_TRANSACTIONS'
+                END
+              END
+              THEN CASE (
+                  `a.apiVersion` < 2
+                )
+                WHEN TRUE
+                THEN 'INVALID_PRODUCER_EPOCH'
+                WHEN FALSE
+                THEN 'PRODUCER_FENCED'
+                ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+              END
+            END
+          END
+        ),
+        other_2 -> CASE (
+            NOT `a.known` OR NOT `a.providedId` = `a.producerId`
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_2
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_2 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    addition_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `a.error`,
+    `a.known`,
+    `a.providedId`,
+    `a.producerId`,
+    `a.providedEpoch`,
+    `a.producerEpoch`,
+    `a.apiVersion`,
+    `a.status`,
+    `a.verifyOnly`,
+    `a.listed`,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN 'a.error = ShippedAddPartitionsToTxn(a) (ProducerEpochProps:545)'
+    END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    addition_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct',
+        failed_conjunct,
+        'a.error',
+        `a.error`,
+        'a.known',
+        `a.known`,
+        'a.providedId',
+        `a.providedId`,
+        'a.producerId',
+        `a.producerId`,
+        'a.providedEpoch',
+        `a.providedEpoch`,
+        'a.producerEpoch',
+        `a.producerEpoch`,
+        'a.apiVersion',
+        `a.apiVersion`,
+        'a.status',
+        `a.status`,
+        'a.verifyOnly',
+        `a.verifyOnly`,
+        'a.listed',
+        `a.listed`
+      ),
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    addition_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      agreed.first_state.`topic` AS topic,
+      agreed.first_state.`partition` AS `partition`,
+      agreed.first_state.`partition_key` AS partition_key
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(addition_id AS a), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, add_partitions_to_txns.requested_at) AS from_time,
+  COALESCE(agreed.to_time, add_partitions_to_txns.responded_at) AS to_time,
+  CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = add_partitions_to_txns.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`a.error` AS `a.error`,
+        agreed.first_state.`a.known` AS `a.known`,
+        agreed.first_state.`a.providedId` AS `a.providedId`,
+        agreed.first_state.`a.producerId` AS `a.producerId`,
+        agreed.first_state.`a.providedEpoch` AS `a.providedEpoch`,
+        agreed.first_state.`a.producerEpoch` AS `a.producerEpoch`,
+        agreed.first_state.`a.apiVersion` AS `a.apiVersion`,
+        agreed.first_state.`a.status` AS `a.status`,
+        agreed.first_state.`a.verifyOnly` AS `a.verifyOnly`,
+        agreed.first_state.`a.listed` AS `a.listed`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        add_partitions_to_txns.request_id,
+        add_partitions_to_txns.broker_id,
+        add_partitions_to_txns.client_id,
+        add_partitions_to_txns.connection,
+        add_partitions_to_txns.transactional_id,
+        add_partitions_to_txns.transaction_partition,
+        add_partitions_to_txns.verify_only,
+        add_partitions_to_txns.provided_id,
+        add_partitions_to_txns.provided_epoch,
+        add_partitions_to_txns.error,
+        add_partitions_to_txns.record_offset,
+        add_partitions_to_txns.candidates,
+        add_partitions_to_txns.unknown_reason,
+        add_partitions_to_txns.file,
+        add_partitions_to_txns.`position`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.add_partitions_to_txns AS add_partitions_to_txns
+FULL OUTER JOIN agreed
+  USING (cluster, addition_id)
