@@ -382,7 +382,7 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
         request_id=digest_of(cluster, broker, f"line {number}"),
         broker_id=broker,
         api_key=_APIS[api],
-        api_version=9 if request.get("by_name") else 10,
+        api_version=request.get("version", 5 if api == "txn_commit" else 9 if request.get("by_name") else 10),
         correlation_id=number,
         client_id="client",
         connection=request.get("connection"),

@@ -33,6 +33,7 @@ from fencepost.protocols.offset_commit.places import (
     candidates_of,
     is_decided,
 )
+from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.records import (
     CLASSIC_METADATA,
@@ -170,7 +171,10 @@ class GroupCoordinatorShard:
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
         memory = Memory(Answers(evidence.member_lines, self._lateness), self._leaders, self._lateness)
         order = self._orders.pop(group_id)
-        questions = Questions(self.commits, matches, memory, managed=bool(evidence.records))
+        presence = Presence(
+            evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
+        )
+        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
         for request in evidence.requests:
             candidates = candidates_of(
                 request,

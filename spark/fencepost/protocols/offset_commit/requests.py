@@ -35,7 +35,7 @@ FENCING = frozenset(
 ELSEWHERE = frozenset({"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
 """The errors of a broker that does not have the group's state, and looked at none."""
 
-_REBALANCE_IN_PROGRESS = 27
+_REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
 
 
 @dataclass(slots=True, eq=False)
@@ -93,8 +93,9 @@ class Commit:
 class MemberLine:
     """What a broker told one classic member.
 
-    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error (else it is a
-    heartbeat that was told of a rebalance, which only a member is). Times as CommitRequest has them.
+    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
+    heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
+    id to join with. Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -266,12 +267,13 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
         return []
-    told_to_rebalance = line.api_key == HEARTBEAT and code == _REBALANCE_IN_PROGRESS
+    expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
+    goes_on = code is not None and expected.get(line.api_key) == code
     source = answer if line.api_key == JOIN_GROUP else sent
     found = []
     for member_id, error in _members(line.api_key, sent, answer):
         fine = code == 0 and error == 0
-        if member_id is not None and (fine or told_to_rebalance):
+        if member_id is not None and (fine or goes_on):
             found.append(
                 MemberLine(
                     line.broker_id,
