@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, lake, protocols, session
@@ -18,6 +19,7 @@ from fencepost.engines.spark import SparkEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
 from fencepost.session import spark_session
 from fencepost.settings import Settings
+from fencepost.tables import DECISIONS
 
 GROUPS = offset_commit.GROUPS
 ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
@@ -55,6 +57,21 @@ def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callab
     assert (row["group_id"], row["target_assignment_epoch"]) == ("g", None)
     assert lake.append(catalog, GROUPS, groups(("g", 2, 6))) == 1
     assert lake.count(catalog, GROUPS) == 2
+
+
+def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[[], Settings]) -> None:
+    settings = empty_lake()
+    present = lake.ensure(settings.lake).load_table(DECISIONS.name)
+    with present.update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("outcome")
+        update.add_column("outcome", BooleanType())
+    decided = {"module": "M", "decision": "d", "cluster": "c", "subject": "s"}
+    present.append(pa.Table.from_pylist([{**decided, "outcome": True}]))
+    catalog = lake.ensure(settings.lake)
+    assert lake.scan(catalog, DECISIONS).to_pylist() == [{**decided, "outcome": None}]
+    rows = pa.Table.from_pylist([{**decided, "outcome": "NONE"}], schema=DECISIONS.arrow_schema)
+    lake.append(catalog, DECISIONS, rows)
+    assert sorted(lake.scan(catalog, DECISIONS)["outcome"].to_pylist(), key=str) == ["NONE", None]
 
 
 def test_append_new_and_replace(engine: Any) -> None:

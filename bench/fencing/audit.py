@@ -106,8 +106,9 @@ def _check(run: pipeline.Run) -> dict[str, Any]:
             "unknown": "SELECT count(*) FROM both_ WHERE unknown_reason IS NOT NULL",
             "truths": f"SELECT count(*) FROM states JOIN both_ USING (commit_id) "
             f"WHERE ({_TRUTH}) IS DISTINCT FROM told_truth",
-            "decisions": f"SELECT count(*) FROM decided JOIN both_ ON subject = commit_id WHERE outcome IS "
-            f"DISTINCT FROM CASE WHEN decision = 'broker_rule' THEN told_error = 'NONE' {expected} END",
+            "decisions": f"SELECT count(*) FROM decided JOIN both_ ON subject = commit_id "
+            f"WHERE (outcome = 'true') IS DISTINCT FROM "
+            f"CASE WHEN decision = 'broker_rule' THEN told_error = 'NONE' {expected} END",
         }
         wrong = {name: _one(connection, query) for name, query in questions.items()}
         counted = {

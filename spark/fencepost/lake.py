@@ -36,7 +36,7 @@ from pyiceberg.types import (
 from fencepost.catalog import open_catalog
 from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import SCHEMAS, Table
+from fencepost.tables import SCHEMAS, VERDICTS, Table
 
 __all__ = [
     "AtLeast",
@@ -93,7 +93,7 @@ _TYPES: dict[str, IcebergType] = {
 
 
 def ensure(lake: Lake) -> Catalog:
-    """The open catalog, with every schema and table, and each column that a table lacked or had narrower."""
+    """The open catalog, with every schema and table, and each column that a table lacked or had otherwise."""
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)
@@ -104,7 +104,7 @@ def ensure(lake: Lake) -> Catalog:
         if table.name not in present:
             _create(catalog, table)
         else:
-            _add_columns(catalog.load_table(table.name), table)
+            _fit_columns(catalog.load_table(table.name), table)
     return catalog
 
 
@@ -208,12 +208,15 @@ def _schema(table: Table) -> Schema:
     return Schema(*[NestedField(number, name, _TYPES[kind]) for number, (name, kind) in columns])
 
 
-def _add_columns(present: IcebergTable, table: Table) -> None:
+def _fit_columns(present: IcebergTable, table: Table) -> None:
     there = set(present.schema().column_names)
-    added = [name for name in table.columns if name not in there]
     grown = [name for name in table.columns if name in there and _has_grown(present, table, name)]
+    retyped = [name for name in table.columns if name in there and _is_retyped(present, table, name)]
+    added = [name for name in table.columns if name not in there or name in retyped]
     if added or grown:
-        with present.update_schema() as update:
+        with present.update_schema(allow_incompatible_changes=bool(retyped)) as update:
+            for name in retyped:
+                update.delete_column(name)
             for name in added:
                 update.add_column(name, _TYPES[table.columns[name]])
             for name in grown:
@@ -223,3 +226,11 @@ def _add_columns(present: IcebergTable, table: Table) -> None:
 def _has_grown(present: IcebergTable, table: Table, name: str) -> bool:
     """Whether an int became a bigint; of all changes the one that Iceberg makes and tables here need."""
     return table.columns[name] == "bigint" and isinstance(present.schema().find_type(name), IntegerType)
+
+
+def _is_retyped(present: IcebergTable, table: Table, name: str) -> bool:
+    """Whether a column of the verdicts has another type now. Every run judges anew and replaces their tables,
+    so nothing is lost when it starts again empty.
+    """
+    kept = type(present.schema().find_type(name))
+    return table in VERDICTS and kept is not type(_TYPES[table.columns[name]])

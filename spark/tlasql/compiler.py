@@ -28,7 +28,7 @@ from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
 from tlasql.steps import holds_when_unchanged
-from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
+from tlasql.types import BOOL, Scalar, SetOf, Type, TypeSyntaxError, parse_type
 
 _LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
 
@@ -350,6 +350,9 @@ class _Stages:
             message = f"the mapping tells behaviours apart by {', '.join(self._mapping.scope)}"
             raise fail(mark.location, message, "make @scope and the mapping's scope the same")
         body = self._typed(definition, {}, self._guard(mark))
+        if body.type != BOOL:
+            message = f"{definition.name} has type {body.type}, a marked definition is true or false"
+            raise fail(definition.location, message, "compare the value with something")
         parts = clauses(body)
         still = self._still(parts, mark, definition, body)
         try:
@@ -421,21 +424,23 @@ class _Stages:
         inlined = self._inliner.body(definition)
         if guard is not None:
             inlined = Op(inlined.location, "=>", (self._inliner.body(guard), inlined))
-        body = self._checker.check(inlined, bound)
-        if body.type != BOOL:
-            message = f"{definition.name} has type {body.type}, a marked definition is true or false"
-            raise TlaSqlError([Diagnostic(definition.location, message, "compare the value with something")])
-        return push_primes(body)
+        return push_primes(self._checker.check(inlined, bound))
 
     def _decision(self, mark: Mark, definition: Definition) -> Compiled:
-        records = self._mapping.variables.get(self._mapping.decisions or "")
+        records = self._mapping.variables.get(mark.records or "")
         if not isinstance(records, Records):
-            message = "the mapping does not say which records decisions are about"
-            remedy = 'add decisions = "<a set of records>" to the mapping'
-            raise TlaSqlError([Diagnostic(Location(self._mapping.file, 1, 1), message, remedy)])
+            known = [name for name, each in self._mapping.variables.items() if isinstance(each, Records)]
+            remedy = f"the sets of records it maps: {', '.join(known) or 'none'}"
+            raise fail(mark.location, f'"{mark.records}" is no set of records of the mapping', remedy)
+        if len(records.identity) > 1:
+            message = f"the records of {records.name} are named by several columns"
+            raise fail(mark.location, message, "give them one that names them: a decision's subject is one")
         element = definition.parameters[0]
         label = f"{definition.name}({element.name})"
         body = replace(self._typed(definition, {element.uid: records.type}), label=label)
+        if not isinstance(body.type, Scalar):
+            message = f"{definition.name} has type {body.type}, a decision gives a truth, a text or a number"
+            raise fail(definition.location, message, "decide each part by an operator of its own")
         frame: RecordFrame = plan_record(element, Predicates((), (body,)), records, self._mapping)
         return Compiled(
             mark, definition, body, (frame,), decision_sql(frame, self._mapping, self._schemas, self._dialect)

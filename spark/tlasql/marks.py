@@ -2,9 +2,9 @@
 variables.
 
 ``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``,
-``@decision("id")`` before a definition; beside a mark ``@when("Predicate")``, where it applies, and
-``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;`` before a
-variable or constant; ``@typeAlias: name = T;`` anywhere.
+``@decision("id", "records")`` before a definition; beside a mark ``@when("Predicate")``, where it
+applies, and ``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;``
+before a variable or constant; ``@typeAlias: name = T;`` anywhere.
 
 Modules written by others say it otherwise: a header ``INV: Name`` or ``ACTION_PROP: Name`` in a comment.
 """
@@ -19,7 +19,12 @@ from tlasql.comments import Block, blocks
 from tlasql.errors import Diagnostic, Location
 
 SEVERITIES = ("critical", "warning", "info")
-KINDS = {"invariant": 3, "step": 3, "decision": 1}
+KINDS = {
+    "invariant": ("id", "severity", "grain"),
+    "step": ("id", "severity", "grain"),
+    "decision": ("id", "records"),
+}
+"""Kind -> what its arguments are."""
 _MODIFIERS = ("transitive", "when", "scope")
 _MODIFIER_USAGE = {"when": 'write @when("Predicate")', "scope": 'write @scope("column", "column")'}
 _TYPES = ("type", "typeAlias")
@@ -33,7 +38,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @dataclass(frozen=True)
 class Mark:
-    """One ``@invariant``, ``@step`` or ``@decision``; ``prose`` holds the paragraphs of its comment."""
+    """One ``@invariant``, ``@step`` or ``@decision``; ``prose`` holds the paragraphs of its comment.
+
+    ``records``: the set of records a decision is about; ``severity`` and ``grain``: of the others.
+    """
 
     kind: str
     id: str
@@ -45,6 +53,7 @@ class Mark:
     before_line: int
     when: str | None = None
     scope: tuple[str, ...] = ()
+    records: str | None = None
 
 
 @dataclass(frozen=True)
@@ -194,19 +203,21 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
 
 
 def _usage(kind: str) -> str:
-    return f'write @{kind}("id")' if KINDS[kind] == 1 else f'write @{kind}("id", "severity", "grain")'
+    arguments = '", "'.join(KINDS[kind])
+    return f'write @{kind}("{arguments}")'
 
 
 def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None, list[Diagnostic]]:
-    arguments = main.arguments or ()
-    if len(arguments) != KINDS[main.name]:
-        count = f"@{main.name} takes {KINDS[main.name]} argument(s), here are {len(arguments)}"
+    arguments, wanted = main.arguments or (), KINDS[main.name]
+    if len(arguments) != len(wanted):
+        count = f"@{main.name} takes {len(wanted)} argument(s), here are {len(arguments)}"
         return None, [Diagnostic(main.location, count, _usage(main.name))]
     problems = []
-    if not _ID.fullmatch(arguments[0]):
+    said = dict(zip(wanted, arguments, strict=True))
+    if not _ID.fullmatch(said["id"]):
         remedy = "an id is lower-case letters, digits and underscores, beginning with a letter"
-        problems.append(Diagnostic(main.location, f'"{arguments[0]}" is no id', remedy))
-    severity, grain = (arguments[1], arguments[2]) if len(arguments) == 3 else (None, None)
+        problems.append(Diagnostic(main.location, f'"{said["id"]}" is no id', remedy))
+    severity = said.get("severity")
     if severity is not None and severity not in SEVERITIES:
         problems.append(
             Diagnostic(main.location, f'"{severity}" is no severity', f"one of {', '.join(SEVERITIES)}")
@@ -226,15 +237,16 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
     prose = tuple(p for p in (_ANNOTATION.sub(_blank, part).strip() for part in block.paragraphs) if p)
     mark = Mark(
         main.name,
-        arguments[0],
+        said["id"],
         severity,
-        grain,
+        said.get("grain"),
         bool(transitive),
         prose,
         main.location,
         block.end + 1,
         when=next(iter(given.get("when", ())), None),
         scope=given.get("scope", ()),
+        records=said.get("records"),
     )
     return (None if problems else mark), problems
 

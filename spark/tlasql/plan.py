@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tlasql.ir import Expr
 from tlasql.mapping import History, Records, Whole
 from tlasql.normalise import Clause
+from tlasql.types import Type
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,11 @@ class RecordFrame:
     leaves: tuple[Leaf, ...]
     aggregates: tuple[Aggregate, ...]
     predicates: Predicates
+
+    @property
+    def gives(self) -> Type | None:
+        """The type of what is computed of each row: of a decision, whatever it decides by."""
+        return self.predicates.conjuncts[0].type
 
 
 @dataclass(frozen=True)

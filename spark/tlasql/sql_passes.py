@@ -62,7 +62,10 @@ def passes(
 def _fits(frame: Frame, others: Iterable[Frame]) -> bool:
     """Whether all can be columns of one scan."""
     if isinstance(frame, RecordFrame):
-        return all(isinstance(each, RecordFrame) and each.records == frame.records for each in others)
+        return all(
+            isinstance(each, RecordFrame) and each.records == frame.records and each.gives == frame.gives
+            for each in others
+        )
     if isinstance(frame, StateFrame):
         return _stands_alone(frame) and all(
             isinstance(each, StateFrame) and _stands_alone(each) for each in others

@@ -13,6 +13,7 @@ from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Aggregate, RecordFrame
 from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, unless_held, verdict_row
+from tlasql.types import BOOL
 from tlasql.values import value
 
 _FIRST = "first_state"
@@ -327,9 +328,12 @@ class _Records:
         key = [tree.col(each) for each in (self._mapping.scope[0], *self._records.identity)]
         columns = [
             tree.alias(exp.Count(this=exp.Star()), "states"),
-            *(tree.alias(_unanimous(part.judged.verdict), f"verdict{part.tag}") for part in self._parts),
+            *(tree.alias(self._outcome(part), f"verdict{part.tag}") for part in self._parts),
         ]
         return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
+
+    def _outcome(self, part: _Part) -> exp.Expr:
+        return (_unanimous if part.frame.gives == BOOL else _alike)(part.judged.verdict)
 
     def _first(self, columns: list[str]) -> exp.Expr:
         """The first alternative, so that one state is shown and not a mixture. As a record: its text is
@@ -384,6 +388,13 @@ def _unanimous(verdict: exp.Expr) -> exp.Expr:
     """TRUE or FALSE where all rows of the group are, else null."""
     wrong = tree.negation(verdict.copy())
     return tree.case([(_every(tree.surely(verdict)), exp.true()), (_every(tree.surely(wrong)), exp.false())])
+
+
+def _alike(value: exp.Expr) -> exp.Expr:
+    """The value that all rows of the group have, else null."""
+    known = exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Count(this=value.copy()))
+    least, most = exp.Min(this=value), exp.Max(this=value.copy())
+    return tree.case([(tree.all_of([known, exp.EQ(this=least, expression=most)]), least.copy())])
 
 
 def _every(test: exp.Expr) -> exp.Expr:

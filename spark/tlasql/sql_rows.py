@@ -158,7 +158,7 @@ def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]
     if isinstance(predicates, Predicates) and predicates.evaluates is not None:
         found.append(tree.alias(translate(predicates.evaluates), f"evaluates{tag}"))
         verdict = tree.case([(tree.col(f"evaluates{tag}"), verdict)])
-    failed = [(_false(antecedent, column), tree.string(_cited(each))) for column, each in numbered]
+    failed = [(_false(antecedent, column), tree.string(cited(each))) for column, each in numbered]
     return Judged(found, verdict, antecedent, tree.case(failed))
 
 
@@ -167,5 +167,6 @@ def _false(antecedent: exp.Expr | None, column: str) -> exp.Expr:
     return wrong if antecedent is None else tree.all_of([antecedent.copy(), wrong])
 
 
-def _cited(expr: Expr) -> str:
+def cited(expr: Expr) -> str:
+    """A conjunct as ``failed_conjunct`` names it: its text and its place."""
     return f"{excerpt(expr.location) or text(expr)} ({expr.location.short})"

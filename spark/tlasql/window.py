@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -15,8 +15,8 @@ from tlasql.dialect import Dialect
 from tlasql.ir import Variable, walk
 from tlasql.mapping import INTERVAL, History, Records, Whole
 from tlasql.normalise import Clause
-from tlasql.plan import StateFrame
-from tlasql.sql_rows import Names
+from tlasql.plan import Frame, RecordFrame, StateFrame
+from tlasql.sql_rows import Names, cited
 from tlasql.sql_values import whole_values
 
 LONGEST = 50
@@ -37,20 +37,34 @@ class Window:
 def window(
     compiled: CompiledModule, definition: Compiled, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
 ) -> Window:
-    """The states up to the one a verdict row (cluster, scope, witness, from_position) is about."""
-    variables = [compiled.mapping.variables[name] for name in variables_of(definition)]
-    records = [each for each in variables if isinstance(each, Records)]
-    if records:
-        return _record_window(compiled, records[0], verdict, run, dialect)
+    """The states up to the one a verdict is about; None in them is what it says nothing of.
+
+    ``verdict``: cluster, scope, witness, from_position and failed_conjunct of its row.
+    """
+    frame, names = _frame_of(definition, verdict), variables_of(definition)
+    others = dict.fromkeys(names)  # not known: a verdict on one set of records says nothing of another
+    if isinstance(frame, RecordFrame):
+        found = _record_window(compiled, frame.records, verdict, run, dialect)
+        return replace(found, states=[{**others, **state} for state in found.states])
+    variables = [compiled.mapping.variables[name] for name in names]
     held = tuple(each for each in variables if isinstance(each, History | Whole))
     columns = state_columns(compiled, held)
-    found = run(states_sql(compiled, held, dialect, verdict))
-    found = sorted(found, key=lambda row: (row["from_position"] is not None, row["from_position"]))
-    found = _unbroken(found, 2 if definition.mark.kind == "step" else 1)
+    rows = run(states_sql(compiled, held, dialect, verdict))
+    rows = sorted(rows, key=lambda row: (row["from_position"] is not None, row["from_position"]))
+    rows = _unbroken(rows, 2 if definition.mark.kind == "step" else 1)
     states: list[Mapping[str, Any]] = [
-        {name: row[column] for name, column in columns.items()} for row in found
+        {**others, **{name: row[column] for name, column in columns.items()}} for row in rows
     ]
-    return Window(states, [row["from_position"] for row in found])
+    return Window(states, [row["from_position"] for row in rows])
+
+
+def _frame_of(definition: Compiled, verdict: Mapping[str, Any]) -> Frame:
+    """The frame a verdict comes from: of several, the one with the conjunct that the verdict cites."""
+    for frame in definition.frames:
+        clause = frame.clause if isinstance(frame, StateFrame) else frame.predicates
+        if verdict["failed_conjunct"] in map(cited, clause.conjuncts):
+            return frame
+    return definition.frames[0]
 
 
 def state_columns(compiled: CompiledModule, variables: tuple[History | Whole, ...]) -> dict[str, str]:

@@ -33,7 +33,7 @@ EXTENDS OffsetCommit
 \* On call: many reject here beside accept under assignment_epoch says that brokers of 4.3 or later would end the
 \* refusals. `kafka-features.sh --bootstrap-server ... describe` and the brokers' versions tell which rule
 \* answers today.
-\* @decision("strict")
+\* @decision("strict", "commits")
 Strict(c) ==
     \/ c.unfenced
     \/ c.memberKnown /\ c.clientEpoch = c.memberEpoch
@@ -50,7 +50,7 @@ Strict(c) ==
 \* what was before.
 \*
 \* On call: nothing to do: no broker decides by it. It shows what the proposal would have answered.
-\* @decision("member_revocation")
+\* @decision("member_revocation", "commits")
 MemberRevocation(c) ==
     \/ c.unfenced
     \/ /\ c.memberKnown
@@ -66,7 +66,7 @@ MemberRevocation(c) ==
 \*
 \* On call: nothing to do: no broker decides by it. Where it accepts what member_revocation rejects, the
 \* member-level bound was the reason.
-\* @decision("partition_revocation")
+\* @decision("partition_revocation", "commits")
 PartitionRevocation(c) ==
     \/ c.unfenced
     \/ /\ c.memberKnown
@@ -96,7 +96,7 @@ AcceptedByAssignmentEpoch(c) ==
 \*
 \* On call: accept here beside STALE_MEMBER_EPOCH from the broker on an older release says that an upgrade to 4.3
 \* removes the error; on 4.3 or later it is broker_keeps_its_rule that is violated.
-\* @decision("assignment_epoch")
+\* @decision("assignment_epoch", "commits")
 AssignmentEpoch(c) ==
     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
 
@@ -120,7 +120,7 @@ Generation(c) ==
 \* On call: where the broker's answer differs from this one, broker_keeps_its_rule is violated: begin there. A
 \* reject here beside accept under assignment_epoch is a refusal that brokers of 4.3 or later would not give; in a
 \* classic group, one that the consumer group protocol (group.protocol=consumer) would not give.
-\* @decision("broker_rule")
+\* @decision("broker_rule", "commits")
 BrokerRule(c) ==
     CASE c.rule = "generation"       -> Generation(c)
       [] c.rule = "strict"           -> Strict(c)

@@ -41,7 +41,7 @@ NamesTheProducer(r) ==
 \* (MCProducerEpoch_exhausted_again). Where the log begins in the middle it is unknown whether the id was known.
 \*
 \* On call: nothing to do. Beside shipped_fenced it says that the proposal would have let this producer go on.
-\* @decision("kip_360_new_epoch")
+\* @decision("kip_360_new_epoch", "initProducerIds")
 Kip360NewEpoch(r) ==
     \/ ~r.known
     \/ ~Provided(r)
@@ -57,7 +57,7 @@ Kip360NewEpoch(r) ==
 \*
 \* On call: nothing to do by itself. Beside shipped_fenced it is a producer that was fenced by its own retry
 \* (no_retry_fenced).
-\* @decision("kip_360_same_epoch")
+\* @decision("kip_360_same_epoch", "initProducerIds")
 Kip360SameEpoch(r) ==
     /\ r.known
     /\ Provided(r)
@@ -74,7 +74,7 @@ Kip360SameEpoch(r) ==
 \* On call: a producer that is refused here has to end. `kafka-transactions.sh --bootstrap-server ... describe
 \* --transactional-id T` shows who has the id now; the epoch timeline of the report shows who took it. Two live
 \* instances with one transactional.id fence each other for ever: give each its own.
-\* @decision("kip_360_fenced")
+\* @decision("kip_360_fenced", "initProducerIds")
 Kip360Fenced(r) ==
     /\ r.known
     /\ Provided(r)
@@ -100,7 +100,7 @@ Settled(r) == r.status \in {"Empty", "CompleteCommit", "CompleteAbort"}
 \* coordinator forgets the producer id before the last rotation. Two-phase commit (KIP-939) is not modelled.
 \*
 \* On call: nothing to do. Who is given new epochs, and how often, is in the epoch timeline of the report.
-\* @decision("shipped_new_epoch")
+\* @decision("shipped_new_epoch", "initProducerIds")
 ShippedNewEpoch(r) ==
     /\ PassesIdCheck(r)
     /\ Settled(r)
@@ -115,7 +115,7 @@ ShippedNewEpoch(r) ==
 \* CONCURRENT_TRANSACTIONS instead.
 \*
 \* On call: nothing to do: a retry that ended well, or a producer that was timed out and goes on.
-\* @decision("shipped_same_epoch")
+\* @decision("shipped_same_epoch", "initProducerIds")
 ShippedSameEpoch(r) ==
     /\ PassesIdCheck(r)
     /\ Settled(r)
@@ -134,7 +134,7 @@ ShippedSameEpoch(r) ==
 \* On call: the producer has to be started again; Kafka Streams and Kafka Connect do that by themselves. If
 \* kip_360_same_epoch is true of the same request it fenced itself, by a retry across a move of the coordinator; look
 \* for "Elected as the txn coordinator" just before. Otherwise another instance or a timeout took its id.
-\* @decision("shipped_fenced")
+\* @decision("shipped_fenced", "initProducerIds")
 ShippedFenced(r) ==
     \/ ~PassesIdCheck(r)
     \/ /\ Settled(r)
@@ -153,7 +153,7 @@ ShippedFenced(r) ==
 \*
 \* On call: the producer has failed for good and has to be started again: a new instance is given a new producer id. If
 \* kip_360_same_epoch is true of the same request nobody else had the id (no_retry_fenced).
-\* @decision("shipped_fails")
+\* @decision("shipped_fails", "initProducerIds")
 ShippedFails(r) ==
     /\ PassesIdCheck(r)
     /\ Settled(r)
@@ -170,7 +170,7 @@ ShippedFails(r) ==
 \*
 \* On call: some of these at the start of an instance are how a predecessor's transaction is ended. If they go on for
 \* longer than a minute, the markers do not get through: every_marker_is_written names the partitions that lack one.
-\* @decision("shipped_waits")
+\* @decision("shipped_waits", "initProducerIds")
 ShippedWaits(r) == PassesIdCheck(r) /\ r.status \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
 
 (***************************************************************************)

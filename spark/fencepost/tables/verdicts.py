@@ -47,13 +47,13 @@ VERDICT_COVERAGE = Table(
 
 DECISIONS = Table(
     "verdicts.decisions",
-    "What each policy would have answered to each commit, over every state the commit may have met.",
+    "What each decision gives for each record of its set, over every state that record may have met.",
     {
         "module": "string",
         "decision": "string",  # the decision's id in the specification
         "cluster": "string",
-        "subject": "string",  # commit_id
-        "outcome": "boolean",  # true, false, or null when the states disagree or are unknown
+        "subject": "string",  # the record: the commit_id of a commit, the request_id of a request
+        "outcome": "string",  # the text it gives, or true, false; null when states disagree or are unknown
     },
     ("module", "decision", "cluster", "subject"),
 )

@@ -1,7 +1,6 @@
 ---- MODULE Case ----
 EXTENDS Integers, FiniteSets
 \* @typeAlias: request = {id: REQUEST, epoch: Int, ok: Bool};
-
 \* @type: Int;
 VARIABLE level
 \* @type: MEMBER -> Int;
@@ -10,6 +9,8 @@ VARIABLE epoch
 VARIABLE held
 \* @type: Set($request);
 VARIABLE requests
+\* @type: Set($request);
+VARIABLE acks
 
 \* Scalars, one table, two conjuncts.
 \* @invariant("scalars", "critical", "group")
@@ -60,7 +61,25 @@ OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoc
 \* @invariant("some_part_is_late", "critical", "request")
 SomePartIsLate == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s.epoch > 1
 
-\* @decision("early")
+\* Of two sets of records, each has rows of its own; the records have one name.
+\* @invariant("both_are_early", "warning", "request")
+BothAreEarly == (\A r \in requests : r.ok => r.epoch < 3) /\ (\A r \in acks : r.ok => r.epoch < 2)
+
+\* @decision("early", "requests")
 Early(r) == r.ok /\ \A s \in requests : s.id = r.id => s.epoch <= 2
+
+\* A text.
+\* @decision("error", "requests")
+Error(r) == CASE ~r.ok -> "FENCED" [] r.epoch > 1 -> "STALE" [] OTHER -> "NONE"
+
+\* @decision("older_error", "requests")
+OlderError(r) == IF r.epoch > 0 THEN "NONE" ELSE "STALE"
+
+\* A set of records of the same type, and a number.
+\* @decision("acked", "acks")
+Acked(a) == IF a.ok THEN a.epoch ELSE -1
+
+\* @decision("wrongly_acked", "acks")
+WronglyAcked(a) == a.ok /\ a.epoch > 1
 
 ====

@@ -55,17 +55,21 @@ def random_case_trace(chance: random.Random, length: int) -> list[State]:
 def _case_state(chance: random.Random) -> State:
     live = [member for member in MEMBERS if chance.random() < 0.7]
     high = chance.choice((3, 6))
-    parts = [
-        {"id": f"r{request}", "epoch": chance.randint(0, 4) // 2 + part, "ok": chance.random() < 0.6}
-        for request in range(chance.randint(0, 2))
-        for part in range(chance.randint(1, 2))
-    ]
     return {
         "level": chance.randint(1, 5),
         "epoch": {member: chance.randint(chance.choice((0, 2)), high) for member in live},
         "held": {member: [p for p in PARTITIONS if chance.random() < 0.5] for member in live},
-        "requests": parts,
+        "requests": _parts(chance),
+        "acks": _parts(chance),
     }
+
+
+def _parts(chance: random.Random) -> list[State]:
+    return [
+        {"id": f"r{request}", "epoch": chance.randint(0, 4) // 2 + part, "ok": chance.random() < 0.6}
+        for request in range(chance.randint(0, 2))
+        for part in range(chance.randint(1, 2))
+    ]
 
 
 def _state(chance: random.Random) -> State:

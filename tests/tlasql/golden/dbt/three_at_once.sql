@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:41 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:42 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

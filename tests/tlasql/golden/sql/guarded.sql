@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:47 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:48 by `tlasql compile`; do not edit
 --
 -- Guarded == \A m \in DOMAIN epoch : epoch[m] > 1 => \A p \in held[m] : epoch[m] < 4 <=> epoch[m] # 3
 WITH frame AS (
@@ -64,7 +64,7 @@ SELECT
   COALESCE(antecedent, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:47)' END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:48)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:50 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:51 by `tlasql compile`; do not edit
 --
 -- LevelNeverFalls == level' >= level
 WITH frame AS (
@@ -60,7 +60,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:50)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:51)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))

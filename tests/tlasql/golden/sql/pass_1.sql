@@ -91,7 +91,7 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'level >= 2 (Case:16)' WHEN NOT c2_1 THEN 'level # 4 (Case:16)' END
+            THEN CASE WHEN NOT c1_1 THEN 'level >= 2 (Case:17)' WHEN NOT c2_1 THEN 'level # 4 (Case:17)' END
           END,
           'values',
           CASE
@@ -123,7 +123,7 @@ FROM (
             'exercised',
             COALESCE(NOT unchanged_2, FALSE),
             'failed_conjunct',
-            CASE WHEN NOT verdict_2 THEN CASE WHEN NOT c1_2 THEN 'level\' >= level (Case:50)' END END,
+            CASE WHEN NOT verdict_2 THEN CASE WHEN NOT c1_2 THEN 'level\' >= level (Case:51)' END END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_2, FALSE)
@@ -153,7 +153,7 @@ FROM (
             'exercised',
             COALESCE(NOT unchanged_3, FALSE),
             'failed_conjunct',
-            CASE WHEN NOT verdict_3 THEN CASE WHEN NOT c1_3 THEN 'level\' = level + 1 (Case:54)' END END,
+            CASE WHEN NOT verdict_3 THEN CASE WHEN NOT c1_3 THEN 'level\' = level + 1 (Case:55)' END END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_3, FALSE)

@@ -93,7 +93,7 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN NOT c1_1
-              THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:33)'
+              THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:34)'
             END
           END,
           'values',
@@ -126,7 +126,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'epoch\'[m] >= epoch[m] (Case:57)' END
+              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'epoch\'[m] >= epoch[m] (Case:58)' END
             END,
             'values',
             CASE

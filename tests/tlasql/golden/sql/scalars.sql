@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:16 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:17 by `tlasql compile`; do not edit
 --
 -- Scalars == level >= 2 /\ level # 4
 WITH frame AS (
@@ -37,7 +37,7 @@ SELECT
   TRUE AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'level >= 2 (Case:16)' WHEN NOT c2 THEN 'level # 4 (Case:16)' END
+    THEN CASE WHEN NOT c1 THEN 'level >= 2 (Case:17)' WHEN NOT c2 THEN 'level # 4 (Case:17)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:41 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:42 by `tlasql compile`; do not edit
 --
 -- ThreeAtOnce ==
 --     \A cluster, life, n \in DOMAIN held :
@@ -89,7 +89,7 @@ SELECT
   TRUE AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:43)' END
+    THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:44)' END
   END AS failed_conjunct,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence

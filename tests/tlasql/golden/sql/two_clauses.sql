@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:20 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla:21 by `tlasql compile`; do not edit
 --
 -- TwoClauses == level > 1 /\ \A m \in DOMAIN epoch : epoch[m] > 1
 WITH frame_1 AS (
@@ -57,7 +57,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level > 1 (Case:20)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level > 1 (Case:21)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level), MAP('ignoreNullFields', 'false'))
@@ -75,7 +75,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:20)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:21)' END END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))

@@ -1,0 +1,15 @@
+-- generated from tests/tlasql/fragment/Case.tla:66 by `tlasql compile`; do not edit
+{{ config(severity='warn', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'both_are_early' and verdict = 'violated'

@@ -1,0 +1,46 @@
+-- generated from tests/tlasql/fragment/Case.tla:80 by `tlasql compile`; do not edit
+--
+-- Acked(a) == IF a.ok THEN a.epoch ELSE -1
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    ack_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    ok AS `a.ok`,
+    epoch AS `a.epoch`
+  FROM silver.ack_states
+), judged AS (
+  SELECT
+    *,
+    CASE `a.ok`
+      WHEN TRUE
+      THEN `a.epoch`
+      WHEN FALSE
+      THEN -1
+      ELSE CASE WHEN `a.epoch` = -1 THEN `a.epoch` END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    ack_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    ack_id
+)
+SELECT
+  cluster,
+  ack_id AS subject,
+  CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END AS outcome
+FROM silver.acks AS acks
+FULL OUTER JOIN agreed
+  USING (cluster, ack_id)

@@ -1,0 +1,47 @@
+-- generated from tests/tlasql/fragment/Case.tla:76 by `tlasql compile`; do not edit
+--
+-- OlderError(r) == IF r.epoch > 0 THEN "NONE" ELSE "STALE"
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    part_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    epoch AS `r.epoch`
+  FROM silver.request_states
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        `r.epoch` > 0
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN 'STALE'
+      ELSE CASE WHEN 'NONE' = 'STALE' THEN 'NONE' END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    part_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    part_id
+)
+SELECT
+  cluster,
+  part_id AS subject,
+  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS outcome
+FROM silver.requests AS requests
+FULL OUTER JOIN agreed
+  USING (cluster, part_id)
