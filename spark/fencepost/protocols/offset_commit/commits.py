@@ -127,7 +127,7 @@ class Commits:
         )
 
     def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
-        """False of a group that the coordinator does not have and would name; None where that is not known."""
+        """False of a group that the coordinator does not have and would name; else None."""
         names = is_since(self._metadata, request.broker_id, request.responded_ms, NAMES_MISSING_GROUPS)
         return False if names and state.group_known is False else None
 
@@ -172,6 +172,7 @@ class Commits:
             request.requested_ms,
             request.responded_ms,
             commit.broker_error,
+            commit.fenced,
             None if own is None else own.offset,
             *became,
             len(met),

@@ -24,7 +24,7 @@ class Presence:
         leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
-        """``records`` and ``commits`` of the group in offset order; ``leaders``: broker ids by leader epoch."""
+        """``records`` and ``commits`` of the group in offset order; ``leaders`` by leader epoch."""
         self._records = records
         self._commits = [commit.offset for commit in commits if not commit.tombstone]
         self._joins: dict[int, int] = {}

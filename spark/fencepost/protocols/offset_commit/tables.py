@@ -117,6 +117,7 @@ COMMITS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "broker_error": "string",  # Kafka's name, NONE when accepted
+        "fenced": "boolean",  # refused by a fencing rule; null when the log has no answer
         "record_offset": "bigint",  # of the commit's own record; null when refused or not found
         # of the transaction, refused commits' too: pending, committed, aborted; null when not known
         "transaction_outcome": "string",
