@@ -135,6 +135,8 @@ def _commits(chance: random.Random) -> list[State]:
             commit["memberKnown"] = chance.random() < 0.8
             commit["groupKnown"] = chance.random() < 0.9
             commit["apiVersion"] = chance.randint(4, 10)
+            if rule == "generation" and chance.random() < 0.5:
+                commit["memberEpoch"], commit["instanceFenced"] = commit["clientEpoch"], False
             commit["unfenced"] = chance.random() < 0.1
             commit["fenced"] = not commit["accepted"] and chance.random() < 0.7
             commit["error"] = "NONE" if commit["accepted"] else chance.choice(_ERRORS)

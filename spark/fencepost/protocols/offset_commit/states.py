@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from fencepost.protocols.offset_commit.groups import NO_LIFE, Generation, Group, Span
 from fencepost.protocols.offset_commit.members import Member
-from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, HeartbeatAnswer
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.protocols.offset_commit.witnesses import Told
 from fencepost.replay.keys import NAMED, TASK, key_of
 
 ABSENT = -1
@@ -81,22 +82,36 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
     return state
 
 
-def state_told(answer: HeartbeatAnswer) -> State:
-    """The state of a member as it was told itself, where the records that would say more are gone."""
-    return State(
+def state_told(told: Told, commit: Commit, owned: frozenset[str]) -> State:
+    """The state of a member as it was told itself, where the records that would say more are gone.
+
+    ``owned``: what it certainly had, of the partitions that it may have had.
+    """
+    request, key = commit.request, commit.partition_key
+    has = key is not None and key in owned
+    state = State(
         NO_LIFE,
-        answer.group_type,
+        told.group_type,
         known=False,
         alive=True,
         empty=False,
         state_position=None,
-        owned_key=None,
+        owned_key=key if has else None,
         generation=None,
         member_known=True,
-        member_epoch=answer.member_epoch,
+        member_epoch=told.epoch,
+        rebalancing=told.rebalancing,
         group_known=True,
-        classic_member=False,
+        classic_member=told.group_type == "classic",
+        instance_fenced=None if request.instance_id is not None else False,
     )
+    if has:
+        state.owned_by_self = True
+        if request.client_epoch == told.epoch:
+            # it has had the partition since it was told so, in the epoch that it presents
+            state.owned_at_client_epoch = state.uninterrupted = True
+            state.reassigned_since = False
+    return state
 
 
 def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
