@@ -433,8 +433,9 @@ class _Stages:
             remedy = f"the sets of records it maps: {', '.join(known) or 'none'}"
             raise fail(mark.location, f'"{mark.records}" is no set of records of the mapping', remedy)
         if len(records.identity) > 1:
-            message = f"the records of {records.name} are named by several columns"
-            raise fail(mark.location, message, "give them one that names them: a decision's subject is one")
+            where = Location(self._mapping.file, 1, 1)
+            message = f"{mark.id} decides about {records.name}, whose identity has several columns"
+            raise fail(where, message, "give them one column that names them: the subject of a decision")
         element = definition.parameters[0]
         label = f"{definition.name}({element.name})"
         body = replace(self._typed(definition, {element.uid: records.type}), label=label)

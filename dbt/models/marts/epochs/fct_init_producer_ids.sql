@@ -12,7 +12,7 @@ decided as (
         {%- for rule, outcomes in words.items() %},
         case
             {%- for outcome in outcomes %}
-            when bool_or(outcome = 'true') filter (where decision = '{{ rule }}_{{ outcome }}') then '{{ outcome }}'
+            when bool_or(outcome = 'true' and decision = '{{ rule }}_{{ outcome }}') then '{{ outcome }}'
             {%- endfor %}
         end as {{ rule }}
         {%- endfor %}
