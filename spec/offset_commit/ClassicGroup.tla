@@ -79,9 +79,7 @@ JoinGroup(m) ==
     /\ members' = members \cup {m}
     /\ joined' = IF state = "PREPARING_REBALANCE" THEN joined \cup {m} ELSE {m}
     /\ clientOwned' = [clientOwned EXCEPT ![m] = IF Cooperative THEN @ ELSE {}]
-    /\ commits' = {}
     /\ UNCHANGED <<generation, logVars, clientEpoch, clientRevocationEpoch, storedVars, requests>>
-    /\ RecordTruth
 
 \* A member wants a rebalance: its subscription changed, or it has revoked what a cooperative assignment took from it.
 Rebalance ==
@@ -90,9 +88,7 @@ Rebalance ==
     \* state changes
     /\ state' = "PREPARING_REBALANCE"
     /\ joined' = {}
-    /\ commits' = {}
     /\ UNCHANGED <<generation, members, logVars, clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* Everyone has joined: the next generation begins, and the JoinGroup answers tell the members. A cooperative client
 \* goes on consuming, and a commit of it may carry the new generation from now on.
@@ -106,9 +102,7 @@ CompleteJoin ==
     /\ state' = "COMPLETING_REBALANCE"
     /\ joined' = {}
     /\ clientEpoch' = [m \in Members |-> IF m \in members THEN generation + 1 ELSE clientEpoch[m]]
-    /\ commits' = {}
     /\ UNCHANGED <<members, logVars, clientOwned, clientRevocationEpoch, storedVars, requests>>
-    /\ RecordTruth
 
 \* A partition goes to one member or to none, and to no other than the one that claims it.
 ClassicAssignments ==
@@ -138,10 +132,8 @@ SyncGroup ==
                    [p \in DOMAIN revocations(m) \cup revoked(m) |->
                        IF p \in revoked(m) THEN memberEpoch[m] ELSE revocations(m)[p]]]
     /\ pendingRevocation' = [m \in members |-> {}]
-    /\ commits' = {}
     /\ UNCHANGED <<generation, members, joined, targetAssignment, targetStandby, standby, pendingStandby, gone>>
     /\ UNCHANGED <<clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* The SyncGroup answer arrives. A cooperative client commits in onPartitionsRevoked before it gives up what the
 \* assignment took from it: those commits are the ones sent before this step.
@@ -152,9 +144,7 @@ ReceiveAssignment(m) ==
     /\ clientOwned[m] # owned[m]
     \* state changes
     /\ clientOwned' = [clientOwned EXCEPT ![m] = owned[m]]
-    /\ commits' = {}
     /\ UNCHANGED <<coordinatorVars, logVars, clientEpoch, clientRevocationEpoch, storedVars, requests>>
-    /\ RecordTruth
 
 \* The log after the last member went: an empty group of the next generation.
 EmptyGroup ==
@@ -185,10 +175,8 @@ RemoveMember(m, told) ==
                            pendingRevocation, assignmentEpoch, partitionRevocationEpoch>>
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = IF told THEN 0 ELSE @]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = IF told THEN {} ELSE @]
-    /\ commits' = {}
     /\ UNCHANGED <<targetAssignment, targetStandby, standby, pendingStandby, clientRevocationEpoch>>
     /\ UNCHANGED <<storedVars, requests>>
-    /\ RecordTruth
 
 \* The client of a removed member learns of it.
 LearnRemoval(m) ==
@@ -198,9 +186,7 @@ LearnRemoval(m) ==
     \* state changes
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = 0]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
-    /\ commits' = {}
     /\ UNCHANGED <<coordinatorVars, logVars, clientRevocationEpoch, storedVars, requests>>
-    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -215,6 +201,12 @@ AdmitsGeneration(q) ==
     ELSE IF q.clientEpoch # generation THEN FALSE
     ELSE q.transactional \/ state # "COMPLETING_REBALANCE"
 
+\* The error of a refusal, in the same order.
+GenerationRefusal(q) ==
+    IF q.member \notin members THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF q.clientEpoch # generation THEN "ILLEGAL_GENERATION"
+    ELSE "REBALANCE_IN_PROGRESS"
+
 SendClassicCommit(r, m, transactional) ==
     /\ SendCommit(r, m, transactional)
     /\ UNCHANGED coordinatorVars
@@ -226,6 +218,8 @@ DecideClassicCommit(q) ==
     \* state changes
     /\ requests' = requests \ {q}
     /\ commits' = {[Meeting(q, p, AdmitsGeneration(q)) EXCEPT
+                       !.error = IF AdmitsGeneration(q) THEN "NONE" ELSE GenerationRefusal(q),
+                       !.classicMember = TRUE,
                        !.rebalancing = (state = "COMPLETING_REBALANCE"),
                        !.unfenced = (q.clientEpoch < 0 /\ members = {}),
                        !.memberKnown = (q.member \in members),
@@ -234,9 +228,8 @@ DecideClassicCommit(q) ==
                        !.partitionRevocationEpoch = IF q.member \in members \cap Live THEN @ ELSE 0] :
                    p \in q.partitions}
     /\ UNCHANGED <<logVars, clientVars, storedVars, coordinatorVars>>
-    /\ RecordTruth
 
-ClassicNext ==
+ClassicStep ==
     \/ Rebalance
     \/ CompleteJoin
     \/ SyncGroup
@@ -246,7 +239,11 @@ ClassicNext ==
         \/ \E told \in BOOLEAN : RemoveMember(m, told)
         \/ LearnRemoval(m)
         \/ \E r \in Requests : \E transactional \in BOOLEAN : SendClassicCommit(r, m, transactional)
-    \/ \E q \in requests : DecideClassicCommit(q)
+
+ClassicNext ==
+    /\ \/ ClassicStep /\ commits' = {}
+       \/ \E q \in requests : DecideClassicCommit(q)
+    /\ RecordTruth
 
 ClassicSpec == ClassicInit /\ [][ClassicNext]_classicVars
 

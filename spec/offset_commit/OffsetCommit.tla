@@ -37,15 +37,17 @@
 (* partitions (constant ReleasesUnsubscribed): nothing keeps a later       *)
 (* target from giving them back, as if it subscribed again. Left out:      *)
 (* static members, subscriptions otherwise, topologies and regular         *)
-(* expressions, classic members in a group under migration,        *)
-(* heartbeats sent again after a lost response (their member epochs are    *)
-(* reached through a late response as well), several members in a process. *)
+(* expressions, classic members in a group under migration, groups that    *)
+(* are gone, requests older than OffsetCommit v9 (what these four are      *)
+(* answered is in the properties all the same), heartbeats sent again      *)
+(* after a lost response (their member epochs are reached through a late   *)
+(* response as well), several members in a process.                        *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
 \* @typeAlias: inFlight = {request: REQUEST, member: MEMBER, clientEpoch: Int, transactional: Bool, partitions: Set(PARTITION)};
 \* @typeAlias: ownership = <<MEMBER, PARTITION, Int>>;
-\* @typeAlias: commit = {request: REQUEST, member: MEMBER, partition: PARTITION, clientEpoch: Int, accepted: Bool, fenced: Bool, transactional: Bool, protocol: Str, rule: Str, rebalancing: Bool, unfenced: Bool, memberKnown: Bool, memberEpoch: Int, revocationEpoch: Int, partitionRevocationEpoch: Int, assignmentEpoch: Int, ownedAtClientEpoch: Bool, uninterrupted: Bool, reassignedSince: Bool, ownedBySelf: Bool, ownedByAnother: Bool};
+\* @typeAlias: commit = {request: REQUEST, member: MEMBER, partition: PARTITION, clientEpoch: Int, accepted: Bool, fenced: Bool, error: Str, apiVersion: Int, transactional: Bool, protocol: Str, rule: Str, rebalancing: Bool, unfenced: Bool, groupKnown: Bool, memberKnown: Bool, classicMember: Bool, instanceFenced: Bool, memberEpoch: Int, revocationEpoch: Int, partitionRevocationEpoch: Int, assignmentEpoch: Int, ownedAtClientEpoch: Bool, uninterrupted: Bool, reassignedSince: Bool, ownedBySelf: Bool, ownedByAnother: Bool};
 
 \* The member ids that clients may take.
 \* @type: Set(MEMBER);
@@ -304,7 +306,7 @@ Presentable(m, epoch) ==
     \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
     \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
 
-\* The last conjunct of every action: it compares `owned` before and after.
+\* What a step does to it; the actions of the protocol do not speak of it.
 RecordTruth ==
     LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
         broken         == {t \in held : GivesUp(t[1], t[2])}
@@ -365,9 +367,7 @@ Join(m) ==
     /\ partitionRevocationEpoch' = With(partitionRevocationEpoch, m, Empty)
     /\ standby' = With(standby, m, {})
     /\ pendingStandby' = With(pendingStandby, m, {})
-    /\ commits' = {}
     /\ UNCHANGED <<targetAssignmentEpoch, gone, clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* The group epoch after a member is gone.
 GroupEpochAfterRemoving(m) == groupEpoch + 1
@@ -398,9 +398,7 @@ Leave(m) ==
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = 0]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
     /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = 0]
-    /\ commits' = {}
     /\ UNCHANGED <<storedVars, requests>>
-    /\ RecordTruth
 
 \* The coordinator drops m: no heartbeat within the session timeout, or no confirmation of a revocation within the
 \* rebalance timeout. The client does not know yet.
@@ -409,9 +407,7 @@ Fence(m) ==
     /\ m \in Live
     \* state changes
     /\ Remove(m)
-    /\ commits' = {}
     /\ UNCHANGED <<clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* Subscribed topics changed, or their partitions did.
 BumpGroupEpoch ==
@@ -419,10 +415,8 @@ BumpGroupEpoch ==
     /\ Live # {}
     \* state changes
     /\ groupEpoch' = groupEpoch + 1
-    /\ commits' = {}
     /\ UNCHANGED <<targetAssignmentEpoch, targetAssignment, targetStandby, memberVars>>
     /\ UNCHANGED <<clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* Every way to give each partition to one live member.
 Assignments ==
@@ -444,9 +438,7 @@ UpdateTargetAssignment ==
     /\ targetAssignmentEpoch' \in InstallableEpochs
     /\ targetAssignment' \in Assignments
     /\ targetStandby' = [m \in Live |-> Standbys(m)]
-    /\ commits' = {}
     /\ UNCHANGED <<groupEpoch, memberVars, clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -477,9 +469,13 @@ EpochWhileRevokingMore(m) ==
     IF Revoking(m) /\ EpochMovesOnRelease THEN memberEpoch[m] + 1 ELSE memberEpoch[m]
 
 \* KAFKA-19779: completing a revocation leaves the old member epoch as the revocation epoch. In a streams group only
-\* that of active tasks does.
+\* that of active tasks does. What was released in the epoch without a new one counts when the epoch moves.
 RevocationEpochAfter(m, newEpoch) ==
-    IF pendingRevocation[m] # {} /\ newEpoch > memberEpoch[m] THEN memberEpoch[m] ELSE revocationEpoch[m]
+    IF /\ newEpoch > memberEpoch[m]
+       /\ \/ pendingRevocation[m] # {}
+          \/ \E p \in DOMAIN partitionRevocationEpoch[m] : partitionRevocationEpoch[m][p] = memberEpoch[m]
+    THEN memberEpoch[m]
+    ELSE revocationEpoch[m]
 
 \* The same per partition, for every partition that m releases in this step.
 PartitionRevocationEpochsAfter(m) ==
@@ -515,9 +511,7 @@ HeartbeatStartsRevocation(m) ==
     \* state changes
     /\ Reconcile(m, Assigned(m) \ Unwanted(m), Unwanted(m), Standing(m) \ UnwantedStandby(m), UnwantedStandby(m),
                  EpochWhileRevokingMore(m))
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* Nothing (more) is taken from m: it moves to the target assignment epoch with every partition it can have. It becomes
 \* STABLE, or UNRELEASED_PARTITIONS when others have yet to release some.
@@ -532,9 +526,10 @@ HeartbeatReachesTarget(m) ==
     /\ Unwanted(m) = {} /\ UnwantedStandby(m) = {}
     \* state changes
     /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {}, EpochReached(m))
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
-    /\ RecordTruth
+
+\* The epoch of m when it is asked to revoke what it does not subscribe to.
+EpochWhileUnsubscribing(m) == memberEpoch[m]
 
 \* The client has changed its subscription: m is asked to revoke what it does not want any more, in the epoch that it
 \* has. The group epoch moves, the target assignment for it is computed later: the one that exists is read without
@@ -551,12 +546,11 @@ HeartbeatUnsubscribes(m) ==
         /\ targetAssignment' = [targetAssignment EXCEPT ![m] = @ \ unwanted]
         /\ pendingRevocation' = [pendingRevocation EXCEPT ![m] = unwanted]
     /\ groupEpoch' = groupEpoch + 1
+    /\ memberEpoch' = [memberEpoch EXCEPT ![m] = EpochWhileUnsubscribing(m)]
     /\ UNCHANGED <<targetAssignmentEpoch, targetStandby>>
-    /\ UNCHANGED <<memberEpoch, revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby,
+    /\ UNCHANGED <<revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby,
                    pendingStandby, gone>>
-    /\ commits' = {}
     /\ UNCHANGED <<clientVars, storedVars, requests>>
-    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -573,9 +567,7 @@ ReceiveHeartbeatResponse(m) ==
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \cup Assigned(m)]
     /\ clientRevocationEpoch' =
            [clientRevocationEpoch EXCEPT ![m] = IF memberEpoch[m] > clientEpoch[m] THEN 0 ELSE @]
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* No request of m is on its way.
 NothingInFlight(m) == \A q \in requests : q.member # m
@@ -592,9 +584,7 @@ RevokePartitions(m) ==
     \* state changes
     /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \ pendingRevocation[m]]
     /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = IF ClientRule THEN clientEpoch[m] ELSE 0]
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, clientEpoch, storedVars, requests>>
-    /\ RecordTruth
 
 \* A fenced client learns that it is no member any more.
 LearnFencing(m) ==
@@ -605,9 +595,7 @@ LearnFencing(m) ==
     /\ clientEpoch' = [clientEpoch EXCEPT ![m] = 0]
     /\ clientOwned' = [clientOwned EXCEPT ![m] = {}]
     /\ clientRevocationEpoch' = [clientRevocationEpoch EXCEPT ![m] = 0]
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, storedVars, requests>>
-    /\ RecordTruth
 
 \* What a client commits for: a correct one only for what it consumes.
 Committable(m) == IF RogueClients THEN Partitions ELSE clientOwned[m]
@@ -630,9 +618,7 @@ SendCommit(r, m, transactional) ==
             {[request |-> r, member |-> m, clientEpoch |-> clientEpoch[m], transactional |-> transactional,
               partitions |-> chosen]}
     /\ transaction' = [transaction EXCEPT ![m] = IF Transactions /\ transactional THEN "ongoing" ELSE @]
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, clientVars, pendingOffsets, storedAt, logEnd>>
-    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -664,6 +650,12 @@ Admits(q, p) ==
 \* One refused partition refuses the whole request.
 Answer(q) == \A p \in q.partitions : Admits(q, p)
 
+\* The error of a refusal. A producer hears of no member epochs: TxnOffsetCommit up to v5 has generations.
+Refusal(q) ==
+    IF q.member \notin Live THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF q.transactional THEN "ILLEGAL_GENERATION"
+    ELSE "STALE_MEMBER_EPOCH"
+
 \* The commit of partition p in request q, with the state it meets and the truth about it.
 Meeting(q, p, accepted) ==
     LET m == q.member
@@ -676,12 +668,17 @@ Meeting(q, p, accepted) ==
          clientEpoch              |-> q.clientEpoch,
          accepted                 |-> accepted,
          fenced                   |-> ~accepted,
+         error                    |-> IF accepted THEN "NONE" ELSE Refusal(q),
+         apiVersion               |-> IF q.transactional THEN 5 ELSE 9,
          transactional            |-> q.transactional,
          protocol                 |-> GroupProtocol,
          rule                     |-> Rule,
          rebalancing              |-> FALSE,
          unfenced                 |-> Unfenced(q),
+         groupKnown               |-> TRUE,
          memberKnown              |-> known,
+         classicMember            |-> FALSE,
+         instanceFenced           |-> FALSE,
          memberEpoch              |-> IF known THEN memberEpoch[m] ELSE -1,
          revocationEpoch          |-> IF known THEN revocationEpoch[m] ELSE -1,
          partitionRevocationEpoch |-> IF known THEN LastRevoked(m, p) ELSE -1,
@@ -714,7 +711,6 @@ DecideCommit(q) ==
     /\ commits' = {Meeting(q, p, Answer(q)) : p \in q.partitions}
     /\ StoreOrDoom(q, Answer(q))
     /\ UNCHANGED <<groupVars, memberVars, clientVars>>
-    /\ RecordTruth
 
 \* A client that assigns partitions to itself, or an admin tool, commits to a group without members: epoch -1, nothing
 \* to be fenced by. Whatever member id it names is not looked at. Or a producer commits without the group's metadata
@@ -729,7 +725,6 @@ CommitUnfenced(r, m, p, transactional) ==
        IN  /\ commits' = {Meeting(q, p, Answer(q))}
            /\ IF transactional THEN UNCHANGED storedVars ELSE StoreOrDoom(q, Answer(q))
     /\ UNCHANGED <<groupVars, memberVars, clientVars, requests>>
-    /\ RecordTruth
 
 \* What is stored for a partition when a pending commit of it becomes final. The newer by position in the log stays:
 \* a transaction that ends late does not undo what was committed after it (OffsetMetadataManager skips it).
@@ -747,9 +742,7 @@ EndTransaction(m, committed) ==
     /\ storedAt' = [p \in Partitions |->
            IF committed /\ p \in DOMAIN pendingOffsets[m] THEN Materialised(pendingOffsets[m][p], storedAt[p])
            ELSE storedAt[p]]
-    /\ commits' = {}
     /\ UNCHANGED <<groupVars, memberVars, clientVars, logEnd, requests>>
-    /\ RecordTruth
 
 -----------------------------------------------------------------------------
 
@@ -780,7 +773,11 @@ CommitStep ==
     \/ \E r \in Requests : \E m \in Members : \E p \in Partitions : \E transactional \in Kinds :
            CommitUnfenced(r, m, p, transactional)
 
-Next == GroupStep \/ ClientStep \/ CommitStep
+\* What is no step of the protocol is written down beside it: no commit was decided, and who owned what.
+Next ==
+    /\ \/ (GroupStep \/ ClientStep) /\ commits' = {}
+       \/ CommitStep
+    /\ RecordTruth
 
 Spec == Init /\ [][Next]_vars
 

@@ -44,7 +44,7 @@ Strict(c) ==
 \*
 \* Where it does not hold: it refuses an owner whose other partition was revoked. It admits an old commit of a
 \* member that left and joined again under the same id, since its revocation epoch starts at 0 again
-\* (MCOffsetCommit_ids_used_again). Rebuilt from records; a hole in the log makes it unknown. The proposal does not
+\* (MCOffsetCommit_design_ids_used_again). Rebuilt from records; a hole in the log makes it unknown. The proposal does not
 \* speak of classic groups: there it says what would follow if a generation were treated as a member epoch. A member
 \* that a conversion takes over into a consumer group begins one below its generation, since the coordinator forgets
 \* what was before.
@@ -127,6 +127,65 @@ BrokerRule(c) ==
       [] c.rule = "assignment_epoch" -> AssignmentEpoch(c)
 
 (***************************************************************************)
+(* The error of a commit that is refused. Clients go by it: on             *)
+(* STALE_MEMBER_EPOCH a consumer commits again at its next epoch, on the   *)
+(* others it joins again; a producer aborts. UNSTABLE_OFFSET_COMMIT is no  *)
+(* answer to a commit: it tells a fetch to wait.                           *)
+(***************************************************************************)
+
+\* Consumer and streams groups: OffsetCommit before v9 has no member epoch, and nothing to be refused by.
+TooOld(c) ==
+    /\ ~c.unfenced
+    /\ c.rule # "generation"
+    /\ ~c.transactional
+    /\ ~c.classicMember
+    /\ c.apiVersion < 9
+
+\* Which error says that the group is not there. TxnOffsetCommit has it from v6 on, which no release up to 4.3 speaks.
+MissingGroup(c) ==
+    IF c.apiVersion >= (IF c.transactional THEN 6 ELSE 9) THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION"
+
+\* Which error says that the epoch, or for an epoch that has passed the partition, is not the member's.
+WrongEpoch(c) ==
+    IF c.rule = "generation" \/ c.classicMember \/ (c.transactional /\ c.apiVersion < 6) THEN "ILLEGAL_GENERATION"
+    ELSE "STALE_MEMBER_EPOCH"
+
+\* What a coordinator that refuses c says, in the order in which it looks: ClassicGroup.validateOffsetCommit, and that of
+\* ConsumerGroup and StreamsGroup, which look at no instance id.
+RefusedWith(c) ==
+    IF ~c.groupKnown THEN MissingGroup(c)
+    ELSE IF c.rule = "generation" /\ c.instanceFenced THEN "FENCED_INSTANCE_ID"
+    ELSE IF ~c.memberKnown THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF TooOld(c) THEN "UNSUPPORTED_VERSION"
+    ELSE IF c.rule = "generation" /\ c.clientEpoch = c.memberEpoch THEN "REBALANCE_IN_PROGRESS"
+    ELSE WrongEpoch(c)
+
+\* The error that the broker that answered had to give, NONE when it had to accept: by its version, the kind of group
+\* and member, the API and its version. It is broker_rule in the words that a client hears.
+\*
+\* Where it does not hold: as broker_rule. Errors that come before the rule (a coordinator elsewhere or loading,
+\* authorization, a producer that is fenced, metadata too large) say nothing of group and member and are not decided
+\* here. Which error a group that is not there has is told of brokers from 4.0 only, and only where nothing can have made
+\* the group since: a client that joins makes one before anything is written. Where a refused commit may have met several
+\* states that are refused with different errors it is unknown, though broker_rule is not.
+\*
+\* On call: compare it with the answer (broker_error): where they differ, look at broker_names_its_error. To know what
+\* a client does next, this is the column to read: STALE_MEMBER_EPOCH ends with its next heartbeat.
+\* @decision("shipped_error", "commits")
+ShippedError(c) == IF BrokerRule(c) /\ ~TooOld(c) THEN "NONE" ELSE RefusedWith(c)
+
+\* The error that KAFKA-19779 as proposed would have given, by the member-level revocation epoch; NONE where it would have
+\* accepted. The proposal keeps Kafka's errors: STALE_MEMBER_EPOCH, for a transactional commit ILLEGAL_GENERATION.
+\*
+\* Where it does not hold: as member_revocation, which it follows, and as shipped_error for what is looked at before the
+\* epoch.
+\*
+\* On call: nothing to do: no broker decides by it. NONE beside an error in shipped_error is a refusal that the proposal
+\* would have spared.
+\* @decision("proposed_error", "commits")
+ProposedError(c) == IF MemberRevocation(c) /\ ~TooOld(c) THEN "NONE" ELSE RefusedWith(c)
+
+(***************************************************************************)
 (* The truth about a commit, from the history of ownership alone.          *)
 (***************************************************************************)
 
@@ -135,6 +194,19 @@ Zombie(c) == c.ownedAtClientEpoch /\ c.reassignedSince
 
 \* The member owned the partition at the epoch it presents and owns it still, without a break.
 Owner(c) == c.ownedAtClientEpoch /\ c.uninterrupted
+
+\* What the committer is to the partition, whatever any policy or broker makes of it: its zombie (it owned the partition at
+\* the epoch it presents, and another member has owned it since), its owner (it owned it then and owns it still, without a
+\* break), or neither.
+\*
+\* Where it does not hold: it follows from the records of assignments alone, so it is unknown where these are not whole:
+\* across a hole in the log, and for epochs from before the log cleaner has been over it. In a streams group a partition is
+\* owned by whom its active task was assigned to. A commit without an epoch claims no ownership and is not_owner here.
+\*
+\* On call: zombie beside an accepted commit is no_zombie_accepted, owner beside a refused one no_owner_refused: begin
+\* there.
+\* @decision("truth", "commits")
+Truth(c) == IF Zombie(c) THEN "zombie" ELSE IF Owner(c) THEN "owner" ELSE "not_owner"
 
 (***************************************************************************)
 (* Invariants over the state of the group.                                 *)
@@ -203,7 +275,7 @@ AssignmentEpochBound ==
 \* Where it does not hold: in consumer groups on brokers from 4.2, whose members release partitions in the epoch that
 \* they have: when they are at once asked for another (KAFKA-19974), and when they change their subscription while the
 \* next target assignment is yet to come (KAFKA-19431). A partition was then revoked at the epoch the member still
-\* has, which no revocation epoch below it can bound (MCOffsetCommit_epoch_stays_partition_revocation). Members of
+\* has, which no revocation epoch below it can bound (MCOffsetCommit_design_epoch_stays_partition_revocation). Members of
 \* streams groups move on by one (seen up to 4.3). Both epochs are derived, nobody stores them, and no broker decides
 \* by them: of a classic group, which loses partitions with a new generation and no other way, it tells nothing new.
 \*
@@ -273,7 +345,7 @@ MemberEpochNeverFalls ==
 \* Where it does not hold: on brokers from 4.2 a member of a consumer group keeps its epoch when it releases one
 \* partition and is at once asked for another (KAFKA-19974), and when it gives up what it does not subscribe to any more
 \* before the next target assignment is there (KAFKA-19431); a delayed commit at it is accepted for the released
-\* partition (MCOffsetCommit_epoch_stays_zombie, MCOffsetCommit_unsubscribed_zombie). A member id used again may meet its
+\* partition (MCOffsetCommit_design_epoch_stays_zombie, MCOffsetCommit_design_unsubscribed_zombie). A member id used again may meet its
 \* own old epochs. Transactional commits without member id and commits to an empty group carry nothing to be fenced by
 \* and are not counted as zombies. A transactional commit is judged when it is accepted: if its partition changes hands
 \* before its transaction ends it is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
@@ -289,7 +361,7 @@ NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 \* fencing rule. A refusal here is false: nobody else has anything to lose by the commit.
 \*
 \* Where it does not hold: the strict rule refuses every owner that has not heard of its new epoch yet, which is why
-\* it was replaced (MCOffsetCommit_strict_refuses_owners). The shipped rule refuses an owned partition when its
+\* it was replaced (MCOffsetCommit_consumer_4_1_refuses_owners). The shipped rule refuses an owned partition when its
 \* request carries a refused one. In a classic group every rebalance refuses owners at the old generation
 \* (ILLEGAL_GENERATION; MCClassicGroup_refuses_owners); a plain commit at the new one before its assignment
 \* (REBALANCE_IN_PROGRESS) is not counted, since that generation has no owners yet; and a member that was removed
@@ -319,6 +391,19 @@ NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 \* @invariant("broker_keeps_its_rule", "critical", "commit")
 BrokerKeepsItsRule ==
     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
+
+\* A broker that refuses a commit by its rule names the error that this rule, the API and its version have for it
+\* (shipped_error). Clients go by the error: one that says UNKNOWN_MEMBER_ID makes a member join again that only had to
+\* commit once more.
+\*
+\* Where it does not hold: where shipped_error is unknown the verdict is, too. A refusal that should have been an
+\* acceptance breaks this one with broker_keeps_its_rule. Other errors than those of the rule are not judged.
+\*
+\* On call: as for broker_keeps_its_rule. If only the error is wrong, the commit was rightly refused: nothing is lost, but
+\* look what the client made of it (a rejoin, an aborted transaction). Report it with the request and the answer.
+\* @invariant("broker_names_its_error", "critical", "commit")
+BrokerNamesItsError ==
+    \A c \in commits : c.fenced \/ c.error = "UNSUPPORTED_VERSION" => c.error = ShippedError(c)
 
 \* For owners, each policy accepts at least what the one before it accepts: strict, member revocation epoch,
 \* partition revocation epoch, assignment epoch. So each step of the design only took false refusals away.
@@ -400,7 +485,7 @@ NoCommitForUnownedPartition ==
 \* arrived.
 \*
 \* Where it does not hold: a commit that was sent in time and delayed on its way arrives all the same
-\* (MCOffsetCommit_client_rule_delayed), and the log does not tell it from one sent late. Kafka as shipped has no such
+\* (MCOffsetCommit_design_client_rule_delayed), and the log does not tell it from one sent late. Kafka as shipped has no such
 \* rule for clients, since KIP-1251 accepts these commits for what the member still owns. A commit sent after the
 \* revocation and decided before its confirmation shows nothing. Revocations of standby and warm-up tasks do not
 \* count. Consumer and classic groups, and members that have left, are not judged.

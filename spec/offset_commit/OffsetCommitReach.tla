@@ -45,6 +45,9 @@ NoOwnerRefusedReach == ~\E c \in commits : Owner(c) /\ c.clientEpoch < c.memberE
 \* The coordinator never accepts an epoch that has passed.
 BrokerKeepsItsRuleReach == ~\E c \in commits : c.accepted /\ ~c.unfenced /\ c.clientEpoch < c.memberEpoch
 
+\* No member is refused in a transaction.
+BrokerNamesItsErrorReach == ~\E c \in commits : c.error = "ILLEGAL_GENERATION"
+
 \* The policies never differ on an owner: neither the strict one from the proposal, nor the two proposals.
 PoliciesRelaxInOrderReach ==
     ~\E c \in commits : Owner(c) /\ ~Strict(c) /\ ~MemberRevocation(c) /\ PartitionRevocation(c)

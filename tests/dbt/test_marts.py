@@ -32,6 +32,7 @@ _DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = ROOT / "dbt"
+SOURCES = sorted(path for part in ("models", "macros") for path in (PROJECT / part).rglob("*.sql"))
 MODEL_FILES = sorted((PROJECT / "models").rglob("*.yml"))
 MODELS = {
     model["name"]: model
@@ -211,13 +212,6 @@ def test_names_are_lower_case_and_no_python_lies_in_the_project() -> None:
     assert [path for path in files if path.suffix == ".py" or path.name != path.name.lower()] == []
 
 
-def test_fencing_errors_are_those_of_the_rebuild() -> None:
-    from fencepost.protocols.offset_commit import requests
-
-    project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())
-    assert set(project["vars"]["fencing_errors"]) == set(requests.FENCING)
-
-
 def test_constants_and_policies_stand_in_one_place() -> None:
     """What the project says twice is what the specification says, and no model says it again."""
     project = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())["vars"]
@@ -226,11 +220,29 @@ def test_constants_and_policies_stand_in_one_place() -> None:
     decisions = {
         each.id for each in definitions() if each.kind == "decision" and each.module == "OffsetCommitProps"
     }
-    assert {*project["policies"], "broker_rule"} == decisions
+    assert {*project["policies"], "broker_rule", "proposed_error", "shipped_error", "truth"} == decisions
     assert tuple(project["policies"]) == POLICIES
     written = re.compile(r"\b(?:32766|32767|2147483647)\b|'member_revocation', *'")
-    sources = [*(PROJECT / "models").rglob("*.sql"), *(PROJECT / "macros").rglob("*.sql")]
-    assert [path.name for path in sources if written.search(path.read_text())] == []
+    assert [path.name for path in SOURCES if written.search(path.read_text())] == []
+
+
+# what the specification compares, and the errors that its decisions give
+_FACTS = (
+    r"(?:(?:member|assignment|revocation|partition_revocation)_epoch|owned_at_client_epoch|uninterrupted|"
+    r"reassigned_since|member_known|group_known|instance_fenced|owned_by_self|owned_by_another)"
+)
+_RULE = re.compile(
+    rf"\b{_FACTS}\s*(?:and\b|or\b|=|<|>)|(?:\b(?:and|or|not|when|where)\b|=|<|>)\s*(?:\w+\.)?{_FACTS}\b|"
+    r"'(?:ILLEGAL_GENERATION|UNKNOWN_MEMBER_ID|STALE_MEMBER_EPOCH|FENCED_\w+|REBALANCE_IN_PROGRESS)'"
+)
+
+
+def test_no_model_decides_what_the_specification_decides() -> None:
+    """Who owns what, who is a zombie, what is refused with which error: marts read what was compiled."""
+    assert _RULE.search("case when owned_at_client_epoch and reassigned_since then 'zombie' end")
+    assert _RULE.search("where client_epoch < states.member_epoch")
+    found = {path.name: _RULE.findall(path.read_text()) for path in SOURCES}
+    assert {name: matches for name, matches in found.items() if matches} == {}
 
 
 def test_sql_is_formatted() -> None:

@@ -78,6 +78,8 @@ def test_every_hand_made_commit_is_there_and_right(audited: Any) -> None:
         if row["broker_answer"] in ("accept", "reject") and sure(row, "decision_broker_rule"):
             assert row["decision_broker_rule"] == row["broker_answer"], made["case"]
             assert row["broker_agrees"] is True, made["case"]
+        if row["broker_answer"] in ("accept", "reject") and sure(row, "shipped_error"):
+            assert row["shipped_error"] == made["error"], made["case"]
         if made.get("outcome") and row["outcome"] is not None:
             assert row["outcome"] == made["outcome"], made["case"]
         if sure(row, "truth"):
@@ -162,7 +164,7 @@ def test_less_evidence_turns_verdicts_into_unknown_and_flips_none(audit: Any, na
         whole.setdefault(key(row), []).append(row)
     left = audit.commits(name)
     assert len(left) > 0
-    columns = ("truth", "outcome", "broker_agrees", "decision_broker_rule")
+    columns = ("truth", "outcome", "broker_agrees", "decision_broker_rule", "shipped_error", "proposed_error")
     columns = (*columns, *(f"decision_{policy}" for policy in POLICIES))
     lost = 0
     for row in left:

@@ -1,15 +1,21 @@
--- The answer of each policy to a commit and of the rule that its broker implements, side by side.
-{% set decisions = (var('policies') | list) + ['broker_rule'] %}
+-- What the specification decides about a commit, side by side: whether each policy and the rule of its broker
+-- accept it, the error that is due, and what the committer was.
+{% set accepting = (var('policies') | list) + ['broker_rule'] %}
+{% set naming = ['proposed_error', 'shipped_error', 'truth'] %}
 select
     cluster,
     subject as commit_id,
-    {%- for decision in decisions %}
+    {%- for decision in accepting %}
     {%- set outcome = "max(outcome) filter (where decision = '" ~ decision ~ "')" %}
-    {{ answer(outcome) }} as {{ decision }}{{ ',' if not loop.last }}
+    {{ answer(outcome) }} as {{ decision }},
+    {%- endfor %}
+    {%- for decision in naming %}
+    {%- set outcome = "max(outcome) filter (where decision = '" ~ decision ~ "')" %}
+    coalesce({{ outcome }}, 'unknown') as {{ decision }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ source('verdicts', 'decisions') }}
 where decision in (
-    {%- for decision in decisions %}
+    {%- for decision in accepting + naming %}
     '{{ decision }}'{{ ',' if not loop.last }}
     {%- endfor %}
 )

@@ -4,39 +4,23 @@ with
 states as (
     select
         *,
-        owned_at_client_epoch and reassigned_since as is_zombie,
-        owned_at_client_epoch and uninterrupted as is_owner,
         -- only the rule of classic groups asks for it
         case when rule = 'generation' then rebalancing else false end as asked_rebalancing
     from {{ source('silver', 'offset_commit_states') }}
-),
-
-truths as (
-    select
-        *,
-        case
-            when client_epoch < 0 then 'unfenced'
-            when is_zombie then 'zombie'
-            when is_owner then 'owner'
-            when not is_zombie and not is_owner then 'not_owner'
-            else 'unknown'
-        end as truth
-    from states
 )
 
 {% set inputs = [
-    'client_epoch', 'unfenced', 'member_known', 'member_epoch', 'revocation_epoch', 'partition_revocation_epoch',
-    'assignment_epoch', 'owned_at_client_epoch', 'uninterrupted', 'reassigned_since', 'rule', 'asked_rebalancing',
+    'client_epoch', 'unfenced', 'group_known', 'member_known', 'classic_member', 'instance_fenced',
+    'member_epoch', 'revocation_epoch', 'partition_revocation_epoch', 'assignment_epoch',
+    'owned_at_client_epoch', 'uninterrupted', 'reassigned_since', 'rule', 'asked_rebalancing',
 ] %}
 select
     cluster,
     commit_id,
     count(*) as states,
-    coalesce({{ agreed('truth') }}, 'unknown') as truth,
     {{ agreed('rule') }} as rule,
     {{ agreed('protocol') }} as protocol,
     {{ agreed('rebalancing') }} as rebalancing,
-    {{ agreed('fenced') }} as fenced,
     {{ agreed('owner_member_id') }} as owner_member_id,
     {{ agreed('member_epoch') }} as member_epoch,
     concat_ws(
@@ -45,5 +29,5 @@ select
         case when count({{ input }}) < count(*) then '{{ input | replace('asked_', '') }}' end
         {%- endfor %}
     ) as untold
-from truths
+from states
 group by cluster, commit_id

@@ -69,7 +69,8 @@ Tables = dict[str, dict[str, list[SimpleNamespace]]]
 TOLERANCE_MS = 5
 _ERRORS = {
     "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14, "ILLEGAL_GENERATION": 22,
-    "UNKNOWN_MEMBER_ID": 25, "REBALANCE_IN_PROGRESS": 27, "STALE_MEMBER_EPOCH": 113,
+    "UNKNOWN_MEMBER_ID": 25, "REBALANCE_IN_PROGRESS": 27, "UNSUPPORTED_VERSION": 35,
+    "GROUP_ID_NOT_FOUND": 69, "STALE_MEMBER_EPOCH": 113,
 }  # fmt: skip
 _TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
 
@@ -383,7 +384,7 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
         request_id=digest_of(cluster, broker, f"line {number}"),
         broker_id=broker,
         api_key=_APIS[api],
-        api_version=9 if request.get("by_name") else 10,
+        api_version=request.get("version", 5 if api == "txn_commit" else 9 if request.get("by_name") else 10),
         correlation_id=number,
         client_id="client",
         connection=request.get("connection"),

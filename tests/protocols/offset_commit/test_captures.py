@@ -12,8 +12,10 @@ import pytest
 
 from fencepost.protocols.offset_commit.decoding import decode_shard
 from fencepost.protocols.offset_commit.evidence import ShardRows
-from fencepost.protocols.offset_commit.order import Order
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.records import CLASSIC_METADATA
 from fencepost.protocols.offset_commit.replay import replay_rows
+from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.metadata import ClusterMetadata
 
 CLUSTER = "healthy-4.3.1"
@@ -81,27 +83,45 @@ def test_replicas_and_the_order_of_rows_change_nothing(
         assert replay_rows(again, metadata, TOLERANCE_MS) == replay_rows(rows, metadata, TOLERANCE_MS)
 
 
-@pytest.mark.parametrize("capture", ["troubled-4.2.1", "troubled-4.3.1", "groups-4.3.1"])
+@pytest.mark.parametrize("capture", ["troubled-4.2.1", "troubled-4.3.1", "groups-4.3.1", "groups-3.9.2"])
 def test_what_members_were_told_is_what_records_say(
     captures: Path,
     bronze_of: Callable[[Path], Rows],
     shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
     capture: str,
 ) -> None:
-    """The answers to heartbeats stand in for records that are gone. Where one is there, both say the same."""
+    """Answers to members stand in for records that are gone. Where one is there, both say the same: of the
+    member's epoch, of its group, and of what it owned.
+    """
     parts, metadata = shards_of(bronze_of(captures / capture))
-    compared = 0
+    compared = owned = 0
     for rows in parts:
         evidence = decode_shard(rows, metadata.topics)
-        order = Order(evidence.requests, evidence.heartbeats, {})
+        lateness = Lateness(TOLERANCE_MS)
         states: dict[str, list[dict[str, Any]]] = {}
         for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
             states.setdefault(state["commit_id"], []).append(state)
-        for request in evidence.requests:
-            told = order.told(request)
-            for commit in request.commits if told is not None else ():
-                met = states.get(commit.commit_id, [])
-                epochs = {(state["member_known"], state["member_epoch"], state["protocol"]) for state in met}
-                assert not met or (True, told.member_epoch, told.group_type) in epochs, (request, met)
-                compared += bool(met)
-    assert compared > 5
+        for group_id in {record.group_id for record in evidence.group_records}:
+            witnesses = Witnesses(
+                *(
+                    [line for line in lines if line.group_id == group_id]
+                    for lines in (evidence.requests, evidence.heartbeats, evidence.member_lines)
+                ),
+                lateness,
+                metadata.topics,
+            )
+            kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
+            for request in (each for each in evidence.requests if each.group_id == group_id):
+                told = witnesses.told(request)
+                if told is None or (told.group_type == "classic" and kinds != {CLASSIC_METADATA}):
+                    continue
+                assigned = witnesses.owned(told)
+                for commit in request.commits:
+                    met = states.get(commit.commit_id, [])
+                    epochs = {(each["member_known"], each["member_epoch"], each["protocol"]) for each in met}
+                    assert not met or (True, told.epoch, told.group_type) in epochs, (request, met)
+                    compared += bool(met)
+                    if commit.partition_key in assigned and request.client_epoch == told.epoch:
+                        assert not met or any(_truth(each) == "owner" for each in met), (request, met)
+                        owned += bool(met)
+    assert compared > 5 and owned > 3

@@ -82,11 +82,16 @@ def _state(r: Row, commits: dict[str, Row]) -> str:
     )
     truth = "/".join(_flag(v) for v in (r.owned_at_client_epoch, r.uninterrupted, r.reassigned_since))
     other = f"{_flag(r.owned_by_another)} {r.owner_member_id or ''}".strip()
+    # what only an error asks for, where it is not as in most groups
+    known = "" if r.group_known else f", group {_flag(r.group_known)}"
+    classic = "" if r.classic_member is (r.protocol == "classic") else f", classic {_flag(r.classic_member)}"
+    fenced = "" if r.instance_fenced is False else f", instance fenced {_flag(r.instance_fenced)}"
     return (
         f"{commit.correlation_id} {_topic(r.partition_key)} #{r.candidate}{alone} "
         f"life {r.life} at {r.client_epoch}: "
         f"{answer} by {_or_unknown(r.rule)}, unfenced {_flag(r.unfenced)}, member {_flag(r.member_known)}, "
         f"{own}, {part}, owned/kept/taken {truth}, self {_flag(r.owned_by_self)}, another {other}"
+        f"{known}{classic}{fenced}"
     )
 
 

@@ -21,6 +21,18 @@ _BOOLEANS = (
     "ownedByAnother",
     "transactional",
     "rebalancing",
+    "classicMember",
+    "instanceFenced",
+)
+_ERRORS = (
+    "STALE_MEMBER_EPOCH",
+    "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID",
+    "FENCED_INSTANCE_ID",
+    "REBALANCE_IN_PROGRESS",
+    "GROUP_ID_NOT_FOUND",
+    "UNSUPPORTED_VERSION",
+    "NOT_COORDINATOR",
 )
 _EPOCHS = ("clientEpoch", "memberEpoch", "revocationEpoch", "partitionRevocationEpoch")
 
@@ -121,8 +133,13 @@ def _commits(chance: random.Random) -> list[State]:
             commit |= {"rule": rule, "protocol": protocol, "assignmentEpoch": chance.randint(-1, 2)}
             commit["ownedAtClientEpoch"] = chance.random() < 0.6
             commit["memberKnown"] = chance.random() < 0.8
+            commit["groupKnown"] = chance.random() < 0.9
+            commit["apiVersion"] = chance.randint(4, 10)
+            if rule == "generation" and chance.random() < 0.5:
+                commit["memberEpoch"], commit["instanceFenced"] = commit["clientEpoch"], False
             commit["unfenced"] = chance.random() < 0.1
             commit["fenced"] = not commit["accepted"] and chance.random() < 0.7
+            commit["error"] = "NONE" if commit["accepted"] else chance.choice(_ERRORS)
             found.append(commit)
     return found
 

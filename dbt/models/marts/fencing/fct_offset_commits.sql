@@ -8,10 +8,12 @@ decided as (
         {%- for decision in decisions %}
         coalesce(decisions.{{ decision }}, 'unknown') as decision_{{ decision }},
         {%- endfor %}
+        coalesce(decisions.proposed_error, 'unknown') as proposed_error,
+        coalesce(decisions.shipped_error, 'unknown') as shipped_error,
         -- a negative epoch claims no ownership, wherever in the log it was decided
         case
             when commits.client_epoch < 0 then 'unfenced'
-            else coalesce(states.truth, 'unknown')
+            else coalesce(decisions.truth, 'unknown')
         end as truth,
         states.rule,
         states.protocol,
@@ -23,7 +25,7 @@ decided as (
         decisions.commit_id is not null as is_judged,
         case
             when commits.broker_error = 'NONE' then 'accept'
-            when coalesce(states.fenced, commits.broker_error in ({{ fencing_errors() }})) then 'reject'
+            when commits.fenced then 'reject'
             when commits.broker_error is null then 'unknown'
             else 'other_error'
         end as broker_answer
@@ -41,6 +43,8 @@ compared as (
             {%- for decision in decisions %}
             decision_{{ decision }},
             {%- endfor %}
+            proposed_error,
+            shipped_error,
             truth
         ) as has_unknown
     from decided
@@ -74,6 +78,8 @@ select
     requested_at,
     responded_at,
     broker_error,
+    shipped_error,
+    proposed_error,
     {%- for decision in decisions %}
     decision_{{ decision }},
     {%- endfor %}

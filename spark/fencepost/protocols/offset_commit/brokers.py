@@ -17,6 +17,9 @@ class Since(NamedTuple):
 RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
 """The first release whose groups decide commits by assignment epochs: KIP-1251, and apache/kafka#20760."""
 
+NAMES_MISSING_GROUPS = Since((4, 0), 22)
+"""The first release that always has the new group coordinator, which says GROUP_ID_NOT_FOUND."""
+
 GENERATION, STRICT, ASSIGNMENT_EPOCH = "generation", "strict", "assignment_epoch"
 
 
@@ -32,9 +35,15 @@ def rule_of(
     if not alive or group_type == "classic":
         return GENERATION
     since = RELAXED_SINCE["streams" if group_type == "streams" else "consumer"]
+    relaxed = is_since(metadata, broker_id, ms, since)
+    return None if relaxed is None else ASSIGNMENT_EPOCH if relaxed else STRICT
+
+
+def is_since(metadata: ClusterMetadata, broker_id: int, ms: int, since: Since) -> bool | None:
+    """Whether a broker had this release or a later one at that time; None where nothing tells."""
     if broker_id in metadata.releases:
-        return ASSIGNMENT_EPOCH if metadata.releases[broker_id] >= since.release else STRICT
+        return metadata.releases[broker_id] >= since.release
     registration = metadata.registration(broker_id, ms)
     if registration is None or registration.metadata_version is None:
         return None
-    return ASSIGNMENT_EPOCH if registration.metadata_version >= since.metadata_version else STRICT
+    return registration.metadata_version >= since.metadata_version

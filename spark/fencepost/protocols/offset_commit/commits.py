@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fencepost.protocols.offset_commit.brokers import ASSIGNMENT_EPOCH, rule_of
+from fencepost.protocols.offset_commit.brokers import (
+    ASSIGNMENT_EPOCH,
+    NAMES_MISSING_GROUPS,
+    is_since,
+    rule_of,
+)
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
@@ -94,12 +99,17 @@ class Commits:
             request.client_epoch,
             commit.accepted,
             commit.fenced,
+            commit.broker_error,
+            request.api_version,
             request.is_transactional,
             state.group_type if state.alive else None,
             rule,
             state.rebalancing,
             False if request.client_epoch >= 0 else _unfenced(request, state),
+            state.group_known or self._group_missing(request, state),
             state.member_known,
+            state.classic_member,
+            state.instance_fenced,
             state.member_epoch,
             state.revocation_epoch,
             state.partition_revocation_epoch,
@@ -115,6 +125,11 @@ class Commits:
             request.requested_ms,
             request.responded_ms,
         )
+
+    def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
+        """False of a group that the coordinator does not have and would name; else None."""
+        names = is_since(self._metadata, request.broker_id, request.responded_ms, NAMES_MISSING_GROUPS)
+        return False if names and state.group_known is False else None
 
     def _write_commit(
         self,
@@ -157,6 +172,7 @@ class Commits:
             request.requested_ms,
             request.responded_ms,
             commit.broker_error,
+            commit.fenced,
             None if own is None else own.offset,
             *became,
             len(met),

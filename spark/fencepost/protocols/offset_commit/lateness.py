@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.protocols.offset_commit.records import OffsetCommitRecord
-from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
 
 LATEST_MS = 60_000
 """No line is written later than this after its request: a broker whose threads stand still for so long has
@@ -28,7 +28,7 @@ class Lateness:
         late, key = request.requested_ms - record.timestamp_ms, _key(request)
         self._seen[key] = max(self._seen.get(key, 0), late)
 
-    def of(self, line: CommitRequest | MemberLine) -> int:
+    def of(self, line: CommitRequest | MemberLine | HeartbeatAnswer) -> int:
         """How late a line may be: twice what was seen around it, since what was seen is not the latest of
         all.
         """
@@ -37,5 +37,5 @@ class Lateness:
         return max(self._tolerance_ms, 2 * seen)
 
 
-def _key(line: CommitRequest | MemberLine) -> tuple[int, int]:
+def _key(line: CommitRequest | MemberLine | HeartbeatAnswer) -> tuple[int, int]:
     return line.broker_id, line.responded_ms // _NEAR_MS

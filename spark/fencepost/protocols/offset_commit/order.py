@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fencepost.protocols.offset_commit.records import ASSIGNMENT_TYPES, MEMBER_TYPES, GroupRecord
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer
+from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
 
 
 class Between(NamedTuple):
@@ -31,14 +31,15 @@ Decided = Callable[[CommitRequest], Between | None]
 """Between which offsets, both included, a request's own records are; None for one that has none."""
 
 _Line = CommitRequest | HeartbeatAnswer
+_Any = TypeVar("_Any", bound=CommitRequest | HeartbeatAnswer | MemberLine)
 
 
-def turns(lines: Iterable[_Line]) -> list[list[_Line]]:
+def turns(lines: Iterable[_Any]) -> list[list[_Any]]:
     """The lines of each connection in the order in which they were handled; those with a neighbour.
 
     Cut where the lines of two files, or a clock that went back, do not tell the order.
     """
-    connections: dict[tuple[int, str], list[_Line]] = {}
+    connections: dict[tuple[int, str], list[_Any]] = {}
     for line in lines:
         if line.connection is not None:
             connections.setdefault((line.broker_id, line.connection), []).append(line)
@@ -55,7 +56,7 @@ def turns(lines: Iterable[_Line]) -> list[list[_Line]]:
     return [chain for chain in found if len(chain) > 1]
 
 
-def _follows(one: _Line, other: _Line) -> bool:
+def _follows(one: _Any, other: _Any) -> bool:
     if one.file == other.file:
         return one.position < other.position
     return one.responded_ms < other.responded_ms
@@ -73,8 +74,8 @@ class Order:
         """``epochs``: where each member had each of its epochs, as ``epochs_of`` has it."""
         self._turns: list[Sequence[CommitRequest | Between]] = []
         self._since: dict[CommitRequest, int] = {}
-        self._told: dict[CommitRequest, HeartbeatAnswer] = {}
-        for chain in turns([*requests, *answers]):
+        lines: list[_Line] = [*requests, *answers]
+        for chain in turns(lines):
             known: list[CommitRequest | Between] = []
             for before, line in pairwise(chain):
                 if isinstance(line, CommitRequest):
@@ -86,30 +87,6 @@ class Order:
                     known.append(epochs[line.member_id, line.member_epoch])
             if len(known) > 1:
                 self._turns.append(known)
-            self._note_told(chain)
-
-    def told(self, request: CommitRequest) -> HeartbeatAnswer | None:
-        """What the member of a request was answered by heartbeats both before and after it: the same member
-        epoch.
-
-        It was a member with that epoch all the time between, since its epoch never falls and a new life of
-        its id begins with a heartbeat that joins. None where the two differ, or one of them is not there.
-        """
-        return self._told.get(request)
-
-    def _note_told(self, chain: Sequence[_Line]) -> None:
-        newest: dict[str, HeartbeatAnswer] = {}
-        waiting: dict[str, list[CommitRequest]] = {}
-        for line in chain:
-            if isinstance(line, CommitRequest):
-                waiting.setdefault(line.member_id, []).append(line)
-                continue
-            before = newest.get(line.member_id)
-            asked = waiting.pop(line.member_id, ())
-            stayed = before is not None and before.member_epoch is not None and not line.joins
-            if before is not None and stayed and before.member_epoch == line.member_epoch:
-                self._told.update(dict.fromkeys(asked, line))
-            newest[line.member_id] = line
 
     def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
         """When a request arrived at the earliest, its line being ``late_ms`` late at most: not before the

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Memory
 
@@ -12,9 +13,12 @@ from fencepost.protocols.offset_commit.unwritten import Memory
 class Questions:
     """What is still to be asked of one group, by the number of its record after which it is to be asked."""
 
-    def __init__(self, out: Commits, matches: Matches, memory: Memory, *, managed: bool) -> None:
+    def __init__(
+        self, out: Commits, matches: Matches, memory: Memory, presence: Presence, *, managed: bool
+    ) -> None:
         """Rows go to ``out``, whose ``write`` tells of ``matches`` and ``managed``."""
         self._out = out
+        self._presence = presence
         self._matches = matches
         self._memory = memory
         self._managed = managed
@@ -33,7 +37,10 @@ class Questions:
         for asked, number in self._at.pop(group.no, ()):
             stretch = asked.candidates[number].stretch
             for commit, met in zip(asked.request.commits, asked.met, strict=True):
-                met.append((number, state_met(group, commit, stretch)))
+                state = state_met(group, commit, stretch)
+                if state.known and not state.alive:
+                    state.group_known = self._presence.of(group.no, asked.request)
+                met.append((number, state))
             if len(asked.met[0]) == len(asked.candidates):
                 self._settle(asked)
 

@@ -33,6 +33,7 @@ from fencepost.protocols.offset_commit.places import (
     candidates_of,
     is_decided,
 )
+from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.records import (
     CLASSIC_METADATA,
@@ -47,6 +48,7 @@ from fencepost.protocols.offset_commit.requests import (
 )
 from fencepost.protocols.offset_commit.states import state_told
 from fencepost.protocols.offset_commit.unwritten import Answers, Memory
+from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -170,7 +172,20 @@ class GroupCoordinatorShard:
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
         memory = Memory(Answers(evidence.member_lines, self._lateness), self._leaders, self._lateness)
         order = self._orders.pop(group_id)
-        questions = Questions(self.commits, matches, memory, managed=bool(evidence.records))
+        presence = Presence(
+            evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
+        )
+        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
+        witnesses = Witnesses(
+            evidence.requests,
+            evidence.heartbeats,
+            # of a group that is, or was, no classic one they are told by another rule
+            []
+            if any(record.type != CLASSIC_METADATA for record in evidence.records)
+            else evidence.member_lines,
+            self._lateness,
+            self._metadata.topics,
+        )
         for request in evidence.requests:
             candidates = candidates_of(
                 request,
@@ -181,9 +196,12 @@ class GroupCoordinatorShard:
                 place=self._places.pop(request, ANYWHERE),
                 late_ms=self._lateness.of(request),
             )
-            told = None if candidates or not is_decided(request) else order.told(request)
-            met = [] if told is None else [(0, state_told(told))]
-            questions.ask(Request(request, candidates, [list(met) for _ in request.commits]))
+            asked = Request(request, candidates, [[] for _ in request.commits])
+            told = None if candidates or not is_decided(request) else witnesses.told(request)
+            if told is not None:
+                owned = witnesses.owned(told)
+                asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
+            questions.ask(asked)
         group = Group(group_id, self._metadata.topics, self._stretches)
         questions.answer(group)
         for batch, ends in batches:

@@ -104,6 +104,8 @@ def _cost_lines(cost: Row | None) -> list[str]:
 
 def _commit_sentence(commit: Row) -> str:
     answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
+    if commit["shipped_error"] not in ("unknown", commit["broker_error"]):
+        answer += f", where its version has {commit['shipped_error']}"
     other = (
         f" while member {printable(commit['owner_member_id'])} owned it" if commit["owner_member_id"] else ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ FENCING = frozenset(
 ELSEWHERE = frozenset({"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
 """The errors of a broker that does not have the group's state, and looked at none."""
 
-_REBALANCE_IN_PROGRESS = 27
+_REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
 
 
 @dataclass(slots=True, eq=False)
@@ -89,28 +90,37 @@ class Commit:
     fenced: bool | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MemberLine:
     """What a broker told one classic member.
 
-    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error (else it is a
-    heartbeat that was told of a rebalance, which only a member is). Times as CommitRequest has them.
+    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
+    heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
+    id to join with. ``named``: the request has the member id. ``assignment``: ConsumerProtocolAssignment, of
+    an answer to SyncGroup. Times as CommitRequest has them.
     """
 
     broker_id: int
+    connection: str | None
     api_key: int
     group_id: str
     member_id: str
+    instance_id: str | None
     generation: int | None
     fine: bool
+    named: bool
+    assignment: bytes | None
     requested_ms: int
     responded_ms: int
+    file: str
+    position: int
 
 
 @dataclass(slots=True, eq=False)
 class HeartbeatAnswer:
     """What a broker answered a member of a group that is not classic: the member epoch it had then; None when
-    the heartbeat was refused, or the member left. Times as CommitRequest has them.
+    the heartbeat was refused, or the member left (``leaves``). ``assigned``: keys of the partitions that a
+    consumer was assigned; None where the answer has none. Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -119,7 +129,9 @@ class HeartbeatAnswer:
     group_id: str
     member_id: str
     joins: bool
+    leaves: bool
     member_epoch: int | None
+    assigned: frozenset[str] | None
     requested_ms: int
     responded_ms: int
     file: str
@@ -242,8 +254,9 @@ def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
     member_id = text(answer.get("memberId") or sent.get("memberId"))
     if group_id is None or not member_id:
         return None
-    epoch = integer(answer.get("memberEpoch"))
-    if answer.get("errorCode") != 0 or epoch is None or epoch <= 0:
+    presented, epoch = integer(sent.get("memberEpoch")), integer(answer.get("memberEpoch"))
+    fine = answer.get("errorCode") == 0
+    if not fine or epoch is None or epoch <= 0:
         epoch = None
     return HeartbeatAnswer(
         line.broker_id,
@@ -251,13 +264,27 @@ def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
         HEARTBEAT_APIS[line.api_key],
         group_id,
         member_id,
-        sent.get("memberEpoch") == 0,
+        presented == 0,
+        fine and presented is not None and presented < 0,
         epoch,
+        _assigned(answer.get("assignment")) if epoch is not None else None,
         line.requested_ms,
         line.responded_ms,
         line.file,
         line.position,
     )
+
+
+def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
+    listed = None if assignment is None else assignment.get("topicPartitions")
+    if listed is None:
+        return None
+    keys = {
+        topic_key(text(topic["topicId"]), None, integer(partition))
+        for topic in listed
+        for partition in topic["partitions"]
+    }
+    return frozenset(key for key in keys if key is not None)
 
 
 def member_lines(line: RequestLine) -> list[MemberLine]:
@@ -266,22 +293,29 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
         return []
-    told_to_rebalance = line.api_key == HEARTBEAT and code == _REBALANCE_IN_PROGRESS
+    expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
+    goes_on = code is not None and expected.get(line.api_key) == code
     source = answer if line.api_key == JOIN_GROUP else sent
     found = []
-    for member_id, error in _members(line.api_key, sent, answer):
+    for member_id, instance_id, error in _members(line.api_key, sent, answer):
         fine = code == 0 and error == 0
-        if member_id is not None and (fine or told_to_rebalance):
+        if member_id is not None and (fine or goes_on):
             found.append(
                 MemberLine(
                     line.broker_id,
+                    line.connection,
                     line.api_key,
                     text(group_id),
                     text(member_id),
+                    text(instance_id),
                     integer(source.get("generationId")),
                     fine,
+                    line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
+                    _assignment(answer) if line.api_key == SYNC_GROUP else None,
                     line.requested_ms,
                     line.responded_ms,
+                    line.file,
+                    line.position,
                 )
             )
     return found
@@ -289,9 +323,24 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
 
 def _members(
     api_key: int, sent: Mapping[str, Any], answer: Mapping[str, Any]
-) -> Sequence[tuple[str | None, int | None]]:
-    """The members that a request is about, each with its own error. LeaveGroup may name several."""
+) -> Sequence[tuple[str | None, str | None, int | None]]:
+    """The members that a request is about: member id, instance id, error. LeaveGroup may name several."""
     if api_key == LEAVE_GROUP and answer.get("members"):
-        return [(member.get("memberId"), member.get("errorCode")) for member in answer["members"]]
+        return [
+            (member.get("memberId"), member.get("groupInstanceId"), member.get("errorCode"))
+            for member in answer["members"]
+        ]
     told = answer.get("memberId") if api_key == JOIN_GROUP else None
-    return [(told if told is not None else sent.get("memberId"), answer.get("errorCode"))]
+    member_id = told if told is not None else sent.get("memberId")
+    return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
+
+
+def _assignment(answer: Mapping[str, Any]) -> bytes | None:
+    """What a consumer was assigned; other members of classic groups are assigned no partitions."""
+    given = answer.get("assignment")
+    if answer.get("protocolType") != "consumer" or not given:
+        return None
+    try:
+        return b64decode(given, validate=True)
+    except ValueError:
+        return None

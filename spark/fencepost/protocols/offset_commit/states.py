@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from fencepost.protocols.offset_commit.groups import NO_LIFE, Generation, Group, Span
 from fencepost.protocols.offset_commit.members import Member
-from fencepost.protocols.offset_commit.requests import Commit, HeartbeatAnswer
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.protocols.offset_commit.witnesses import Told
 from fencepost.replay.keys import NAMED, TASK, key_of
 
 ABSENT = -1
@@ -46,6 +47,9 @@ class State:
     owned_by_another: bool | None = None
     owner_member_id: str | None = None
     rebalancing: bool | None = False
+    group_known: bool | None = None
+    classic_member: bool | None = None
+    instance_fenced: bool | None = None
     variant: int = 0
 
 
@@ -66,28 +70,48 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
     span = group.span_in(stretch)
     member_id = commit.request.member_id
     member = None if span is None else span.members.get(member_id)
-    if member is not None:
+    if group.alive:
+        state.group_known = True
+    if span is not None and member is not None:
         _meet_member(state, member)
+        state.classic_member = _speaks_classic(group, span, member_id)
     elif known or (span is not None and member_id in span.gone):
         _miss_member(state)
+    state.instance_fenced = _instance_fenced(span, commit.request, known=known)
     _meet_partition(state, group, span, member, commit)
     return state
 
 
-def state_told(answer: HeartbeatAnswer) -> State:
-    """The state of a member as it was told itself, where the records that would say more are gone."""
-    return State(
+def state_told(told: Told, commit: Commit, owned: frozenset[str]) -> State:
+    """The state of a member as it was told itself, where the records that would say more are gone.
+
+    ``owned``: what it certainly had, of the partitions that it may have had.
+    """
+    request, key = commit.request, commit.partition_key
+    has = key is not None and key in owned
+    state = State(
         NO_LIFE,
-        answer.group_type,
+        told.group_type,
         known=False,
         alive=True,
         empty=False,
         state_position=None,
-        owned_key=None,
+        owned_key=key if has else None,
         generation=None,
         member_known=True,
-        member_epoch=answer.member_epoch,
+        member_epoch=told.epoch,
+        rebalancing=told.rebalancing,
+        group_known=True,
+        classic_member=told.group_type == "classic",
+        instance_fenced=None if request.instance_id is not None else False,
     )
+    if has:
+        state.owned_by_self = True
+        if request.client_epoch == told.epoch:
+            # it has had the partition since it was told so, in the epoch that it presents
+            state.owned_at_client_epoch = state.uninterrupted = True
+            state.reassigned_since = False
+    return state
 
 
 def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
@@ -137,8 +161,26 @@ def _meet_member(state: State, member: Member) -> None:
         _meet_owned(state, member, state.owned_key)
 
 
+def _speaks_classic(group: Group, span: Span, member_id: str) -> bool | None:
+    if group.group_type != "consumer":
+        return group.group_type == "classic"
+    metadata = span.metadata.get(member_id)
+    return None if metadata is None else metadata.speaks_classic
+
+
+def _instance_fenced(span: Span | None, request: CommitRequest, *, known: bool) -> bool | None:
+    """Whether another member has the group instance id that a request presents."""
+    if request.instance_id is None:
+        return False
+    members = {} if span is None else span.members
+    for member_id, member in members.items():
+        if member.newest.instance_id == request.instance_id:
+            return member_id != request.member_id
+    return False if known else None
+
+
 def _miss_member(state: State) -> None:
-    state.member_known = state.owned_by_self = False
+    state.member_known = state.classic_member = state.owned_by_self = False
     state.member_epoch = state.revocation_epoch = ABSENT
     state.partition_revocation_epoch = state.assignment_epoch = ABSENT
 

@@ -117,6 +117,7 @@ COMMITS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "broker_error": "string",  # Kafka's name, NONE when accepted
+        "fenced": "boolean",  # refused by a fencing rule; null when the log has no answer
         "record_offset": "bigint",  # of the commit's own record; null when refused or not found
         # of the transaction, refused commits' too: pending, committed, aborted; null when not known
         "transaction_outcome": "string",
@@ -150,13 +151,19 @@ COMMIT_STATES = Table(
         "client_epoch": "int",
         "accepted": "boolean",
         "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
+        "error": "string",  # what the broker answered, by Kafka's name; NONE when accepted
+        "api_version": "int",
         "transactional": "boolean",
         "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
         # generation (classic groups), strict or assignment_epoch: what this broker's version implements
         "rule": "string",
         "rebalancing": "boolean",  # a classic group that has a new generation and no assignment for it yet
         "unfenced": "boolean",  # negative epoch to an empty group: accepted by design
+        # the coordinator has the group; null also of brokers that do not name one they have not (before 4.0)
+        "group_known": "boolean",
         "member_known": "boolean",
+        "classic_member": "boolean",  # the member speaks the classic protocol, whatever the group's is
+        "instance_fenced": "boolean",  # another member has the group instance id that was presented
         "member_epoch": "int",
         "revocation_epoch": "int",
         "partition_revocation_epoch": "int",  # 0 when never revoked from this member

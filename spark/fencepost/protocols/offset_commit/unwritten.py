@@ -202,6 +202,8 @@ def _variants(at: _Moment) -> list[State]:
     request = at.commit.request
     there = False if _asks_for_another_instance(at) else at.state.member_known
     plain = not must_have_begun and not must_be_gone
+    # who has taken an instance id since is not told
+    instance_fenced = False if request.instance_id is None else None
     found = []
     if plain:
         found.append(_as_met(at.state, AS_WRITTEN, at.state.member_epoch, there))
@@ -212,6 +214,7 @@ def _variants(at: _Moment) -> list[State]:
         one_more = at.generation.next_generation in (None, at.generation.generation + 1)
         epoch = at.generation.generation + 1 if one_more else None
         met = _as_met(at.state, NEXT_GENERATION, epoch, joined)
+        met.instance_fenced = instance_fenced
         if ahead and joined is not False:
             # What a member has that waits for its first assignment is not told: its partitions of the
             # generation before (cooperative rebalancing), or none.
@@ -220,7 +223,7 @@ def _variants(at: _Moment) -> list[State]:
     if plain and _may_be_rebalancing_still(at):
         found.append(_as_met(at.state, STILL_REBALANCING, at.state.member_epoch, there))
     if may_be_gone:
-        found.append(_absent(at.state))
+        found.append(replace(_absent(at.state), instance_fenced=instance_fenced))
     return found
 
 

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:159 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:231 by `tlasql compile`; do not edit
 --
 -- EpochOrder ==
 --     \A m \in DOMAIN memberEpoch :
@@ -48,11 +48,11 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:161)'
+      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:233)'
       WHEN NOT c2
-      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:162)'
+      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:234)'
       WHEN NOT c3
-      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:163)'
+      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:235)'
     END
   END AS failed_conjunct,
   CASE

@@ -1,177 +1,637 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for epoch_order, member_epoch_never_falls
-WITH frame AS (
+-- one pass for shipped_error, proposed_error, truth
+WITH quantified_1_rows AS (
   SELECT
     cluster,
-    group_id,
-    life,
-    from_position,
-    to_position,
-    from_time,
-    to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    member_id AS m,
-    revocation_epoch AS `revocationEpoch[m]`,
-    member_epoch AS `memberEpoch[m]`,
-    target_assignment_epoch AS `targetAssignmentEpoch`,
-    group_epoch AS `groupEpoch`,
-    LEAD(member_epoch) OVER successive AS `memberEpoch'[m]`,
-    TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
-  FROM silver.group_members
-  WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
+    request_id,
+    candidate,
+    unfenced AS `d.unfenced`,
+    member_known AS `d.memberKnown`,
+    client_epoch AS `d.clientEpoch`,
+    member_epoch AS `d.memberEpoch`,
+    assignment_epoch AS `d.assignmentEpoch`
+  FROM silver.offset_commit_states
+), quantified_1_judged AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    `d.unfenced`
+    OR (
+      `d.memberKnown`
+      AND (
+        `d.clientEpoch` = `d.memberEpoch`
+        OR (
+          `d.clientEpoch` < `d.memberEpoch`
+          AND `d.assignmentEpoch` >= 0
+          AND `d.assignmentEpoch` <= `d.clientEpoch`
+        )
+      )
+    ) AS predicate
+  FROM quantified_1_rows
+), quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.offset_commits
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate,
+    CASE
+      WHEN BOOL_OR(NOT quantified_1_judged.predicate)
+      THEN FALSE
+      WHEN COUNT(*) = MAX(quantified_1_expected.expected)
+      AND BOOL_AND(NOT quantified_1_judged.predicate IS NULL)
+      THEN TRUE
+    END AS holds
+  FROM quantified_1_judged
+  LEFT JOIN quantified_1_expected
+    ON quantified_1_judged.cluster = quantified_1_expected.cluster
+    AND quantified_1_judged.request_id = quantified_1_expected.request_id
+  GROUP BY
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate
+), frame AS (
+  SELECT
+    offset_commit_states.cluster,
+    offset_commit_states.group_id,
+    offset_commit_states.life,
+    offset_commit_states.commit_id,
+    offset_commit_states.candidate,
+    offset_commit_states.from_position,
+    offset_commit_states.to_position,
+    offset_commit_states.from_time,
+    offset_commit_states.to_time,
+    offset_commit_states.`rule` AS `c.rule`,
+    offset_commit_states.unfenced AS `c.unfenced`,
+    offset_commit_states.member_known AS `c.memberKnown`,
+    offset_commit_states.client_epoch AS `c.clientEpoch`,
+    offset_commit_states.member_epoch AS `c.memberEpoch`,
+    offset_commit_states.transactional AS `c.transactional`,
+    offset_commit_states.rebalancing AS `c.rebalancing`,
+    offset_commit_states.classic_member AS `c.classicMember`,
+    offset_commit_states.api_version AS `c.apiVersion`,
+    offset_commit_states.group_known AS `c.groupKnown`,
+    offset_commit_states.instance_fenced AS `c.instanceFenced`,
+    offset_commit_states.revocation_epoch AS `c.revocationEpoch`,
+    offset_commit_states.owned_at_client_epoch AS `c.ownedAtClientEpoch`,
+    offset_commit_states.reassigned_since AS `c.reassignedSince`,
+    offset_commit_states.uninterrupted AS `c.uninterrupted`,
+    quantified_1.holds AS `AssignmentEpoch(c)`
+  FROM silver.offset_commit_states AS offset_commit_states
+  LEFT JOIN quantified_1
+    ON offset_commit_states.cluster = quantified_1.cluster
+    AND offset_commit_states.request_id = quantified_1.request_id
+    AND offset_commit_states.candidate = quantified_1.candidate
 ), judged AS (
   SELECT
     *,
-    `memberEpoch'[m]` = `memberEpoch[m]` AS unchanged_2,
-    `revocationEpoch[m]` < `memberEpoch[m]` AS c1_1,
-    `memberEpoch[m]` <= `targetAssignmentEpoch` AS c2_1,
-    `targetAssignmentEpoch` <= `groupEpoch` AS c3_1,
-    `memberEpoch'[m]` >= `memberEpoch[m]` AS c1_2
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                  )
+                  WHEN TRUE
+                  THEN 'GROUP_ID_NOT_FOUND'
+                  WHEN FALSE
+                  THEN 'ILLEGAL_GENERATION'
+                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                END
+              ),
+              then_5 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    TRY_ELEMENT_AT(
+                      TRANSFORM(
+                        ARRAY(
+                          TRY_ELEMENT_AT(
+                            TRANSFORM(
+                              ARRAY(
+                                CASE (
+                                    NOT `c.unfenced`
+                                    AND NOT `c.rule` = 'generation'
+                                    AND NOT `c.transactional`
+                                    AND NOT `c.classicMember`
+                                    AND `c.apiVersion` < 9
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNSUPPORTED_VERSION'
+                                  WHEN FALSE
+                                  THEN CASE (
+                                      `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                    )
+                                    WHEN TRUE
+                                    THEN 'REBALANCE_IN_PROGRESS'
+                                    WHEN FALSE
+                                    THEN CASE (
+                                        (
+                                          `c.rule` = 'generation' OR `c.classicMember`
+                                        ) OR (
+                                          `c.transactional` AND `c.apiVersion` < 6
+                                        )
+                                      )
+                                      WHEN TRUE
+                                      THEN 'ILLEGAL_GENERATION'
+                                      WHEN FALSE
+                                      THEN 'STALE_MEMBER_EPOCH'
+                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                    END
+                                    ELSE CASE
+                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                    END
+                                  END
+                                  ELSE CASE
+                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                        `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                      )
+                                      WHEN TRUE
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                      WHEN FALSE
+                                      THEN CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      ELSE CASE
+                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                            (
+                                              `c.rule` = 'generation' OR `c.classicMember`
+                                            ) OR (
+                                              `c.transactional` AND `c.apiVersion` < 6
+                                            )
+                                          )
+                                          WHEN TRUE
+                                          THEN 'ILLEGAL_GENERATION'
+                                          WHEN FALSE
+                                          THEN 'STALE_MEMBER_EPOCH'
+                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                        END
+                                        THEN 'REBALANCE_IN_PROGRESS'
+                                      END
+                                    END
+                                    THEN 'UNSUPPORTED_VERSION'
+                                  END
+                                END
+                              ),
+                              other_2 -> CASE (
+                                  NOT `c.memberKnown`
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN other_2
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                            ),
+                            1
+                          )
+                        ),
+                        other_4 -> CASE (
+                            `c.rule` = 'generation' AND `c.instanceFenced`
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN other_4
+                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  other_6 -> CASE (
+                      NOT `c.groupKnown`
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_8 -> CASE (
+            CASE (
+                `c.rule` = 'generation'
+              )
+              WHEN TRUE
+              THEN `c.unfenced`
+              OR (
+                `c.memberKnown`
+                AND `c.clientEpoch` = `c.memberEpoch`
+                AND (
+                  `c.transactional` OR NOT `c.rebalancing`
+                )
+              )
+              WHEN FALSE
+              THEN CASE (
+                  `c.rule` = 'strict'
+                )
+                WHEN TRUE
+                THEN `c.unfenced` OR (
+                  `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                )
+                WHEN FALSE
+                THEN CASE (
+                    `c.rule` = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN `AssignmentEpoch(c)`
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                END
+                ELSE CASE
+                  WHEN (
+                    `c.unfenced` OR (
+                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                    )
+                  ) = CASE (
+                      `c.rule` = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN `AssignmentEpoch(c)`
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                  END
+                  THEN `c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )
+                END
+              END
+              ELSE CASE
+                WHEN (
+                  `c.unfenced`
+                  OR (
+                    `c.memberKnown`
+                    AND `c.clientEpoch` = `c.memberEpoch`
+                    AND (
+                      `c.transactional` OR NOT `c.rebalancing`
+                    )
+                  )
+                ) = CASE (
+                    `c.rule` = 'strict'
+                  )
+                  WHEN TRUE
+                  THEN `c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )
+                  WHEN FALSE
+                  THEN CASE (
+                      `c.rule` = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN `AssignmentEpoch(c)`
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                  END
+                  ELSE CASE
+                    WHEN (
+                      `c.unfenced` OR (
+                        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                      )
+                    ) = CASE (
+                        `c.rule` = 'assignment_epoch'
+                      )
+                      WHEN TRUE
+                      THEN `AssignmentEpoch(c)`
+                      WHEN FALSE
+                      THEN CAST(NULL AS BOOLEAN)
+                      ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                    END
+                    THEN `c.unfenced` OR (
+                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                    )
+                  END
+                END
+                THEN `c.unfenced`
+                OR (
+                  `c.memberKnown`
+                  AND `c.clientEpoch` = `c.memberEpoch`
+                  AND (
+                    `c.transactional` OR NOT `c.rebalancing`
+                  )
+                )
+              END
+            END
+            AND NOT (
+              NOT `c.unfenced`
+              AND NOT `c.rule` = 'generation'
+              AND NOT `c.transactional`
+              AND NOT `c.classicMember`
+              AND `c.apiVersion` < 9
+            )
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+        END
+      ),
+      1
+    ) AS c1_1,
+    `c.rule` = 'generation'
+    OR (
+      `c.rule` = 'strict' OR (
+        `c.rule` = 'assignment_epoch' OR FALSE
+      )
+    ) AS evaluates_1,
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                  )
+                  WHEN TRUE
+                  THEN 'GROUP_ID_NOT_FOUND'
+                  WHEN FALSE
+                  THEN 'ILLEGAL_GENERATION'
+                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                END
+              ),
+              then_5 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    TRY_ELEMENT_AT(
+                      TRANSFORM(
+                        ARRAY(
+                          TRY_ELEMENT_AT(
+                            TRANSFORM(
+                              ARRAY(
+                                CASE (
+                                    NOT `c.unfenced`
+                                    AND NOT `c.rule` = 'generation'
+                                    AND NOT `c.transactional`
+                                    AND NOT `c.classicMember`
+                                    AND `c.apiVersion` < 9
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNSUPPORTED_VERSION'
+                                  WHEN FALSE
+                                  THEN CASE (
+                                      `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                    )
+                                    WHEN TRUE
+                                    THEN 'REBALANCE_IN_PROGRESS'
+                                    WHEN FALSE
+                                    THEN CASE (
+                                        (
+                                          `c.rule` = 'generation' OR `c.classicMember`
+                                        ) OR (
+                                          `c.transactional` AND `c.apiVersion` < 6
+                                        )
+                                      )
+                                      WHEN TRUE
+                                      THEN 'ILLEGAL_GENERATION'
+                                      WHEN FALSE
+                                      THEN 'STALE_MEMBER_EPOCH'
+                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                    END
+                                    ELSE CASE
+                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                    END
+                                  END
+                                  ELSE CASE
+                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                        `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                      )
+                                      WHEN TRUE
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                      WHEN FALSE
+                                      THEN CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      ELSE CASE
+                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                            (
+                                              `c.rule` = 'generation' OR `c.classicMember`
+                                            ) OR (
+                                              `c.transactional` AND `c.apiVersion` < 6
+                                            )
+                                          )
+                                          WHEN TRUE
+                                          THEN 'ILLEGAL_GENERATION'
+                                          WHEN FALSE
+                                          THEN 'STALE_MEMBER_EPOCH'
+                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                        END
+                                        THEN 'REBALANCE_IN_PROGRESS'
+                                      END
+                                    END
+                                    THEN 'UNSUPPORTED_VERSION'
+                                  END
+                                END
+                              ),
+                              other_2 -> CASE (
+                                  NOT `c.memberKnown`
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN other_2
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                            ),
+                            1
+                          )
+                        ),
+                        other_4 -> CASE (
+                            `c.rule` = 'generation' AND `c.instanceFenced`
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN other_4
+                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  other_6 -> CASE (
+                      NOT `c.groupKnown`
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_8 -> CASE (
+            (
+              `c.unfenced`
+              OR (
+                `c.memberKnown` AND `c.revocationEpoch` < `c.clientEpoch` AND `c.clientEpoch` <= `c.memberEpoch`
+              )
+            )
+            AND NOT (
+              NOT `c.unfenced`
+              AND NOT `c.rule` = 'generation'
+              AND NOT `c.transactional`
+              AND NOT `c.classicMember`
+              AND `c.apiVersion` < 9
+            )
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+        END
+      ),
+      1
+    ) AS c1_2,
+    CASE (
+        `c.ownedAtClientEpoch` AND `c.reassignedSince`
+      )
+      WHEN TRUE
+      THEN 'zombie'
+      WHEN FALSE
+      THEN CASE (
+          `c.ownedAtClientEpoch` AND `c.uninterrupted`
+        )
+        WHEN TRUE
+        THEN 'owner'
+        WHEN FALSE
+        THEN 'not_owner'
+        ELSE CASE WHEN 'owner' = 'not_owner' THEN 'owner' END
+      END
+      ELSE CASE
+        WHEN 'zombie' = CASE (
+            `c.ownedAtClientEpoch` AND `c.uninterrupted`
+          )
+          WHEN TRUE
+          THEN 'owner'
+          WHEN FALSE
+          THEN 'not_owner'
+          ELSE CASE WHEN 'owner' = 'not_owner' THEN 'owner' END
+        END
+        THEN 'zombie'
+      END
+    END AS c1_3
   FROM frame
-), weighed AS (
+), agreed AS (
   SELECT
-    *,
-    c1_1 AND c2_1 AND c3_1 AS verdict_1,
-    unchanged_2 OR c1_2 AS verdict_2
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE
+      WHEN COUNT(*) = COUNT(CASE WHEN evaluates_1 THEN c1_1 END)
+      AND MIN(CASE WHEN evaluates_1 THEN c1_1 END) = MAX(CASE WHEN evaluates_1 THEN c1_1 END)
+      THEN MIN(CASE WHEN evaluates_1 THEN c1_1 END)
+    END AS verdict_1,
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3
   FROM judged
+  GROUP BY
+    cluster,
+    commit_id
 )
 SELECT
   each.`definition` AS definition,
   cluster,
-  scope,
-  each.`witness` AS witness,
-  each.`from_position` AS from_position,
-  each.`to_position` AS to_position,
-  each.`from_time` AS from_time,
-  each.`to_time` AS to_time,
-  each.`verdict` AS verdict,
-  each.`exercised` AS exercised,
-  each.`failed_conjunct` AS failed_conjunct,
-  each.`values` AS `values`,
-  each.`evidence` AS evidence
+  subject,
+  each.`outcome` AS outcome
 FROM (
   SELECT
     cluster,
-    TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+    commit_id AS subject,
     EXPLODE(
       ARRAY(
         NAMED_STRUCT(
           'definition',
-          'epoch_order',
-          'witness',
-          CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END,
-          'from_position',
-          from_position,
-          'to_position',
-          to_position,
-          'from_time',
-          from_time,
-          'to_time',
-          to_time,
-          'verdict',
-          verdict_1,
-          'exercised',
-          TRUE,
-          'failed_conjunct',
-          CASE
-            WHEN NOT verdict_1
-            THEN CASE
-              WHEN NOT c1_1
-              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:161)'
-              WHEN NOT c2_1
-              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:162)'
-              WHEN NOT c3_1
-              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:163)'
-            END
-          END,
-          'values',
-          CASE
-            WHEN NOT COALESCE(verdict_1, FALSE)
-            THEN TO_JSON(
-              STRUCT(`revocationEpoch[m]`, `memberEpoch[m]`, `targetAssignmentEpoch`, `groupEpoch`),
-              MAP('ignoreNullFields', 'false')
-            )
-          END,
-          'evidence',
-          CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END
+          'shipped_error',
+          'outcome',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END
         ),
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'member_epoch_never_falls',
-            'witness',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN TO_JSON(STRUCT(m), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
-            'verdict',
-            verdict_2,
-            'exercised',
-            COALESCE(NOT unchanged_2, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:263)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false'))
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END
-          )
-        END
+        NAMED_STRUCT(
+          'definition',
+          'proposed_error',
+          'outcome',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'truth',
+          'outcome',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END
+        )
       )
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  each.`definition` AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  each.`to_position` AS to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  `values`,
-  evidence
-FROM (
-  SELECT
-    cluster,
-    TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
-    CAST(NULL AS STRING) AS witness,
-    from_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS STRING) AS failed_conjunct,
-    CAST(NULL AS STRING) AS `values`,
-    CAST(NULL AS STRING) AS evidence,
-    EXPLODE(
-      ARRAY(
-        NAMED_STRUCT('definition', 'epoch_order', 'to_position', to_position),
-        NAMED_STRUCT('definition', 'member_epoch_never_falls', 'to_position', to_position + 1)
-      )
-    ) AS each
-  FROM silver.coverage
-  WHERE
-    NOT COALESCE(covered, FALSE)
+  FROM silver.offset_commits AS offset_commits
+  FULL OUTER JOIN agreed
+    USING (cluster, commit_id)
 ) AS fanned

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:355 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:440 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Zombie(c) =>
@@ -91,13 +91,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:357)'
+      THEN '~Strict(c) (OffsetCommitProps:442)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:358)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:443)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:359)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:444)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:360)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:445)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:337 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:422 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
 --     \A c \in commits : Owner(c) =>
@@ -104,11 +104,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:339)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:424)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:340)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:425)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:341)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:426)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,0 +1,398 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:175 by `tlasql compile`; do not edit
+--
+-- ShippedError(c) == IF BrokerRule(c) /\ ~TooOld(c) THEN "NONE" ELSE RefusedWith(c)
+WITH quantified_1_rows AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    unfenced AS `d.unfenced`,
+    member_known AS `d.memberKnown`,
+    client_epoch AS `d.clientEpoch`,
+    member_epoch AS `d.memberEpoch`,
+    assignment_epoch AS `d.assignmentEpoch`
+  FROM silver.offset_commit_states
+), quantified_1_judged AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    `d.unfenced`
+    OR (
+      `d.memberKnown`
+      AND (
+        `d.clientEpoch` = `d.memberEpoch`
+        OR (
+          `d.clientEpoch` < `d.memberEpoch`
+          AND `d.assignmentEpoch` >= 0
+          AND `d.assignmentEpoch` <= `d.clientEpoch`
+        )
+      )
+    ) AS predicate
+  FROM quantified_1_rows
+), quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.offset_commits
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate,
+    CASE
+      WHEN BOOL_OR(NOT quantified_1_judged.predicate)
+      THEN FALSE
+      WHEN COUNT(*) = MAX(quantified_1_expected.expected)
+      AND BOOL_AND(NOT quantified_1_judged.predicate IS NULL)
+      THEN TRUE
+    END AS holds
+  FROM quantified_1_judged
+  LEFT JOIN quantified_1_expected
+    ON quantified_1_judged.cluster = quantified_1_expected.cluster
+    AND quantified_1_judged.request_id = quantified_1_expected.request_id
+  GROUP BY
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate
+), frame AS (
+  SELECT
+    offset_commit_states.cluster,
+    offset_commit_states.group_id,
+    offset_commit_states.life,
+    offset_commit_states.commit_id,
+    offset_commit_states.candidate,
+    offset_commit_states.from_position,
+    offset_commit_states.to_position,
+    offset_commit_states.from_time,
+    offset_commit_states.to_time,
+    offset_commit_states.`rule` AS `c.rule`,
+    offset_commit_states.unfenced AS `c.unfenced`,
+    offset_commit_states.member_known AS `c.memberKnown`,
+    offset_commit_states.client_epoch AS `c.clientEpoch`,
+    offset_commit_states.member_epoch AS `c.memberEpoch`,
+    offset_commit_states.transactional AS `c.transactional`,
+    offset_commit_states.rebalancing AS `c.rebalancing`,
+    offset_commit_states.classic_member AS `c.classicMember`,
+    offset_commit_states.api_version AS `c.apiVersion`,
+    offset_commit_states.group_known AS `c.groupKnown`,
+    offset_commit_states.instance_fenced AS `c.instanceFenced`,
+    quantified_1.holds AS `AssignmentEpoch(c)`
+  FROM silver.offset_commit_states AS offset_commit_states
+  LEFT JOIN quantified_1
+    ON offset_commit_states.cluster = quantified_1.cluster
+    AND offset_commit_states.request_id = quantified_1.request_id
+    AND offset_commit_states.candidate = quantified_1.candidate
+), judged AS (
+  SELECT
+    *,
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          TRY_ELEMENT_AT(
+            TRANSFORM(
+              ARRAY(
+                CASE (
+                    `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                  )
+                  WHEN TRUE
+                  THEN 'GROUP_ID_NOT_FOUND'
+                  WHEN FALSE
+                  THEN 'ILLEGAL_GENERATION'
+                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                END
+              ),
+              then_5 -> TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(
+                    TRY_ELEMENT_AT(
+                      TRANSFORM(
+                        ARRAY(
+                          TRY_ELEMENT_AT(
+                            TRANSFORM(
+                              ARRAY(
+                                CASE (
+                                    NOT `c.unfenced`
+                                    AND NOT `c.rule` = 'generation'
+                                    AND NOT `c.transactional`
+                                    AND NOT `c.classicMember`
+                                    AND `c.apiVersion` < 9
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNSUPPORTED_VERSION'
+                                  WHEN FALSE
+                                  THEN CASE (
+                                      `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                    )
+                                    WHEN TRUE
+                                    THEN 'REBALANCE_IN_PROGRESS'
+                                    WHEN FALSE
+                                    THEN CASE (
+                                        (
+                                          `c.rule` = 'generation' OR `c.classicMember`
+                                        ) OR (
+                                          `c.transactional` AND `c.apiVersion` < 6
+                                        )
+                                      )
+                                      WHEN TRUE
+                                      THEN 'ILLEGAL_GENERATION'
+                                      WHEN FALSE
+                                      THEN 'STALE_MEMBER_EPOCH'
+                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                    END
+                                    ELSE CASE
+                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                    END
+                                  END
+                                  ELSE CASE
+                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                        `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                      )
+                                      WHEN TRUE
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                      WHEN FALSE
+                                      THEN CASE (
+                                          (
+                                            `c.rule` = 'generation' OR `c.classicMember`
+                                          ) OR (
+                                            `c.transactional` AND `c.apiVersion` < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      ELSE CASE
+                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                            (
+                                              `c.rule` = 'generation' OR `c.classicMember`
+                                            ) OR (
+                                              `c.transactional` AND `c.apiVersion` < 6
+                                            )
+                                          )
+                                          WHEN TRUE
+                                          THEN 'ILLEGAL_GENERATION'
+                                          WHEN FALSE
+                                          THEN 'STALE_MEMBER_EPOCH'
+                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                        END
+                                        THEN 'REBALANCE_IN_PROGRESS'
+                                      END
+                                    END
+                                    THEN 'UNSUPPORTED_VERSION'
+                                  END
+                                END
+                              ),
+                              other_2 -> CASE (
+                                  NOT `c.memberKnown`
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN other_2
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                            ),
+                            1
+                          )
+                        ),
+                        other_4 -> CASE (
+                            `c.rule` = 'generation' AND `c.instanceFenced`
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN other_4
+                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  other_6 -> CASE (
+                      NOT `c.groupKnown`
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ),
+        other_8 -> CASE (
+            CASE (
+                `c.rule` = 'generation'
+              )
+              WHEN TRUE
+              THEN `c.unfenced`
+              OR (
+                `c.memberKnown`
+                AND `c.clientEpoch` = `c.memberEpoch`
+                AND (
+                  `c.transactional` OR NOT `c.rebalancing`
+                )
+              )
+              WHEN FALSE
+              THEN CASE (
+                  `c.rule` = 'strict'
+                )
+                WHEN TRUE
+                THEN `c.unfenced` OR (
+                  `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                )
+                WHEN FALSE
+                THEN CASE (
+                    `c.rule` = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN `AssignmentEpoch(c)`
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                END
+                ELSE CASE
+                  WHEN (
+                    `c.unfenced` OR (
+                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                    )
+                  ) = CASE (
+                      `c.rule` = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN `AssignmentEpoch(c)`
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                  END
+                  THEN `c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )
+                END
+              END
+              ELSE CASE
+                WHEN (
+                  `c.unfenced`
+                  OR (
+                    `c.memberKnown`
+                    AND `c.clientEpoch` = `c.memberEpoch`
+                    AND (
+                      `c.transactional` OR NOT `c.rebalancing`
+                    )
+                  )
+                ) = CASE (
+                    `c.rule` = 'strict'
+                  )
+                  WHEN TRUE
+                  THEN `c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )
+                  WHEN FALSE
+                  THEN CASE (
+                      `c.rule` = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN `AssignmentEpoch(c)`
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                  END
+                  ELSE CASE
+                    WHEN (
+                      `c.unfenced` OR (
+                        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                      )
+                    ) = CASE (
+                        `c.rule` = 'assignment_epoch'
+                      )
+                      WHEN TRUE
+                      THEN `AssignmentEpoch(c)`
+                      WHEN FALSE
+                      THEN CAST(NULL AS BOOLEAN)
+                      ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                    END
+                    THEN `c.unfenced` OR (
+                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                    )
+                  END
+                END
+                THEN `c.unfenced`
+                OR (
+                  `c.memberKnown`
+                  AND `c.clientEpoch` = `c.memberEpoch`
+                  AND (
+                    `c.transactional` OR NOT `c.rebalancing`
+                  )
+                )
+              END
+            END
+            AND NOT (
+              NOT `c.unfenced`
+              AND NOT `c.rule` = 'generation'
+              AND NOT `c.transactional`
+              AND NOT `c.classicMember`
+              AND `c.apiVersion` < 9
+            )
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+        END
+      ),
+      1
+    ) AS c1,
+    `c.rule` = 'generation'
+    OR (
+      `c.rule` = 'strict' OR (
+        `c.rule` = 'assignment_epoch' OR FALSE
+      )
+    ) AS evaluates
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE
+      WHEN COUNT(*) = COUNT(CASE WHEN evaluates THEN c1 END)
+      AND MIN(CASE WHEN evaluates THEN c1 END) = MAX(CASE WHEN evaluates THEN c1 END)
+      THEN MIN(CASE WHEN evaluates THEN c1 END)
+    END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  commit_id AS subject,
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+FROM silver.offset_commits AS offset_commits
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

@@ -1,0 +1,160 @@
+"""What members were told of themselves: a second witness of their state, where its records are gone.
+
+A member of a consumer or streams group gets its epoch and its partitions in answers to its own heartbeats;
+nothing else changes them. A generation of a classic group lasts until its members have joined again: one that
+has not is removed, but for static members, of which nothing is said here. So what a member was answered is so
+until its next such request, if a later line shows that it was a member still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from fencepost.formats.decode import decode
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.order import turns
+from fencepost.protocols.offset_commit.requests import (
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+    CommitRequest,
+    HeartbeatAnswer,
+    MemberLine,
+)
+from fencepost.replay.keys import topic_key
+from fencepost.replay.metadata import Topics
+
+_Answer = HeartbeatAnswer | MemberLine
+_Line = CommitRequest | _Answer
+
+
+class Told(NamedTuple):
+    """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
+    None where that was not told; the answer with what it was assigned, None where none was seen.
+    """
+
+    group_type: str
+    epoch: int
+    rebalancing: bool | None
+    assigned_by: _Answer | None
+
+
+class Witnesses:
+    """The answers to the members of one group, as far as they tell what its commits met."""
+
+    def __init__(
+        self,
+        requests: Iterable[CommitRequest],
+        heartbeats: Sequence[HeartbeatAnswer],
+        lines: Sequence[MemberLine],
+        lateness: Lateness,
+        topics: Topics,
+    ) -> None:
+        self._topics = topics
+        self._lateness = lateness
+        self._told: dict[CommitRequest, Told] = {}
+        # the generation of a classic member in a consumer group is its member epoch: another rule
+        answers: list[_Answer] = [*heartbeats] if heartbeats else [*lines]
+        self._moving: dict[str, list[_Answer]] = {}
+        for answer in answers:
+            if isinstance(answer, HeartbeatAnswer) or answer.api_key == JOIN_GROUP:
+                self._moving.setdefault(answer.member_id, []).append(answer)
+        every: list[_Line] = [*requests, *answers]
+        for chain in turns(every):
+            self._note(chain)
+
+    def told(self, request: CommitRequest) -> Told | None:
+        """What the member of a request certainly was when it was decided; None where nothing tells."""
+        return self._told.get(request)
+
+    def owned(self, told: Told) -> frozenset[str]:
+        """Keys of the partitions that a member had been assigned; none where that was not told."""
+        by = told.assigned_by
+        if isinstance(by, HeartbeatAnswer):
+            return by.assigned or frozenset()
+        if by is None or by.assignment is None:
+            return frozenset()
+        decoded = decode("ConsumerProtocolAssignment", "value", pa.array([by.assignment], pa.binary()))
+        (topics,) = decoded.values.field("assigned_partitions").to_pylist()
+        keys = {
+            topic_key(self._topics.id_at(topic["topic"], by.responded_ms), topic["topic"], partition)
+            for topic in topics or ()
+            for partition in topic["partitions"]
+        }
+        return frozenset(key for key in keys if key is not None)
+
+    def _note(self, chain: Sequence[_Line]) -> None:
+        newest: dict[str, tuple[_Answer, Told]] = {}
+        waiting: dict[str, list[CommitRequest]] = {}
+        for line in chain:
+            if isinstance(line, CommitRequest):
+                waiting.setdefault(line.member_id, []).append(line)
+                continue
+            before = newest.pop(line.member_id, None)
+            asked = waiting.pop(line.member_id, ())
+            if before is not None:
+                self._settle(asked, *before, line)
+            told = _told_by(line, None if before is None else before[1])
+            if told is not None:
+                newest[line.member_id] = line, told
+
+    def _settle(self, asked: Iterable[CommitRequest], before: _Answer, told: Told, after: _Answer) -> None:
+        """Take what was told before as what was met, where a later answer shows that it was so all along."""
+        lasts = _epoch_of(after) == told.epoch and not _joins(after)
+        stays = lasts or (_stays(after) and self._is_next(before, after))
+        for request in asked:
+            # who presents a later epoch was told more than is in the log
+            if lasts or (stays and request.client_epoch <= told.epoch):
+                self._told[request] = told
+
+    def _is_next(self, before: _Answer, after: _Answer) -> bool:
+        """Whether the member sent nothing on another connection meanwhile that may have moved its epoch."""
+        if before.file != after.file:
+            return False
+        start_ms = before.requested_ms - self._lateness.of(before)
+        for other in self._moving.get(before.member_id, ()):
+            if (other.broker_id, other.connection) == (before.broker_id, before.connection):
+                continue
+            arrived_ms = other.requested_ms - self._lateness.of(other)
+            apart = other.responded_ms < start_ms or after.responded_ms < arrived_ms
+            if other.broker_id != before.broker_id or not apart:
+                return False
+        return True
+
+
+def _told_by(line: _Answer, before: Told | None) -> Told | None:
+    epoch = _epoch_of(line)
+    if epoch is None:
+        return None
+    same = before is not None and before.epoch == epoch and not _joins(line)
+    if isinstance(line, HeartbeatAnswer):
+        kept = before.assigned_by if before is not None and not line.joins else None
+        return Told(line.group_type, epoch, False, kept if line.assigned is None else line)
+    if line.instance_id is not None:
+        return None
+    if line.api_key == SYNC_GROUP:
+        return Told("classic", epoch, False, line)
+    return before if same else Told("classic", epoch, None, None)
+
+
+def _epoch_of(line: _Answer) -> int | None:
+    """The epoch, or generation, that the member certainly had when this was answered."""
+    if isinstance(line, HeartbeatAnswer):
+        return line.member_epoch
+    if line.api_key == LEAVE_GROUP or (line.api_key == JOIN_GROUP and not line.fine):
+        return None
+    return line.generation
+
+
+def _joins(line: _Answer) -> bool:
+    return line.joins if isinstance(line, HeartbeatAnswer) else line.api_key == JOIN_GROUP
+
+
+def _stays(line: _Answer) -> bool:
+    """Whether only who is a member still is answered so."""
+    if isinstance(line, HeartbeatAnswer):
+        return line.leaves or (line.member_epoch is not None and not line.joins)
+    return line.fine and line.named
