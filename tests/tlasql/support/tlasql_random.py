@@ -119,7 +119,7 @@ def _commits(chance: random.Random) -> list[State]:
             commit |= {name: chance.randint(0, 3) for name in _EPOCHS}
             commit |= {"request": f"r{request}", "member": chance.choice(MEMBERS), "partition": partition}
             commit |= {"rule": rule, "protocol": protocol, "assignmentEpoch": chance.randint(-1, 2)}
-            commit["ownedAtClientEpoch"] = chance.random() < 0.6
+            commit |= {name: chance.random() < 0.6 for name in ("ownedAtClientEpoch", "uninterrupted")}
             commit["memberKnown"] = chance.random() < 0.8
             commit["unfenced"] = chance.random() < 0.1
             commit["fenced"] = not commit["accepted"] and chance.random() < 0.7
