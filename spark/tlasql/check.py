@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
@@ -20,13 +20,18 @@ _TYPE_INVARIANT = re.compile(r"type_?(ok|inv|correct|safe)|^typ", re.IGNORECASE)
 
 
 def declared_types(
-    notes: list[TypeNote], declarations: list[Declaration]
+    notes: list[TypeNote], declarations: list[Declaration], definitions: Sequence[Definition] = ()
 ) -> tuple[dict[str, Type], list[Diagnostic]]:
-    """The type of each annotated VARIABLE and CONSTANT, and what is wrong with the annotations."""
+    """The type of each annotated VARIABLE and CONSTANT, and what is wrong with the annotations.
+
+    One above an operator is Apalache's: what an operator takes and gives follows from its uses here.
+    """
     aliases: dict[str, Type] = {}
     types: dict[str, Type] = {}
     problems: list[Diagnostic] = []
     for note in sorted(notes, key=lambda each: each.location):
+        if not note.name and any(_is_before(note, each.location) for each in definitions):
+            continue
         try:
             parsed = parse_type(note.text, aliases)
         except TypeSyntaxError as error:

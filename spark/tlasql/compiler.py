@@ -149,7 +149,9 @@ def _compiled(
     parsed = Module(export_xml(module, libraries=libraries), module, libraries)
     notes = _annotations(parsed)
     declarations = parsed.declarations()
-    types, problems = declared_types([note for each in notes for note in each.types], declarations)
+    types, problems = declared_types(
+        [note for each in notes for note in each.types], declarations, parsed.definitions()
+    )
     beside = sidecar(mapping)
     for name, written in beside.types.items():
         try:
@@ -297,15 +299,21 @@ class _Stages:
         self._checker = Checker(types, parsed.declarations())
         # one without a type takes the type it is used with
         constants = {
-            name: self._checker.check(_constant(value), {}, types[name])
-            if name in types
-            else _constant(value)
-            for name, value in mapping.constants.items()
+            name: self._given(name, value, types.get(name)) for name, value in mapping.constants.items()
         }
         self._parsed, self._constants = parsed, constants
         self.models: frozenset[tuple[str, Type]] = frozenset()
         self._inliner = Inliner(parsed, constants)
         self._predicates = {each.name: each for each in parsed.definitions()}
+
+    def _given(self, name: str, value: object, kind: Type | None) -> Expr:
+        try:
+            found = _constant(value)
+            return found if kind is None else self._checker.check(found, {}, kind)
+        except TlaSqlError as error:
+            said = error.diagnostics[0]
+            where = Location(self._mapping.file, 1, 1)
+            raise fail(where, f"[constants] {name}: {said.message}", said.remedy) from error
 
     def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
         compiled: list[Compiled] = []

@@ -151,17 +151,18 @@ class _Definedness:
                 known = _some_element(sequence, facts)
                 return [] if known else [_op(expr, ">", (_length(sequence), _literal(expr, 0)))]
             case "SubSeq", (sequence, low, high):
-                inside = _op(
+                inside = _and(
                     expr,
-                    "/\\",
-                    (
-                        _op(expr, ">=", (low, _literal(expr, 1))),
-                        _op(expr, "<=", (high, _length(sequence))),
-                    ),
+                    [
+                        _ordered(expr, ">=", low, _literal(expr, 1), facts),
+                        _ordered(expr, "<=", high, _length(sequence), facts),
+                    ],
                 )
                 empty = _op(expr, ">", (low, high))
-                return [_op(expr, "\\/", (empty, inside))]
+                return [] if always(inside) else [_op(expr, "\\/", (empty, inside))]
             case (("Min" | "Max"), (base,)):
+                while isinstance(base, Quantified) and base.kind == "map":  # empty only where S is
+                    base = base.domain
                 none = _op(expr, "=", (base, _op(base, "{}", (), base.type)))
                 return [] if _not(expr, none) in facts else [_not(expr, none)]
         return []
@@ -276,7 +277,7 @@ def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:  # noqa: C901, 
     return False
 
 
-def _member(key: Expr, domain: Expr, facts: Facts) -> bool:
+def _member(key: Expr, domain: Expr, facts: Facts) -> bool:  # noqa: PLR0911 (one for each kind)
     if _op(domain, "\\in", (key, domain)) in facts:
         return True
     match domain:
@@ -284,6 +285,9 @@ def _member(key: Expr, domain: Expr, facts: Facts) -> bool:
             return _in_domain(key, function, facts)
         case Op(symbol="\\cup", arguments=parts):
             return any(_member(key, each, facts) for each in parts)
+        case Op(symbol="\\X", arguments=parts) if isinstance(key, Op) and key.symbol == "<<>>":
+            pairs = zip(key.arguments, parts, strict=True)
+            return all(_member(each, part, facts) for each, part in pairs)
         case Op(symbol="{}", arguments=members):
             return key in members
         case Op(symbol="..", arguments=(Literal(value=int() as low), Literal(value=int() as high))):
@@ -408,6 +412,15 @@ def _either_of(at: Expr, met: Expr, needed: Expr) -> Expr:
 
 def _implies(at: Expr, test: Expr, needed: Expr) -> Expr:
     return needed if always(needed) else _op(at, "=>", (test, needed))
+
+
+def _ordered(at: Expr, symbol: str, left: Expr, right: Expr, facts: Facts) -> Expr:
+    """``left symbol right``, either way round; TRUE where the text shows it."""
+    match left, right:
+        case Literal(value=int() as one), Literal(value=int() as two) if symbol == ">=" and one >= two:
+            return _literal(at, True)
+    said, turned = _op(at, symbol, (left, right)), _op(at, "<=" if symbol == ">=" else ">=", (right, left))
+    return _literal(at, True) if facts & {said, turned} else said
 
 
 def _either(at: Expr, test: Expr, yes: Expr, no: Expr) -> Expr:

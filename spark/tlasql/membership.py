@@ -91,16 +91,22 @@ class Membership:
 
     def mapped(self, expr: Quantified) -> exp.Expr:
         """``{e : x \\in S}``"""
-        element = _element(expr)
+        return self._distinct(self._images(expr), _element(expr))
+
+    def _images(self, expr: Expr) -> exp.Expr:
+        """The array of a set, for what asks neither how many elements it has nor which one is first: of
+        ``{e : x \\in S}`` an element may stand there for each x.
+        """
+        if not (isinstance(expr, Quantified) and expr.kind == "map"):
+            return self._values.of(expr)
 
         def change(each: exp.Expr) -> exp.Expr:
             found = self._values.inside(expr.variable, each, lambda: self._values.sized(expr.body))
             return exp.Case(ifs=[exp.If(this=tree.is_known(each.copy()), true=found)])
 
-        images = self._dialect.transformed(
+        return self._dialect.transformed(
             self._values.of(expr.domain), self._values.fresh(expr.variable.name), change
         )
-        return self._distinct(images, element)
 
     def function(self, expr: Quantified) -> exp.Expr:
         """``[x \\in S |-> e]``; not known while an argument is not."""
@@ -163,7 +169,8 @@ class Membership:
                 return exp.true() if _finite(base) else exp.false()
             case ("Min" | "Max") as symbol, (counted,):
                 largest = symbol == "Max"
-                return self._when_known(counted, lambda array: self._dialect.extreme(array, largest))
+                array = self._images(counted)
+                return self._when_known(counted, lambda known: self._dialect.extreme(known, largest), array)
             case "Sum", (counted,):
                 return self._when_known(counted, self._dialect.summed, self._once(counted))
             case "SumOf", (function,):
@@ -206,7 +213,7 @@ class Membership:
                     Quantified(expr.location, "filter", variable, left, test, type=expr.type)
                 )
             case "UNION", (sets,):
-                return self._distinct(dialect.flattened(values.of(sets)), _element(expr))
+                return self._distinct(dialect.flattened(self._images(sets)), _element(expr))
             case "\\X", parts:
                 return self._product([f"_{n}" for n in range(1, len(parts) + 1)], parts)
             case "SUBSET", (Op(symbol="{}", arguments=members),) if len(members) <= 8:
@@ -272,6 +279,8 @@ class Membership:
 
                 whole = Op(body.location, "/\\", (condition, body), type=BOOL)
                 return self._over(base, inner, guarded, whole, every)
+            case Quantified(kind="map", domain=base) if variable is None:
+                return self._over(base, None, test, body, every)
             case Quantified(kind="map", variable=inner, domain=base, body=image) if variable is not None:
 
                 def imaged() -> exp.Expr:
@@ -452,7 +461,7 @@ class Membership:
         return self._distinct(found, _element(expr)) if _repeats(expr) else found
 
     def _when_known(
-        self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr], array: exp.Expr | None = None
+        self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr], array: exp.Expr
     ) -> exp.Expr:
         """A measure of a set, once all of it is known."""
         values = self._values
@@ -460,9 +469,7 @@ class Membership:
         def measured(array: exp.Expr) -> exp.Expr:
             return tree.case([(values.known(array.copy(), _type(counted)), measure(array.copy()))])
 
-        return self._dialect.let(
-            values.fresh("all"), values.of(counted) if array is None else array, measured
-        )
+        return self._dialect.let(values.fresh("all"), array, measured)
 
     def _sum_of(self, function: Expr) -> exp.Expr:
         """The sum of f[x] for x in DOMAIN f."""

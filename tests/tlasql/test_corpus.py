@@ -20,7 +20,7 @@ from tlasql_corpus import (
     on_duckdb,
     on_spark,
     with_holes,
-    without_variable,
+    without_part,
 )
 from tlasql_oracles import Verdicts, by_evaluator, by_tlc
 
@@ -117,7 +117,7 @@ def removed(times: int) -> Removed:
         for n in range(first, min(first + BATCH, HOLED * times)):
             name, state = f"h{n}", behaviour(chance, 1)[0]
             if chance.random() < 0.2:
-                holed, whole = without_variable(state, chance, 12)
+                holed, whole = without_part(state, chance, 12)
             else:
                 holed, whole = with_holes(state, chance, chance.choice((1, 2, 2, 3)))
                 exact.add(name)

@@ -94,7 +94,7 @@ Conditional == IF b THEN n > 1 ELSE k > 1
 ConditionalValue == (IF b THEN n ELSE k) > 1
 
 \* @invariant("by_case", "info", "state")
-ByCase == CASE n > k -> b [] n = k -> TRUE [] OTHER -> ~b
+ByCase == CASE n > k -> b [] key = "a" -> TRUE [] OTHER -> ~b
 
 \* @invariant("let_in", "info", "state")
 LetIn == LET m == n + k IN m > 1 /\ m < 4
@@ -163,7 +163,7 @@ Size == Cardinality(s) > 1
 SizeOfFilter == Cardinality({x \in s : x > 0}) = 1
 
 \* @invariant("size_of_map", "info", "state")
-SizeOfMap == Cardinality({x % 2 : x \in s}) = 1
+SizeOfMap == Cardinality({x \div 2 : x \in s}) = 1
 
 \* @invariant("size_of_union", "info", "state")
 SizeOfUnion == Cardinality(s \cup t) > 2
@@ -319,7 +319,7 @@ ChosenMaximum == s /= {} => Max(s) > n
 ChosenLeast == s /= {} => Least(s) = k
 
 \* @invariant("chosen_unique", "info", "state")
-ChosenUnique == \E x \in s : x = n /\ (CHOOSE y \in s : y = n) < k
+ChosenUnique == n \in s => (CHOOSE y \in s : y * y = n * n) < k
 
 \* @invariant("maximum_of_map", "info", "state")
 MaximumOfMap == DOMAIN epoch /= {} => Max({epoch[m] : m \in DOMAIN epoch}) <= k
@@ -412,7 +412,7 @@ Itself == \E x \in s : x = x
 EmptyFunction == epoch = <<>> \/ n \in s
 
 \* @invariant("over_records", "info", "state")
-OverRecords == \E x \in [at : s, ok : BOOLEAN] : x \in msgs /\ x.at <= n
+OverRecords == \E x \in [at : s, ok : BOOLEAN] : x \in msgs /\ (x.ok => x.at <= n)
 
 \* @invariant("set_of_records", "info", "state")
 SetOfRecords == Cardinality([at : t, ok : {b}]) > 1

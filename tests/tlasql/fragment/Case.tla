@@ -72,6 +72,7 @@ Early(r) == r.ok /\ \A s \in requests : s.id = r.id => s.epoch <= 2
 \* @decision("error", "requests")
 Error(r) == CASE ~r.ok -> "FENCED" [] r.epoch > 1 -> "STALE" [] OTHER -> "NONE"
 
+\* @type: $request => Str;
 \* @decision("older_error", "requests")
 OlderError(r) == IF r.epoch > 0 THEN "NONE" ELSE "STALE"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise, product
 from pathlib import Path
@@ -34,6 +34,8 @@ _INTERVAL = {
 }
 
 State = dict[str, Any]
+Part = tuple[tuple[Any, ...], Type, bool]
+"""Where a part of a state stands, its type, and whether it is an element of a set."""
 
 
 def types() -> dict[str, Type]:
@@ -61,35 +63,39 @@ def compiled(dialect: str) -> CompiledModule:
     return compile_module(FOLDER / "Corpus.tla", FOLDER / "mapping.toml", schemas(), dialect=dialect)
 
 
-def behaviour(chance: random.Random, length: int) -> list[State]:
+def behaviour(chance: random.Random, length: int, integers: Sequence[int] = INTEGERS) -> list[State]:
     """Successive states; in some behaviours everything changes in a step, in others one variable at most."""
     kinds = types()
     sparse = chance.random() < 0.5
-    states = [{name: value(kind, chance) for name, kind in kinds.items()}]
+    states = [{name: value(kind, chance, integers) for name, kind in kinds.items()}]
     while len(states) < length:
         changed = [chance.choice(sorted(kinds))] if sparse else sorted(kinds)
-        states.append({**states[-1], **{name: value(kinds[name], chance) for name in changed}})
+        states.append({**states[-1], **{name: value(kinds[name], chance, integers) for name in changed}})
     return states
 
 
-def value(kind: Type, chance: random.Random) -> Any:  # noqa: PLR0911 (one for each kind)
+def value(  # noqa: PLR0911 (one for each kind)
+    kind: Type, chance: random.Random, integers: Sequence[int] = INTEGERS
+) -> Any:
     """A value from a domain so small that values meet."""
     match kind:
         case SetOf(element=element):
-            return _distinct(value(element, chance) for _ in range(chance.choice((0, 1, 1, 2, 2, 3))))
+            return _distinct(
+                value(element, chance, integers) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))
+            )
         case SeqOf(element=element):
-            return [value(element, chance) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
+            return [value(element, chance, integers) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
         case Function(argument=argument, result=result):
-            keys = _distinct(value(argument, chance) for _ in range(chance.choice((0, 1, 1, 2, 3))))
-            images = [value(result, chance) for _ in range(chance.choice((1, 3)))]
+            keys = _distinct(value(argument, chance, integers) for _ in range(chance.choice((0, 1, 1, 2, 3))))
+            images = [value(result, chance, integers) for _ in range(chance.choice((1, 3)))]
             return {key: chance.choice(images) for key in keys}
         case Record(fields=fields):
-            return {name: value(part, chance) for name, part in fields}
+            return {name: value(part, chance, integers) for name, part in fields}
         case Tuple(parts=parts):
-            return {f"_{n}": value(part, chance) for n, part in enumerate(parts, start=1)}
+            return {f"_{n}": value(part, chance, integers) for n, part in enumerate(parts, start=1)}
     if kind == BOOL:
         return chance.random() < 0.5
-    return chance.choice(INTEGERS if kind == INT else KEYS)
+    return chance.choice(integers if kind == INT else KEYS)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -118,11 +124,42 @@ def with_holes(state: State, chance: random.Random, count: int) -> tuple[State, 
     )
 
 
-def without_variable(state: State, chance: random.Random, count: int) -> tuple[State, Iterator[State]]:
-    """The state with a whole variable unknown, and ``count`` of its completions."""
+def without_part(state: State, chance: random.Random, count: int) -> tuple[State, Iterator[State]]:
+    """The state with a whole variable unknown, or a part of its value that may have parts itself, and
+    ``count`` of its completions.
+    """
     kinds = types()
     name = chance.choice(sorted(kinds))
-    return {**state, name: None}, ({**state, name: value(kinds[name], chance)} for _ in range(count))
+    path, kind, optional = chance.choice(list(_parts(state[name], kinds[name], (name,))))
+
+    def found() -> Any:
+        return _GONE if optional and chance.random() < 0.2 else value(kind, chance)
+
+    completions = (_merged(_put(state, path, found()), kinds) for _ in range(count))
+    return _put(state, path, None), completions
+
+
+def nearby(state: State, chance: random.Random, integers: Sequence[int] = INTEGERS) -> State:
+    """The state with a part of one variable changed, if at all: a step that nearly stutters leads to it."""
+    kinds = types()
+    name = chance.choice(sorted(kinds))
+    path, kind, _ = chance.choice(list(_parts(state[name], kinds[name], (name,))))
+    return _merged(_put(state, path, value(kind, chance, integers)), kinds)
+
+
+def repeating(state: State, chance: random.Random) -> State:
+    """The state with some elements of its sets twice in their arrays."""
+    return {name: _repeated(state[name], kind, chance) for name, kind in types().items()}
+
+
+def _repeated(found: Any, kind: Type, chance: random.Random) -> Any:
+    match kind:
+        case SetOf(element=element):
+            inside = [_repeated(each, element, chance) for each in found]
+            return inside + [each for each in inside if chance.random() < 0.4]
+        case Function(result=result):
+            return {key: _repeated(each, result, chance) for key, each in found.items()}
+    return found
 
 
 def _filled(state: State, paths: Iterable[tuple[Any, ...]], filling: Iterable[Any]) -> State:
@@ -135,22 +172,27 @@ def _values(kind: Type) -> tuple[Any, ...]:
     return (False, True) if kind == BOOL else (-9, *INTEGERS, 9) if kind == INT else KEYS
 
 
-def _scalars(
-    found: Any, kind: Type, path: tuple[Any, ...], optional: bool = False
-) -> list[tuple[tuple[Any, ...], Type, bool]]:
+def _parts(found: Any, kind: Type, path: tuple[Any, ...], optional: bool = False) -> Iterator[Part]:
+    """The value itself and all inside it; ``optional``: an element of a set."""
+    yield path, kind, optional
     match kind:
         case SetOf(element=element) | SeqOf(element=element):
-            may_go = isinstance(kind, SetOf)
-            return [p for n, inner in enumerate(found) for p in _scalars(inner, element, (*path, n), may_go)]
+            for n, inner in enumerate(found):
+                yield from _parts(inner, element, (*path, n), isinstance(kind, SetOf))
         case Function(result=result):
-            return [each for key in found for each in _scalars(found[key], result, (*path, key))]
+            for key in found:
+                yield from _parts(found[key], result, (*path, key))
         case Record(fields=fields):
-            return [each for name, part in fields for each in _scalars(found[name], part, (*path, name))]
+            for name, part in fields:
+                yield from _parts(found[name], part, (*path, name))
         case Tuple(parts=parts):
-            return [
-                each for n, p in enumerate(parts, 1) for each in _scalars(found[f"_{n}"], p, (*path, f"_{n}"))
-            ]
-    return [(path, kind, optional)]
+            for n, part in enumerate(parts, start=1):
+                yield from _parts(found[f"_{n}"], part, (*path, f"_{n}"))
+
+
+def _scalars(found: Any, kind: Type, path: tuple[Any, ...]) -> Iterator[Part]:
+    inside = (SetOf, SeqOf, Function, Record, Tuple)
+    return (part for part in _parts(found, kind, path) if not isinstance(part[1], inside))
 
 
 def _put(whole: Any, path: tuple[Any, ...], new: Any) -> Any:

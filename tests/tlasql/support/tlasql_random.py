@@ -131,7 +131,7 @@ def _commits(chance: random.Random) -> list[State]:
             commit |= {name: chance.randint(0, 3) for name in _EPOCHS}
             commit |= {"request": f"r{request}", "member": chance.choice(MEMBERS), "partition": partition}
             commit |= {"rule": rule, "protocol": protocol, "assignmentEpoch": chance.randint(-1, 2)}
-            commit["ownedAtClientEpoch"] = chance.random() < 0.6
+            commit |= {name: chance.random() < 0.6 for name in ("ownedAtClientEpoch", "uninterrupted")}
             commit["memberKnown"] = chance.random() < 0.8
             commit["groupKnown"] = chance.random() < 0.9
             commit["apiVersion"] = chance.randint(4, 10)
