@@ -11,15 +11,14 @@ from fencepost.protocols.offset_commit import tables
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of, topic_key
-from fencepost.replay.metadata import (
+from fencepost.replay.metadata import ClusterMetadata, Sighting, Topics
+from fencepost.replay.metadata_log import (
     PARTITION,
     PARTITION_CHANGE,
     REGISTER_BROKER,
     TOPIC,
-    ClusterMetadata,
+    MetadataLog,
     MetadataRecord,
-    Sighting,
-    Topics,
 )
 from fencepost.replay.requests import error_name, read_lines
 
@@ -53,7 +52,7 @@ def test_the_metadata_log_tells_leaders_and_registrations() -> None:
         MetadataRecord(5, 50, PARTITION_CHANGE, {**partition, "leader": 2}),
         MetadataRecord(6, 60, REGISTER_BROKER, {"broker_id": 1, "features": features}),
     ]
-    metadata = pickle.loads(pickle.dumps(ClusterMetadata.of(reversed(records))))
+    metadata = pickle.loads(pickle.dumps(ClusterMetadata.of(MetadataLog.of_records(reversed(records)))))
     assert metadata.partition_counts == {OFFSETS_TOPIC: 1}
     # nobody led epoch 1
     assert metadata.leaders(OFFSETS_TOPIC, 0) == {0: 1, 2: 2}

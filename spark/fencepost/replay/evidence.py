@@ -12,25 +12,26 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.metadata import ClusterMetadata, MetadataRecord, metadata_records
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.settings import Settings
-from fencepost.tables import RECORDS
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
 _READ = (
-    "cluster", "topic", "record_type", "decode_status", "is_control", "record_offset", "timestamp_ms",
-    "value",
+    "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
+    "record_offset", "timestamp_ms", "value",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """``records``: of each cluster's metadata log, decoded; ``releases``: {broker id: (major, minor)} of each
+    """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
     cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written.
     """
 
     engine: Engine
     catalog: Catalog
-    records: Mapping[str, tuple[MetadataRecord, ...]]
+    logs: Mapping[str, MetadataLog]
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
 
@@ -38,21 +39,31 @@ class Evidence:
     def metadata(self) -> dict[str, ClusterMetadata]:
         """What each cluster's metadata log says by itself."""
         return {
-            cluster: ClusterMetadata.of(records, (), self.releases.get(cluster))
-            for cluster, records in self.records.items()
+            cluster: ClusterMetadata.of(log, (), self.releases.get(cluster))
+            for cluster, log in self.logs.items()
         }
 
 
 def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names."""
-    rows = lake.scan(catalog, RECORDS, _READ, [{"topic": METADATA_TOPIC}])
-    clusters = {cluster.name for cluster in settings.clusters} | set(pc.unique(rows["cluster"]).to_pylist())
+    of_log = [{"topic": METADATA_TOPIC}]
+    batches = lake.scan(catalog, BATCHES, (), of_log)
+    records = lake.scan(catalog, RECORDS, _READ, of_log)
+    quarantine = lake.scan(catalog, QUARANTINE)
+    logged = set(pc.unique(batches["cluster"]).to_pylist())
+    clusters = {cluster.name for cluster in settings.clusters} | logged
     releases = {
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}
         for cluster in settings.clusters
     }
-    records = {cluster: tuple(metadata_records(_of(rows, cluster))) for cluster in sorted(clusters)}
-    return Evidence(engine, catalog, records, releases, settings.clock_tolerance_ms)
+    taken = lake.scan(catalog, METADATA_SNAPSHOTS)
+    logs = {}
+    for cluster in sorted(clusters):
+        of_batches, of_records, unread, images = (
+            _of(rows, cluster) for rows in (batches, records, quarantine, taken)
+        )
+        logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
+    return Evidence(engine, catalog, logs, releases, settings.clock_tolerance_ms)
 
 
 def _of(rows: pa.Table, cluster: str) -> pa.Table:

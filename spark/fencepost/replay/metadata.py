@@ -9,34 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.metadata_image import MetadataImage, PartitionId, PartitionRegistration
+from fencepost.replay.metadata_log import REGISTER_BROKER, Commit, MetadataLog, MetadataRecord, Piece
 
-from fencepost.formats.decode import decode
-from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-
-_NAMES = {
-    0: "RegisterBrokerRecord",
-    2: "TopicRecord",
-    3: "PartitionRecord",
-    5: "PartitionChangeRecord",
-}
-REGISTER_BROKER, TOPIC, PARTITION, PARTITION_CHANGE = _NAMES
-RECORD_TYPES = tuple(_NAMES)
-_SAME_LEADER = -2
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataRecord:
-    """One record of the metadata log; ``fields`` by Kafka's names in snake_case."""
-
-    offset: int
-    timestamp_ms: int
-    type: int
-    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +113,18 @@ class ClusterMetadata:
     @classmethod
     def of(
         cls,
-        records: Iterable[MetadataRecord],
+        log: MetadataLog,
         seen: Iterable[Sighting] = (),
         releases: Mapping[int, tuple[int, int]] | None = None,
     ) -> ClusterMetadata:
-        """From the records of the metadata log; ``seen`` as Topics takes it."""
-        image = _Image()
-        for record in sorted(records, key=lambda each: (each.offset, each.timestamp_ms)):
-            image.replay(record)
+        """From the metadata log; ``seen`` as Topics takes it."""
+        past = _Past(log)
         return cls(
-            Topics(image.created, seen),
-            tuple(image.created),
-            image.partition_counts(),
-            {topic: image.elected(topic) for topic in _COORDINATORS_TOPICS},
-            image.registrations(),
+            Topics(past.created, seen),
+            tuple(past.created),
+            past.partition_counts(),
+            {topic: past.elected(topic) for topic in _COORDINATORS_TOPICS},
+            past.registrations(),
             dict(releases or {}),
         )
 
@@ -165,60 +141,51 @@ class ClusterMetadata:
         return None
 
 
-class _Image:
-    """What the records so far say, as MetadataImage would hold it, with the past that Kafka forgets."""
+class _Past:
+    """What MetadataImage forgets: who was created, led and started when."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: MetadataLog) -> None:
         self.created: list[Sighting] = []
-        self._ids: dict[str, set[str]] = {}
         self._partitions: dict[str, set[int]] = {}
-        self._leader_epoch: dict[tuple[str, int], int] = {}
-        self._changes: dict[tuple[str, int], int] = {}
         self._leaders: dict[tuple[str, int, int], int] = {}
         self._starts: dict[int, list[tuple[int, int | None]]] = {}
+        image = MetadataImage(complete=log.from_beginning)
+        named: set[str] = set()
+        for piece in log.pieces:
+            delta = image.apply(piece)
+            for topic_id, record in delta.topics:
+                if topic_id not in named:
+                    named.add(topic_id)
+                    self.created.append(Sighting(record.fields["name"], topic_id, _ms(piece, record)))
+            for place, steps in delta.partitions.items():
+                if image.names.get(place.topic_id) in _COORDINATORS_TOPICS:
+                    for _, now in steps:
+                        self._note(place, now)
+            for broker_id, record in delta.brokers.items():
+                if record.type == REGISTER_BROKER:
+                    start = (_ms(piece, record), image.brokers[broker_id].metadata_version)
+                    self._starts.setdefault(broker_id, []).append(start)
+        self._names = image.names
 
-    def replay(self, record: MetadataRecord) -> None:
-        """Take the next record of the log."""
-        fields = record.fields
-        if record.type == TOPIC:
-            topic, topic_id = fields["name"], fields["topic_id"]
-            self.created.append(Sighting(topic, topic_id, record.timestamp_ms))
-            self._ids.setdefault(topic, set()).add(topic_id)
-        elif record.type == PARTITION:
-            place = (fields["topic_id"], fields["partition_id"])
-            self._partitions.setdefault(place[0], set()).add(place[1])
-            if fields.get("leader_epoch") is not None:
-                self._leader_epoch.setdefault(place, fields["leader_epoch"])
-            self._elect(place, fields.get("leader"))
-        elif record.type == PARTITION_CHANGE:
-            # PartitionRegistration.merge: a change raises the leader epoch when it names a leader
-            if fields.get("leader") is not None and fields["leader"] != _SAME_LEADER:
-                place = (fields["topic_id"], fields["partition_id"])
-                self._changes[place] = self._changes.get(place, 0) + 1
-                self._elect(place, fields["leader"])
-        elif record.type == REGISTER_BROKER:
-            start = (record.timestamp_ms, _metadata_version(fields.get("features")))
-            self._starts.setdefault(fields["broker_id"], []).append(start)
-
-    def _elect(self, place: tuple[str, int], leader: int | None) -> None:
-        first = self._leader_epoch.get(place)
-        if first is not None and leader is not None and leader >= 0:
-            self._leaders.setdefault((*place, first + self._changes.get(place, 0)), leader)
+    def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
+        if now is None:
+            return
+        self._partitions.setdefault(place.topic_id, set()).add(place.partition)
+        if now.leader_epoch is not None and now.leader is not None and now.leader >= 0:
+            self._leaders.setdefault((*place, now.leader_epoch), now.leader)
 
     def partition_counts(self) -> dict[str, int]:
         """How many partitions each of the coordinators' topics has."""
-        counts = {}
-        for topic in _COORDINATORS_TOPICS:
-            numbers = {n for topic_id in self._ids.get(topic, ()) for n in self._partitions.get(topic_id, ())}
-            if numbers:
-                counts[topic] = len(numbers)
-        return counts
+        numbers: dict[str, set[int]] = {}
+        for topic_id, partitions in self._partitions.items():
+            numbers.setdefault(self._names[topic_id], set()).update(partitions)
+        return {topic: len(each) for topic, each in sorted(numbers.items())}
 
     def elected(self, topic: str) -> dict[tuple[int, int], int]:
         """The leaders of a topic's partitions by leader epoch, where its incarnations agree."""
         named: dict[tuple[int, int], set[int]] = {}
         for (topic_id, partition, epoch), leader in self._leaders.items():
-            if topic_id in self._ids.get(topic, ()):
+            if self._names[topic_id] == topic:
                 named.setdefault((partition, epoch), set()).add(leader)
         return {place: min(leaders) for place, leaders in named.items() if len(leaders) == 1}
 
@@ -233,35 +200,7 @@ class _Image:
         }
 
 
-def _metadata_version(features: Iterable[Mapping[str, Any]] | None) -> int | None:
-    for feature in features or ():
-        if feature["name"] == "metadata.version":
-            version: int | None = feature["max_supported_version"]
-            return version
-    return None
-
-
-def metadata_records(records: pa.Table) -> list[MetadataRecord]:
-    """The records about topics, their partitions and brokers among rows of ``bronze.records``, decoded.
-
-    Rows of one cluster; those of other topics are left out.
-    """
-    wanted = pc.and_(
-        pc.equal(records["topic"], METADATA_TOPIC),
-        pc.is_in(records["record_type"], pa.array(RECORD_TYPES, pa.int32())),
-    )
-    wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
-    rows = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
-    found = []
-    for number, name in _NAMES.items():
-        of_type = rows.filter(pc.equal(rows["record_type"], number))
-        if not of_type.num_rows:
-            continue
-        values = decode(name, "value", of_type["value"]).values.to_pylist()
-        places = zip(of_type["record_offset"].to_pylist(), of_type["timestamp_ms"].to_pylist(), strict=True)
-        found += [
-            MetadataRecord(offset, ms, number, value)
-            for (offset, ms), value in zip(places, values, strict=True)
-            if value is not None
-        ]
-    return sorted(found, key=lambda record: record.offset)
+def _ms(piece: Piece, record: MetadataRecord) -> int:
+    """When a record was written; of one in a snapshot, when that was taken."""
+    ms = piece.ms if isinstance(piece, Commit) and piece.is_snapshot else record.timestamp_ms
+    return 0 if ms is None else ms

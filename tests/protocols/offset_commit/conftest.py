@@ -42,13 +42,14 @@ from fencepost.protocols.offset_commit.requests import (
 )
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
-from fencepost.replay.metadata import (
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata_log import (
     PARTITION,
     REGISTER_BROKER,
     TOPIC,
-    ClusterMetadata,
+    MetadataLog,
     MetadataRecord,
-    metadata_records,
+    metadata_log,
 )
 from fencepost.replay.requests import RequestLine
 from fencepost.settings import load
@@ -186,8 +187,8 @@ def shards_of() -> Shards:
 
 def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetadata]:
     (cluster,) = set(bronze[RECORDS.name]["cluster"].to_pylist())
-    records = metadata_records(bronze[RECORDS.name])
-    counts = {cluster: ClusterMetadata.of(records).partition_counts[OFFSETS_TOPIC]}
+    log = metadata_log(bronze[BATCHES.name], bronze[RECORDS.name], bronze[QUARANTINE.name])
+    counts = {cluster: ClusterMetadata.of(log).partition_counts[OFFSETS_TOPIC]}
     placement = shards.Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
     of: dict[str, Callable[[pa.Table], pa.Array]] = {
         BATCHES.name: shards.shards_of_log,
@@ -203,7 +204,7 @@ def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetada
             bronze[name].filter(pa.array([each == shard for each in names[name]], pa.bool_())) for name in of
         ]
         parts.append(ShardRows(cluster, int(shard.rpartition("/")[2]), *tables))
-    return parts, ClusterMetadata.of(records, [each for rows in parts for each in sightings(rows)])
+    return parts, ClusterMetadata.of(log, [each for rows in parts for each in sightings(rows)])
 
 
 Decode = Callable[..., tuple[ShardEvidence, ClusterMetadata]]
@@ -257,7 +258,7 @@ def _metadata(case: Case) -> ClusterMetadata:
     for name, topic_id in {**_TOPIC_IDS, OFFSETS_TOPIC: "C" * 22}.items():
         records.append(MetadataRecord(0, 0, TOPIC, {"name": name, "topic_id": topic_id}))
     records.append(MetadataRecord(0, 0, PARTITION, {"topic_id": "C" * 22, "partition_id": 0}))
-    return ClusterMetadata.of(records)
+    return ClusterMetadata.of(MetadataLog.of_records(records))
 
 
 def _tables(cluster: str, case: Case) -> dict[str, list[SimpleNamespace]]:

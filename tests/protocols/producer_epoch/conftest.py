@@ -36,7 +36,8 @@ from fencepost.protocols.producer_epoch.producer_requests import producer_reques
 from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
-from fencepost.replay.metadata import PARTITION, TOPIC, ClusterMetadata, MetadataRecord
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata_log import PARTITION, TOPIC, MetadataLog, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -152,9 +153,8 @@ def _metadata() -> ClusterMetadata:
     """One coordinator, which broker 1 leads in epoch 0; answers tell who leads in others."""
     topic = {"name": "__transaction_state", "topic_id": "S" * 22}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
-    return ClusterMetadata.of(
-        [MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)]
-    )
+    records = [MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)]
+    return ClusterMetadata.of(MetadataLog.of_records(records))
 
 
 def bronze_of(case: Case) -> Bronze:

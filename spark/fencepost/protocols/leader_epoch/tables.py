@@ -7,8 +7,10 @@ row is about.
 
 ``partition_epoch`` is KIP-232's: it names one partition of one incarnation and orders incarnations. A counter
 of the cluster grows by one for each partition created and by one for each topic deleted, in the order of the
-metadata log; ``max_partition_epoch`` is the counter. Where the log does not go back to its beginning both are
-null. KRaft's own field PartitionEpoch is called ``kraft_partition_epoch``.
+metadata log; ``max_partition_epoch`` is the counter. Where the log does not go back to its beginning, or has
+a hole, the order of epochs is still the cluster's, the numbers are not (silver.partition_epochs says which).
+What was created in a hole that no snapshot closes has none. KRaft's own field PartitionEpoch is called
+``kraft_partition_epoch``.
 """
 
 from __future__ import annotations
@@ -87,7 +89,12 @@ METADATA_COVERAGE = Table(
 PARTITION_EPOCHS = Table(
     "silver.partition_epochs",
     "History of KIP-232's counter over the metadata log: one row per commit of records that moved it.",
-    {**_SCOPE, "max_partition_epoch": "int", **INTERVAL},
+    {
+        **_SCOPE,
+        "max_partition_epoch": "int",
+        "from_beginning": "boolean",  # counted from the log's beginning without a hole: the cluster's own
+        **INTERVAL,
+    },
     ("cluster", "log", "from_position"),
 )
 
@@ -336,7 +343,11 @@ FETCH_POSITIONS = Table(
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
         "origin_request_id": "string",
+        "origin_commit_id": "string",  # of silver.committed_offsets: what the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
+        "next_fetch_position_id": "string",  # the same client's next place in this partition name
+        "log_start_offset": "bigint",  # as answered; null where the answer had none
+        "high_watermark": "bigint",
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),

@@ -36,6 +36,7 @@ from fencepost.protocols.offset_commit.tables import (
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata, Sighting
+from fencepost.replay.metadata_log import MetadataLog
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
 TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
@@ -119,9 +120,9 @@ def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadat
         seen[cluster].append(Sighting(topic, topic_id, ms))
     return {
         cluster: ClusterMetadata.of(
-            given.records.get(cluster, ()), seen[cluster], given.releases.get(cluster)
+            given.logs.get(cluster, MetadataLog()), seen[cluster], given.releases.get(cluster)
         )
-        for cluster in sorted({*given.records, *seen})
+        for cluster in sorted({*given.logs, *seen})
     }
 
 

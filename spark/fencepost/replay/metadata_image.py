@@ -1,0 +1,234 @@
+"""Kafka's MetadataImage: topics, partitions and brokers as the records so far have them, or as not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from fencepost.replay.metadata_log import (
+    BROKER_CHANGE,
+    CLEAR_ELR,
+    FENCE_BROKER,
+    PARTITION,
+    PARTITION_CHANGE,
+    REGISTER_BROKER,
+    REMOVE_TOPIC,
+    TOPIC,
+    UNFENCE_BROKER,
+    UNREGISTER_BROKER,
+    Hole,
+    MetadataRecord,
+    Piece,
+)
+
+NO_LEADER = -1
+_NO_LEADER_CHANGE = -2
+_RECOVERING = 1
+Brokers = tuple[int, ...]
+
+
+class PartitionId(NamedTuple):
+    """One partition of one incarnation."""
+
+    topic_id: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRegistration:
+    """What the controller says of a partition; what is None is not known. ``partition_epoch`` is KRaft's."""
+
+    leader: int | None = None
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    isr: Brokers | None = None
+    replicas: Brokers | None = None
+    elr: Brokers | None = None
+    recovering: bool | None = None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> PartitionRegistration:
+        """From a PartitionRecord."""
+        return cls(
+            record.get("leader"),
+            record.get("leader_epoch"),
+            record.get("partition_epoch"),
+            _brokers(record.get("isr")),
+            _brokers(record.get("replicas")),
+            _brokers(record.get("eligible_leader_replicas")) or (),
+            record.get("leader_recovery_state") == _RECOVERING,
+        )
+
+    def merge(self, change: Mapping[str, Any]) -> PartitionRegistration:
+        """After a PartitionChangeRecord, as PartitionRegistration.merge: a named leader is a new epoch."""
+        leader = change.get("leader", _NO_LEADER_CHANGE)
+        elected = leader is not None and leader != _NO_LEADER_CHANGE
+        isr, replicas = _brokers(change.get("isr")), _brokers(change.get("replicas"))
+        elr, recovery = _brokers(change.get("eligible_leader_replicas")), change.get("leader_recovery_state")
+        return PartitionRegistration(
+            leader if elected else self.leader,
+            _next(self.leader_epoch) if elected else self.leader_epoch,
+            _next(self.partition_epoch),
+            self.isr if isr is None else isr,
+            self.replicas if replicas is None else replicas,
+            self.elr if elr is None else elr,
+            # LeaderRecoveryState.changeTo: -1 is no change
+            self.recovering if recovery is None or recovery < 0 else recovery == _RECOVERING,
+        )
+
+
+PartitionStep = tuple[MetadataRecord, PartitionRegistration | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """A broker as it is registered; what is None is not known.
+
+    ``metadata_version`` is the highest that it supports.
+    """
+
+    epoch: int | None = None
+    incarnation_id: str | None = None
+    fenced: bool | None = None
+    in_controlled_shutdown: bool | None = None
+    metadata_version: int | None = None
+
+
+@dataclass(slots=True)
+class MetadataDelta:
+    """What a piece of the log changed, in the order of the records.
+
+    ``partitions``: what each record made of them, None where it is gone. One batch may change a partition
+    more than once.
+    """
+
+    topics: list[tuple[str, MetadataRecord]] = field(default_factory=list)
+    removed: list[tuple[str, MetadataRecord]] = field(default_factory=list)
+    created: list[PartitionId] = field(default_factory=list)
+    partitions: dict[PartitionId, list[PartitionStep]] = field(default_factory=dict)
+    brokers: dict[int, MetadataRecord] = field(default_factory=dict)
+
+
+class MetadataImage:
+    """What the records so far say. ``complete``: what it does not have is not there.
+
+    ``names`` of topic ids stay when the topic is gone: RemoveTopicRecord has the id only.
+    """
+
+    def __init__(self, *, complete: bool) -> None:
+        self.complete = complete
+        self.names: dict[str, str] = {}
+        self.topics: dict[str, dict[int, PartitionRegistration]] = {}
+        self.brokers: dict[int, BrokerRegistration] = {}
+
+    def apply(self, piece: Piece) -> MetadataDelta:
+        """Take the next piece of the log: after a hole nothing is known until it is told."""
+        delta = MetadataDelta()
+        if isinstance(piece, Hole):
+            self._forget()
+            return delta
+        if piece.is_snapshot:
+            self.complete, self.topics, self.brokers = True, {}, {}
+        for record in piece.records:
+            self._replay(record, delta)
+        return delta
+
+    def _forget(self) -> None:
+        self.complete = False
+        unknown = PartitionRegistration()
+        self.topics = {topic_id: dict.fromkeys(each, unknown) for topic_id, each in self.topics.items()}
+        self.brokers = dict.fromkeys(self.brokers, BrokerRegistration())
+
+    def _replay(self, record: MetadataRecord, delta: MetadataDelta) -> None:
+        fields = record.fields
+        if record.type == PARTITION_CHANGE:
+            self._change(PartitionId(fields["topic_id"], fields["partition_id"]), record, fields, delta)
+        elif record.type == PARTITION:
+            place = PartitionId(fields["topic_id"], fields["partition_id"])
+            partitions = self.topics.setdefault(place.topic_id, {})
+            if place.partition not in partitions:
+                delta.created.append(place)
+            partitions[place.partition] = PartitionRegistration.of(fields)
+            delta.partitions.setdefault(place, []).append((record, partitions[place.partition]))
+        elif record.type == TOPIC:
+            self.names[fields["topic_id"]] = fields["name"]
+            self.topics.setdefault(fields["topic_id"], {})
+            delta.topics.append((fields["topic_id"], record))
+        elif record.type == REMOVE_TOPIC:
+            gone = self.topics.pop(fields["topic_id"], {})
+            for number in gone:
+                place = PartitionId(fields["topic_id"], number)
+                delta.partitions.setdefault(place, []).append((record, None))
+            delta.removed.append((fields["topic_id"], record))
+        elif record.type == CLEAR_ELR:
+            self._clear_elr(record, delta)
+        else:
+            self._broker(record, delta)
+
+    def _change(
+        self, place: PartitionId, record: MetadataRecord, change: Mapping[str, Any], delta: MetadataDelta
+    ) -> None:
+        partitions = self.topics.setdefault(place.topic_id, {})
+        before = partitions.get(place.partition, PartitionRegistration())
+        partitions[place.partition] = before.merge(change)
+        delta.partitions.setdefault(place, []).append((record, partitions[place.partition]))
+
+    def _clear_elr(self, record: MetadataRecord, delta: MetadataDelta) -> None:
+        """TopicDelta.replay: of a topic, or of all, a change of each partition that has an ELR."""
+        name = record.fields["topic_name"]
+        for topic_id, partitions in self.topics.items():
+            if name in ("", self.names.get(topic_id)):
+                for number, each in list(partitions.items()):
+                    if each.elr != ():
+                        place = PartitionId(topic_id, number)
+                        self._change(place, record, {"eligible_leader_replicas": ()}, delta)
+
+    def _broker(self, record: MetadataRecord, delta: MetadataDelta) -> None:
+        fields = record.fields
+        broker_id = fields.get("broker_id", fields.get("id"))
+        known = self.brokers.get(broker_id, BrokerRegistration())
+        if record.type == REGISTER_BROKER:
+            known = BrokerRegistration(
+                fields.get("broker_epoch"),
+                fields.get("incarnation_id"),
+                fields.get("fenced"),
+                fields.get("in_controlled_shutdown") or False,
+                metadata_version_of(fields.get("features")),
+            )
+        elif record.type in (FENCE_BROKER, UNFENCE_BROKER):
+            known = replace(known, epoch=fields["epoch"], fenced=record.type == FENCE_BROKER)
+        elif record.type == BROKER_CHANGE:
+            # BrokerRegistrationFencingChange and InControlledShutdownChange: 0 is no change
+            fenced, leaving = fields.get("fenced") or 0, fields.get("in_controlled_shutdown") or 0
+            known = replace(
+                known,
+                epoch=fields["broker_epoch"],
+                fenced=fenced > 0 if fenced else known.fenced,
+                in_controlled_shutdown=True if leaving else known.in_controlled_shutdown,
+            )
+        elif record.type == UNREGISTER_BROKER:
+            self.brokers.pop(broker_id, None)
+            delta.brokers[broker_id] = record
+            return
+        else:
+            return
+        self.brokers[broker_id] = known
+        delta.brokers[broker_id] = record
+
+
+def metadata_version_of(features: Sequence[Mapping[str, Any]] | None) -> int | None:
+    """The highest metadata.version that a broker registers with; None where it tells none."""
+    for feature in features or ():
+        if feature["name"] == "metadata.version":
+            version: int | None = feature["max_supported_version"]
+            return version
+    return None
+
+
+def _brokers(listed: Sequence[int] | None) -> Brokers | None:
+    return None if listed is None else tuple(listed)
+
+
+def _next(epoch: int | None) -> int | None:
+    return None if epoch is None else epoch + 1
