@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.clocks import Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.lines import CREATE_TOPICS, DELETE_TOPICS
 from fencepost.protocols.leader_epoch.metadata_rows import Asked
+from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import longs
 from fencepost.replay.metadata_log import MetadataRecord
 from fencepost.replay.requests import RequestLine, each_line
@@ -94,4 +95,4 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
             before = (election.leader, last)
 
 
-_TOPICS = ("__consumer_offsets",)
+_TOPICS = (OFFSETS_TOPIC,)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.answers import Answers, ListAnswer, name_of
 from fencepost.protocols.leader_epoch.client_cache import Change, ClientCache
-from fencepost.protocols.leader_epoch.clocks import MOST_MS, Moments, Window
+from fencepost.protocols.leader_epoch.clocks import Moments, Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.instances import (
     Connection,
@@ -91,13 +91,19 @@ class _Offset:
 
 @dataclass(slots=True)
 class _Position:
-    """Where a client reads a partition."""
+    """Where a client reads a partition: since ``began_at``, an offset of the incarnation ``began_of``."""
 
     topic_id: str | None
     offset: int
     leader_epoch: int
     request_id: str
     row: int
+    began_at: int
+    began_of: str | None
+
+    def incarnation_of(self, offset: int) -> str | None:
+        """The topic id that an offset is of which it commits: where it began, of what it brought along."""
+        return self.began_of if offset == self.began_at and self.began_of is not None else self.topic_id
 
 
 @dataclass(slots=True)
@@ -216,22 +222,22 @@ class _Clients:
         before = None if client is None else client.reads.get(place)
         told = None if client is None else client.told.pop(place, None)
         offset = each.offset if each.offset >= 0 or before is None else before.offset
-        asked_id = each.asked.topic_id
+        asked_id, found = each.asked.topic_id, self._live(line, *place)
+        if each.error == 0 and asked_id is not None:
+            # who answers a fetch by id has that incarnation
+            found = live(self._known.history, self._window(line), topic, place[1], asked_id)
+        of = asked_id or found.topic_id or None
         goes_on = (
             before is not None
             and told is None
-            and before.topic_id == asked_id
+            and (of is None or before.topic_id in (None, of))
             and offset >= before.offset
             and each.error in (None, 0)
         )
         if goes_on and before is not None:
-            before.offset = offset
+            before.offset, before.topic_id = offset, before.topic_id or of
             return
         origin, of_id, of_epoch, request_id, group_id = _origin(told, before, offset, client)
-        found = self._live(line, *place)
-        if each.error == 0 and asked_id is not None:
-            # who answers a fetch by id has that incarnation
-            found = live(self._known.history, self._window(line), topic, place[1], asked_id)
         identity = digest_of(line.request_id, topic, place[1])
         row = [
             self._cluster,
@@ -265,8 +271,10 @@ class _Clients:
         if client is not None:
             if before is not None:
                 self._rows.positions[before.row][_NEXT] = identity
-            reads = _Position(asked_id, offset, each.offset_epoch, line.request_id, len(self._rows.positions))
-            client.reads[place] = reads
+            row_number = len(self._rows.positions)
+            client.reads[place] = _Position(
+                of, offset, each.offset_epoch, line.request_id, row_number, offset, of_id
+            )
         self._rows.positions.append(row)
 
     def _epoch(self, topic_id: str | None, partition: int) -> int | None:
@@ -289,7 +297,7 @@ class _Clients:
             each.offset,
             each.offset_epoch,
             error_name(each.error),
-            None if reads is None else reads.topic_id,
+            None if reads is None else reads.incarnation_of(each.offset) or None,
             *self._about(line, client),
             line.request_id,
             line.broker_id,
@@ -353,12 +361,7 @@ class _Clients:
 
     def _behind(self, line: RequestLine, answer: ListAnswer) -> int:
         """How long what the answer lacks had been there at least."""
-        commits = self._known.history.commits
-        missing = next((point.ms for point in commits if point.position >= answer.until), None)
-        if missing is None:
-            return 0
-        early = self._known.moments.earliest(line.broker_id, line.requested_ms)
-        return max(0, min(early - missing, MOST_MS * 1_000))
+        return self._known.moments.since(line.broker_id, answer.until, line.requested_ms)
 
     def _changed(
         self, change: Change, version: int, cached_max: int, told_max: int | None
@@ -408,7 +411,7 @@ def _origin(
     if told is not None and told.offset == offset:
         return (told.origin, told.topic_id, told.leader_epoch, told.request_id, told.group_id)
     if before is not None and told is None and offset >= before.offset:
-        return (READ, before.topic_id or None, before.leader_epoch, before.request_id, None)
+        return (READ, before.incarnation_of(offset), before.leader_epoch, before.request_id, None)
     return (ELSEWHERE, None, -1, None, None)
 
 

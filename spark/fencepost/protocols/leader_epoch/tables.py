@@ -243,7 +243,8 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_LIVE,
         **_ORIGIN,
-        "origin": "string",  # stored (the id), fetched (the client's last fetch before); null: nothing tells
+        # fetched (where its client read), stored (the id that its client sent); null: nothing tells
+        "origin": "string",
         "error": "string",  # NONE for a stored one
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
