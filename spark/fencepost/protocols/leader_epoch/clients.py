@@ -174,8 +174,7 @@ class _Clients:
 
     def replay(self, lines: Iterable[RequestLine]) -> None:
         """Take the lines; those of one instance in the order of its correlation ids."""
-        ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
-        for line in ordered:
+        for line in self._received(lines):
             name = self._of.get((line.broker_id, line.connection or ""))
             client = self._clients.setdefault(name, _Client(name)) if name is not None else None
             if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
@@ -183,6 +182,21 @@ class _Clients:
             else:
                 for each in partition_lines(line):
                     self._partition(line, each, client)
+
+    def _received(self, lines: Iterable[RequestLine]) -> list[RequestLine]:
+        """Lines in the order of their answers: that of the requests, but for what certainly was late."""
+        ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
+        is_later = self._known.moments.is_later
+        for at in reversed(range(len(ordered))):
+            line, here = ordered[at], at
+            answered = (line.broker_id, line.responded_ms)
+            while here + 1 < len(ordered):
+                after = ordered[here + 1]
+                if not is_later(answered, (after.broker_id, after.responded_ms)):
+                    break
+                ordered[here], ordered[here + 1] = after, line
+                here += 1
+        return ordered
 
     def _partition(self, line: RequestLine, each: PartitionLine, client: _Client | None) -> None:
         topic = each.asked.topic or self._name(each.asked.topic_id)
