@@ -8,7 +8,7 @@ answer. Where nothing bounds two clocks they are taken to be within MOST_MS of e
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -75,36 +75,46 @@ class Moments:
         """``tolerance_ms``: how exact times of one clock are to each other."""
         self._clocks, self._tolerance_ms = clocks, tolerance_ms
         self._positions = [0, *(point.position for point in history.commits)]
-        times = [point.ms if point.ms is not None else 0 for point in history.commits]
-        # a clock may be set back: the newest time up to a commit, and the oldest from it on
-        self._newest = list(accumulate(times, max))
-        self._oldest = list(accumulate(reversed(times), min))[::-1]
-        self._controllers = controllers(history)
+        self._dated = [(point.ms or 0, controller_at(history, point.position)) for point in history.commits]
+        self._of_broker: dict[int, tuple[list[int], list[int]]] = {}
 
-    def earliest(self, broker_id: int, ms: int) -> int:
-        """The earliest that a time of a broker's clock may be by the controllers' clocks."""
-        ahead = [self._clocks.most(broker_id, each) for each in self._controllers]
-        return ms - max(ahead, default=MOST_MS) - self._tolerance_ms
+    def is_later(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a broker's time (broker id, ms) is certainly after another's."""
+        ahead = self._clocks.most(one[0], other[0])
+        return one[1] - other[1] - ahead > self._tolerance_ms
 
     def window(self, broker_id: int, start_ms: int, end_ms: int) -> Window:
         """Between two times of a broker's clock. A broker may learn late what the controller has decided."""
-        behind = [self._clocks.least(broker_id, each) for each in self._controllers]
-        early = self.earliest(broker_id, start_ms)
-        late = end_ms - min(behind, default=-MOST_MS) + self._tolerance_ms
-        lowest = bisect_left(self._newest, early)
-        highest = bisect_right(self._oldest, late)
+        latest, earliest = self._bounds(broker_id)
+        lowest = bisect_right(latest, start_ms - self._tolerance_ms)
+        highest = bisect_right(earliest, end_ms + self._tolerance_ms)
         return Window(self._positions[lowest], self._positions[max(lowest, highest)])
+
+    def since(self, broker_id: int, position: int, ms: int) -> int:
+        """How long what the controller wrote at an offset had been there at least, in milliseconds."""
+        at = bisect_left(self._positions, position, lo=1) - 1
+        if at >= len(self._dated):
+            return 0
+        latest, _ = self._bounds(broker_id)
+        return max(0, ms - self._tolerance_ms - latest[at])
+
+    def _bounds(self, broker_id: int) -> tuple[list[int], list[int]]:
+        """By a broker's clock, when each commit was there at the latest, and not before.
+
+        The log is in the order of time: what was there when a later commit was is bounded by that one too.
+        """
+        found = self._of_broker.get(broker_id)
+        if found is None:
+            latest = [ms + self._clocks.most(broker_id, by) for ms, by in self._dated]
+            earliest = [ms + self._clocks.least(broker_id, by) for ms, by in self._dated]
+            found = (list(accumulate(reversed(latest), min))[::-1], list(accumulate(earliest, max)))
+            self._of_broker[broker_id] = found
+        return found
 
 
 def controller_at(history: ClusterHistory, position: int) -> int:
-    """The broker whose clock dated an offset of the metadata log, as ``controllers`` has it."""
+    """The broker whose clock dated an offset of the metadata log; negative for one that is not known."""
     for term in reversed(history.log.terms):
         if term.position <= position:
             return -1 - term.epoch if term.controller_id is None else term.controller_id
     return -1
-
-
-def controllers(history: ClusterHistory) -> Sequence[int]:
-    """The brokers whose clocks dated the metadata log; of one that is not known its epoch, made negative."""
-    found = {-1 - t.epoch if t.controller_id is None else t.controller_id for t in history.log.terms}
-    return sorted(found) or [-1]

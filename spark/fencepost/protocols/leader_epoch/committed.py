@@ -147,9 +147,9 @@ class _Commit:
             }
             by_id = stored is not None and bool(versions) and max(versions) < _FILLS_IDS
             return (stored, "stored") if by_id else (None, None)
-        if line["topic_id"] is not None:
-            return (line["topic_id"], "stored")
-        return (line["fetched_topic_id"], "fetched") if line["fetched_topic_id"] else (None, None)
+        if line["fetched_topic_id"]:
+            return (line["fetched_topic_id"], "fetched")
+        return (line["topic_id"], "stored") if line["topic_id"] else (None, None)
 
 
 def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
@@ -157,14 +157,14 @@ def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
     window = known.moments.window(line["broker_id"], line["requested_ms"], line["responded_ms"])
     found: Live = live(known.history, window, line["topic"], line["partition"])
     identity = digest_of(line["request_id"], line["topic"], line["topic_id"], line["partition"])
-    origin = line["topic_id"] or line["fetched_topic_id"]
+    origin = line["fetched_topic_id"] or line["topic_id"]
     return (
         line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
         line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
         *found.columns, origin, _epoch(known, origin, line["partition"]),
-        "stored" if line["topic_id"] else "fetched" if origin else None, line["error"], None, None, None,
-        None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest, window.highest + 1,
-        line["requested_ms"], line["responded_ms"],
+        "fetched" if line["fetched_topic_id"] else "stored" if origin else None, line["error"], None, None,
+        None, None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest,
+        window.highest + 1, line["requested_ms"], line["responded_ms"],
     )  # fmt: skip
 
 

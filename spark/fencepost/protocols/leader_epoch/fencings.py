@@ -142,13 +142,17 @@ def _cause(history: ClusterHistory, window: Window, each: _Refused, topic: str |
     if kind == TOPIC_ID:
         return _replaced(history, window, each)
     now = live(history, window, topic, each.partition)
+    named = history.by_name.get(topic, ())
+    topic_id = each.topic_id or now.topic_id or (named[0].topic_id if len(named) == 1 else None)
     if each.error == "UNKNOWN_LEADER_EPOCH":
         return _Cause("stale_metadata", now.leader_epoch)
-    of = history.partition(now.topic_id or None, each.partition)
+    of = history.partition(topic_id, each.partition)
     for election in of.elections if of is not None and each.epoch is not None else ():
         if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
             return _Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
-    return _Cause(None, now.leader_epoch)
+    # the leader changed, whatever the epoch of a request that lists the partition no more
+    fenced = each.error == "FENCED_LEADER_EPOCH"
+    return _Cause("leader_change" if fenced else None, now.leader_epoch)
 
 
 def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:

@@ -15,7 +15,8 @@ from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine
 
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
-_NEAR_MS = 1_000
+_NEAR_MS = 40_000
+"""A request may wait so long at a broker that stands still, before its client gives it up."""
 Connection = tuple[int, str]
 """Broker id and the connection as the broker names it."""
 

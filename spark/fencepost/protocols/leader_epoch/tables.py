@@ -176,7 +176,7 @@ LEADER_EPOCHS = Table(
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
         "lost_leader_epoch": "int",  # the newest epoch of those
-        "lost_brokers": "array<string>",  # whose log still has them in the evidence
+        "lost_brokers": "array<string>",  # whose log had them in the evidence
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
@@ -243,7 +243,8 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_LIVE,
         **_ORIGIN,
-        "origin": "string",  # stored (the id), fetched (the client's last fetch before); null: nothing tells
+        # fetched (where its client read), stored (the id that its client sent); null: nothing tells
+        "origin": "string",
         "error": "string",  # NONE for a stored one
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
