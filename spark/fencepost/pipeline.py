@@ -113,7 +113,13 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
 def _capture(run: Run) -> Summary:
     from fencepost.capture import capture
 
-    return dataclasses.asdict(capture(run.settings, run.catalog, run.engine_for, run.run_id))
+    found = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+    return {
+        "files": found.files,
+        **found.added,
+        "skipped": found.skipped,
+        "quarantined": found.quarantined,
+    }
 
 
 def _rebuild(run: Run) -> Summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLIENT_LOG, Fault, Source
 from fencepost.capture.rows import Rows
-from fencepost.capture.text import Piece, files, text_rows
+from fencepost.capture.text import Piece, files, of_table, text_rows
 from fencepost.formats.client_log import parse_client_lines
 from fencepost.formats.lines import Parsed
 from fencepost.settings import Cluster
@@ -33,7 +33,7 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 def rows(source: Source) -> Rows:
     """The rows of ``bronze.client_lines`` in the source's range, and what became of it."""
     origin = {"cluster": source.cluster, "client": source.client, "file": source.file}
-    yield from text_rows(source, CLIENT_LINES, _parse, _is_unfinished, origin)
+    yield from text_rows(source, _parse, of_table(CLIENT_LINES, origin), _is_unfinished)
 
 
 def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
@@ -48,4 +48,4 @@ def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     return False
 
 
-CLIENT_LOGS = Kind(CLIENT_LOG, (find_client_logs,), rows, (CLIENT_LINES,))
+CLIENT_LOGS = Kind(CLIENT_LOG, rows, (CLIENT_LINES,), find=find_client_logs)

@@ -14,6 +14,7 @@ from typing import BinaryIO
 SEGMENT = "segment"
 PRODUCER_SNAPSHOT = "producer_snapshot"
 ABORTED_INDEX = "aborted_index"
+METADATA_SNAPSHOT = "metadata_snapshot"
 REQUEST_LOG = "request_log"
 CLIENT_LOG = "client_log"
 
@@ -28,9 +29,11 @@ _HEADERS_ARE_CHEAPER = 128
 class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
 
-    ``topic``, ``topic_id``, ``partition`` and ``closed`` (nothing is appended any more) are set for the files
-    of a partition, ``last_header`` (position of the last batch before ``start``) for segments whose payload
-    is not read, ``timezone`` for logs in text, ``client`` for those of a client, whose ``broker_id`` is null.
+    Set for the files of a partition are ``topic``, ``topic_id``, ``partition``, ``state`` (of its folder:
+    live, delete, stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced
+    as a whole, at any time: ``end`` is no bound); ``last_header`` (position of the last batch before
+    ``start``) for segments whose payload is not read, ``timezone`` for logs in text, ``client`` for those of
+    a client, whose ``broker_id`` is null.
     ``moved_from`` is the path under which an earlier run read the beginning of this file.
     """
 
@@ -44,6 +47,8 @@ class Source:
     topic_id: str | None = None
     partition: int | None = None
     closed: bool = False
+    state: str | None = None
+    in_place: bool = False
     last_header: int = 0
     timezone: str = "UTC"
     client: str | None = None

@@ -38,7 +38,8 @@ class Progress:
     def resume(self, source: Source, plan: Plan) -> None:
         """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
 
-        A file that was renamed goes on under its new name. Raises OSError when the file cannot be read.
+        A file that was renamed goes on under its new name; one that is replaced in place is new under each.
+        Raises OSError when the file cannot be read.
         """
         size = Path(source.file).stat().st_size
         source = replace(source, end=size)
@@ -46,8 +47,9 @@ class Progress:
         own = known.get(source.file)
         if size == 0 and own and own.size == 0:
             return
-        read = _find(source, size, [*([own] if own else ()), *known.values()])
-        if read is None:
+        others = () if source.in_place else known.values()
+        read = _find(source, size, [*([own] if own else ()), *others])
+        if read is None or (source.in_place and read.size != size):
             plan.sources.append(source)
             return
         renamed = read.file != source.file

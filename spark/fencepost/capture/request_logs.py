@@ -1,15 +1,20 @@
-"""The brokers' request logs as rows."""
+"""The brokers' request logs as rows; what answers say of topics is kept once."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
 
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
-from fencepost.capture.text import Piece, files, text_rows
+from fencepost.capture.text import Piece, files, of_table, text_rows
 from fencepost.formats.lines import Parsed
 from fencepost.formats.request_log import parse_lines
+from fencepost.protocols import requests
 from fencepost.settings import Cluster
-from fencepost.tables import REQUESTS
+from fencepost.tables import REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
 
 _LINE_END = b"(kafka.request.logger)"
 _MISSING = "no file matches: correct request_logs in the configuration, or switch the request log on"
@@ -32,18 +37,56 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 
 
 def rows(source: Source) -> Rows:
-    """The rows of ``bronze.requests`` in the source's range, and what became of it."""
+    """The rows of ``bronze.requests`` in the source's range and of what they say of topics, each text once;
+    and what became of the source.
+    """
     origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-    yield from text_rows(source, REQUESTS, _parse, _is_unfinished, origin)
+    lines, told = of_table(REQUESTS, origin), _Told(origin)
+
+    def rows_of(read: pa.RecordBatch) -> Rows:
+        yield from lines(read)
+        yield from told.rows(read)
+
+    yield from text_rows(source, _parse, rows_of, _is_unfinished)
 
 
 def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
     # a last line that is whole but for its line end counts now; its digest keeps it from counting again
-    return parse_lines(piece.data, piece.position, source.timezone, after_ms=after_ms, final=piece.cut)
+    return parse_lines(
+        piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=piece.cut
+    )
 
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
     return parsed.rows.num_rows == 0 and not piece.data.rstrip().endswith(_LINE_END)
 
 
-REQUEST_LOGS = Kind(REQUEST_LOG, (find_request_logs,), rows, (REQUESTS,))
+class _Told:
+    """What the answers of one file say of topics: each text, and each list of texts, once."""
+
+    def __init__(self, origin: Mapping[str, object]) -> None:
+        self._origin = origin
+        self._seen: set[str] = set()
+
+    def rows(self, read: pa.RecordBatch) -> Rows:
+        """What these lines say that none before them did."""
+        lists, answers = [], []
+        for at, name in enumerate(read["topics_digest"].to_pylist()):
+            if name is None or name in self._seen:
+                continue
+            self._seen.add(name)
+            position, digests = read["position"][at].as_py(), read["topic_digests"][at].as_py()
+            lists.append(
+                {**self._origin, "position": position, "topics_digest": name, "topic_digests": digests}
+            )
+            for digest, topic in zip(digests, read["topics"][at].as_py(), strict=True):
+                if digest not in self._seen:
+                    self._seen.add(digest)
+                    answers.append(
+                        {**self._origin, "position": position, "topic_digest": digest, "topic": topic}
+                    )
+        for table, found in ((TOPIC_LISTS, lists), (TOPIC_ANSWERS, answers)):
+            yield table, pa.RecordBatch.from_pylist(found, table.arrow_schema)
+
+
+REQUEST_LOGS = Kind(REQUEST_LOG, rows, (REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS), find=find_request_logs)

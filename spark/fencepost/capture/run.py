@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -22,27 +22,16 @@ from fencepost import lake
 from fencepost.capture import quarantine, readers
 from fencepost.capture.cleaner import note_cleaned
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
-from fencepost.capture.plan import Fault, Plan, Read, Source, bundles
+from fencepost.capture.plan import SEGMENT, Fault, Plan, Read, Source, bundles
 from fencepost.capture.progress import Progress, still_holds
 from fencepost.capture.rows import OUTCOME, unreadable
 from fencepost.engines import Engine
 from fencepost.lake import AtLeast, Where
 from fencepost.settings import Settings
-from fencepost.tables import (
-    ABORTED_TRANSACTIONS,
-    BATCHES,
-    CLIENT_LINES,
-    FILES,
-    PRODUCER_SNAPSHOT_ENTRIES,
-    RECORDS,
-    REQUESTS,
-    Table,
-)
+from fencepost.tables import FILES, Table
 
 _log = logging.getLogger(__name__)
 
-# The column that tells offsets, of the tables that grow by them.
-_OFFSETS = {BATCHES.name: "base_offset", RECORDS.name: "record_offset"}
 # A condition for each topic spares more of a large table; one of thousands could not be planned.
 _FEW_TOPICS = 32
 _FAULT = tuple(field.name for field in dataclasses.fields(Fault))
@@ -50,16 +39,11 @@ _FAULT = tuple(field.name for field in dataclasses.fields(Fault))
 
 @dataclass(frozen=True)
 class CaptureSummary:
-    """What a run added: ``files`` read, rows of each bronze table, lines that say nothing of epochs
-    (``skipped``); and how many rows ``bronze.quarantine`` has now."""
+    """What a run added: ``files`` read, rows of each table of bronze by its name there (``added``), lines
+    that no protocol asks for (``skipped``); and how many rows ``bronze.quarantine`` has now."""
 
     files: int
-    batches: int
-    records: int
-    requests: int
-    producer_snapshots: int
-    aborted_transactions: int
-    client_lines: int
+    added: Mapping[str, int]
     skipped: int
     quarantined: int
 
@@ -93,12 +77,7 @@ def capture(
     report(f"{quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),
-        batches=added[BATCHES.name],
-        records=added[RECORDS.name],
-        requests=added[REQUESTS.name],
-        producer_snapshots=added[PRODUCER_SNAPSHOT_ENTRIES.name],
-        aborted_transactions=added[ABORTED_TRANSACTIONS.name],
-        client_lines=added[CLIENT_LINES.name],
+        added={name.removeprefix("bronze."): count for name, count in added.items()},
         skipped=sum(row["skipped"] for row in read),
         quarantined=quarantined,
     )
@@ -109,10 +88,10 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
     plan = Plan()
     for find in readers.finds():
         # one file may match several patterns
-        found: dict[tuple[str, int | None, str], Source] = {}
+        found: dict[tuple[str, int | None, str, str], Source] = {}
         for cluster in settings.clusters:
             sources, faults = find(cluster)
-            found |= {(cluster.name, source.broker_id, source.file): source for source in sources}
+            found |= {_origin(source): source for source in sources}
             plan.faults += faults
         for source in with_known_topic_ids(list(found.values())):
             try:
@@ -128,17 +107,19 @@ def _read(
     """Read all sources and append their rows; gives back what became of each, and how many rows of each
     table are new, by its name.
     """
-    added: dict[str, int] = defaultdict(int)
+    kinds = readers.kinds().values()
+    added = {table.name: 0 for kind in kinds for table in kind.tables}
     if not sources:
         return [], added
     engine = engine_for(sum(source.cost for source in sources), "capture")
-    of_kind = [(kind, [source for source in sources if source.kind == kind.name]) for kind in readers.KINDS]
-    read = [(table, some) for kind, some in of_kind for table in kind.tables if some]
-    tables = [table for table, _ in read]
+    of_kind = [(kind, [source for source in sources if source.kind == kind.name]) for kind in kinds]
+    read = [(kind, table, some) for kind, some in of_kind for table in kind.tables if some]
+    tables = [table for _, table, _ in read]
     found = engine.spread(list(bundles(list(sources))), readers.read_all, [*tables, OUTCOME])
-    for table, some in read:
-        once = table.name in _OFFSETS and has_no_replicas(some)
-        added[table.name] = engine.append_new(table, found[table.name], _within(table, some), distinct=once)
+    for kind, table, some in read:
+        once = kind.name == SEGMENT and has_no_replicas(some)
+        within = _within(table, kind.grows_by.get(table.name), some)
+        added[table.name] = engine.append_new(table, found[table.name], within, distinct=once)
         report(f"{table.name}: {added[table.name]} rows are new")
     return engine.collect(found[OUTCOME.name]).to_pylist(), added
 
@@ -160,24 +141,26 @@ def _origin(source: Source) -> tuple[str, int | None, str, str]:
     return source.cluster, source.broker_id, source.kind, source.file
 
 
-def _within(table: Table, sources: Sequence[Source]) -> Where:
-    """The part of a table that the rows of these sources can lie in."""
-    offset = _OFFSETS.get(table.name)
+def _within(table: Table, offset: str | None, sources: Sequence[Source]) -> Where:
+    """The part of a table that the rows of these sources can lie in; ``offset`` is the column it grows by."""
     if offset is None:
         return [{"cluster": frozenset(source.cluster for source in sources)}]
-    first: dict[tuple[str, str | None], int] = {}
+    place = ("cluster", "topic") if "topic" in table.columns else ("cluster",)
+    first: dict[tuple[str | None, ...], int] = {}
     for source in sources:
-        topic = (source.cluster, source.topic)
-        first[topic] = min(base_offset(source.file), first.get(topic, 1 << 62))
+        named = (source.cluster, source.topic)[: len(place)]
+        first[named] = min(base_offset(source.file), first.get(named, 1 << 62))
     if len(first) <= _FEW_TOPICS:
         return [
-            {"cluster": cluster, "topic": topic, offset: AtLeast(least)}
-            for (cluster, topic), least in first.items()
+            {**dict(zip(place, named, strict=True)), offset: AtLeast(least)} for named, least in first.items()
         ]
-    topics: dict[str, set[str | None]] = defaultdict(set)
-    for cluster, topic_name in first:
-        topics[cluster].add(topic_name)
-    return [{"cluster": cluster, "topic": frozenset(names)} for cluster, names in topics.items()]
+    topics: dict[str | None, set[str | None]] = defaultdict(set)
+    for cluster, *topic in first:
+        topics[cluster] |= set(topic)
+    return [
+        {"cluster": cluster, **dict.fromkeys(place[1:], frozenset(names))}
+        for cluster, names in topics.items()
+    ]
 
 
 def _note_progress(catalog: Catalog, plan: Plan, read: Sequence[Outcome], run_id: str, now: datetime) -> None:

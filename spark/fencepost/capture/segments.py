@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ import pyarrow.compute as pc
 from fencepost.capture.digests import head_digest, headers_digest
 from fencepost.capture.headers import header_pieces
 from fencepost.capture.kinds import Kind
-from fencepost.capture.log_dirs import FINDS
 from fencepost.capture.pieces import Piece
 from fencepost.capture.plan import SEGMENT, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
@@ -139,4 +139,10 @@ def _known_to(walk: Walk) -> int:
     return walk.consumed_to if walk.stop in _FRAMED else max(fault.position for fault in walk.faults)
 
 
-SEGMENTS = Kind(SEGMENT, FINDS, rows, (BATCHES, RECORDS))
+SEGMENTS = Kind(
+    SEGMENT,
+    rows,
+    (BATCHES, RECORDS),
+    file=re.compile(r"\d{20}\.log(\.deleted)?"),
+    grows_by={BATCHES.name: "base_offset", RECORDS.name: "record_offset"},
+)

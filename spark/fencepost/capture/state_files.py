@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
 from fencepost.capture.kinds import Kind
-from fencepost.capture.log_dirs import FINDS, base_offset
+from fencepost.capture.log_dirs import base_offset
 from fencepost.capture.plan import ABORTED_INDEX, PRODUCER_SNAPSHOT, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats.producer_state import (
@@ -78,5 +79,7 @@ def _outcome(source: Source, data: bytes, entries: Entries, digest: str) -> pa.R
     return outcome(source, faults, progress)
 
 
-PRODUCER_SNAPSHOTS = Kind(PRODUCER_SNAPSHOT, FINDS, rows, (PRODUCER_SNAPSHOT_ENTRIES,))
-ABORTED_INDEXES = Kind(ABORTED_INDEX, FINDS, rows, (ABORTED_TRANSACTIONS,))
+PRODUCER_SNAPSHOTS = Kind(
+    PRODUCER_SNAPSHOT, rows, (PRODUCER_SNAPSHOT_ENTRIES,), file=re.compile(r"\d{20}\.snapshot")
+)
+ABORTED_INDEXES = Kind(ABORTED_INDEX, rows, (ABORTED_TRANSACTIONS,), file=re.compile(r"\d{20}\.txnindex"))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
+
 from fencepost.capture.digests import head_digest
 from fencepost.capture.plan import Fault, Source, expand, is_compressed
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
@@ -39,6 +41,9 @@ class Piece:
 Parse = Callable[[Source, Piece, int | None], Parsed]
 """The lines of a piece; the last argument is the ``last_ms`` of the piece before."""
 
+RowsOf = Callable[[pa.RecordBatch], Rows]
+"""The rows of bronze that the rows of a chunk become."""
+
 Unfinished = Callable[[Piece, Parsed], bool]
 """Whether the end of a file that has no line end there is evidence that is missing."""
 
@@ -55,10 +60,18 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(found), missing
 
 
-def text_rows(
-    source: Source, table: Table, parse: Parse, is_unfinished: Unfinished, origin: Mapping[str, object]
-) -> Rows:
-    """The rows of ``table`` in the source's range, with the columns of ``origin``; and what became of it."""
+def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
+    """Rows of ``table``: its columns among those of a chunk, and those of ``origin``."""
+
+    def rows_of(read: pa.RecordBatch) -> Rows:
+        columns = {name: read[name] for name in read.schema.names}
+        yield table, arrow_rows(table, read.num_rows, {**columns, **origin})
+
+    return rows_of
+
+
+def text_rows(source: Source, parse: Parse, rows_of: RowsOf, is_unfinished: Unfinished) -> Rows:
+    """The rows of bronze in the source's range; and what became of it."""
     faults: list[Fault] = []
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with Path(source.file).open("rb") as file:
@@ -66,8 +79,7 @@ def text_rows(
         for piece in _pieces(source):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
-            columns = {name: parsed.rows[name] for name in parsed.rows.schema.names}
-            yield table, arrow_rows(table, parsed.rows.num_rows, {**columns, **origin})
+            yield from rows_of(parsed.rows)
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:

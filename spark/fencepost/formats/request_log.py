@@ -1,38 +1,26 @@
-"""The broker's request log (``kafka.request.logger``) to Arrow: what carries epochs, or serves producers."""
+"""The broker's request log (``kafka.request.logger``) to Arrow: the lines that are wanted, and no other."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.topic_lists import TopicsOfAnswer
 
-# Kafka's ApiKeys names, as requestApiKeyName spells them.
-APIS = frozenset(
-    {
-        "OFFSET_COMMIT",
-        "TXN_OFFSET_COMMIT",
-        "OFFSET_FETCH",
-        "JOIN_GROUP",
-        "SYNC_GROUP",
-        "HEARTBEAT",
-        "LEAVE_GROUP",
-        "CONSUMER_GROUP_HEARTBEAT",
-        "STREAMS_GROUP_HEARTBEAT",
-        "SHARE_GROUP_HEARTBEAT",
-        "PRODUCE",
-        "INIT_PRODUCER_ID",
-        "ADD_PARTITIONS_TO_TXN",
-        "ADD_OFFSETS_TO_TXN",
-        "END_TXN",
-        "WRITE_TXN_MARKERS",
-    }
-)
+Keep = Callable[[bytes], bool]
+"""Whether a line is worth keeping: told by the line alone, whatever was read before it."""
+Wanted = Mapping[str, Sequence[Keep]]
+"""A line is kept if any of these keeps it, by Kafka's name of the API (ApiKeys, requestApiKeyName)."""
+
 REQUEST_SCHEMA = pa.schema(
     [
         pa.field("position", pa.int64(), nullable=False),
@@ -51,6 +39,10 @@ REQUEST_SCHEMA = pa.schema(
         ("request", pa.string()),
         ("response", pa.string()),
         ("line_digest", pa.string()),
+        # what the response says of each topic, where it has a digest in their place; else null
+        ("topics", pa.list_(pa.string())),
+        ("topic_digests", pa.list_(pa.string())),
+        ("topics_digest", pa.string()),
     ]
 )
 
@@ -58,15 +50,28 @@ _MARK = b"Completed request:"
 _LOGGER = b" (kafka.request.logger)"
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
-_API = re.compile(rb'"requestApiKeyName":"(\w+)"')
-_SCANNER = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t]*")
+_API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
+_RESPONSE = "response"
+# Answers that are long and mostly the same.
+_OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
+_REFUSED = re.compile(rb'"errorCode":-?[1-9]')
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONGEST_MS = 1e12
 
 
+def every_line(_: bytes) -> bool:
+    """Every line of the API is kept."""
+    return True
+
+
+def is_refused(line: bytes) -> bool:
+    """Whether any error code of the line is not NONE."""
+    return _REFUSED.search(line) is not None
+
+
 def parse_lines(
     chunk: bytes,
+    wanted: Wanted,
     base_position: int = 0,
     timezone: str = "UTC",
     *,
@@ -75,42 +80,48 @@ def parse_lines(
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
-    Rows are of REQUEST_SCHEMA. ``timezone`` is the broker's IANA zone, ``after_ms`` the ``last_ms`` of the
-    chunk before. A last line without newline is not consumed, unless ``final`` says that the file is closed.
+    Rows are of REQUEST_SCHEMA, of the lines that are ``wanted``. An answer that tells of topics (Metadata,
+    DescribeTopicPartitions) has ``topics_digest`` in their place; ``topics`` is what it says of each, JSON as
+    logged, and ``topic_digests`` what names these texts wherever they are said. ``timezone`` is the broker's
+    IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line without newline is not consumed,
+    unless ``final`` says that the file is closed.
     """
     clock = LogClock(timezone, after_ms)
-    return parse(chunk, base_position, clock, REQUEST_SCHEMA, _take, "request log line", final=final)
+    take = partial(_take, wanted)
+    return parse(chunk, base_position, clock, REQUEST_SCHEMA, take, "request log line", final=final)
 
 
-def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
-    return _parse(line, clock) if _is_wanted(line) else None
-
-
-def _is_wanted(line: bytes) -> bool:
-    """Whether the line is a request of one of APIS, or is damaged so that it may be one."""
+def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None:
+    """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
     stamp = _STAMP.match(line)
     if stamp is None:
-        return line.strip() != b""
+        if line.strip():
+            raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+        return None
     if not line.startswith(_MARK, stamp.end()):
-        return False
-    api = _API.search(line, stamp.end())
-    return api is None or api[1].decode() in APIS
+        return None
+    found = _API.search(line, stamp.end())
+    api = found[1].decode() if found else None
+    if api is not None and not any(keep(line) for keep in wanted.get(api, ())):
+        return None
+    row = _parse(line, stamp.end() + len(_MARK), of_topics=api in _OF_TOPICS)
+    # Only a line that is whole moves the clock.
+    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
 
 
-def _parse(line: bytes, clock: LogClock) -> dict[str, Any]:
-    stamp = _STAMP.match(line)
-    if stamp is None:
-        raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     if not line.endswith(_LOGGER):
         raise ValueError("its end is missing")
-    body = line[stamp.end() + len(_MARK) : -len(_LOGGER)].decode("utf-8")
-    members = _members(body)
+    body = line[start : -len(_LOGGER)].decode("utf-8")
+    answer = TopicsOfAnswer() if of_topics else None
+    members = _members(body, answer)
     if _SURROGATE.search(line):
         # JSON may escape half of a pair, which is no text: this raises a ValueError then
         json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
     header = json.loads(members["requestHeader"])
     software = json.loads(members.get("clientInformation", "{}"))
-    row = {
+    told = answer.topics if answer else None
+    return {
         "total_time_ms": _duration(json.loads(members["totalTimeMs"])),
         "api_key": _integer(header["requestApiKey"]),
         "api_name": _text(header["requestApiKeyName"]),
@@ -123,39 +134,26 @@ def _parse(line: bytes, clock: LogClock) -> dict[str, Any]:
         "software_name": _text(software.get("softwareName")),
         "software_version": _text(software.get("softwareVersion")),
         "request": members["request"],
-        "response": members.get("response"),
+        "response": members.get(_RESPONSE),
         "line_digest": hashlib.sha256(line).hexdigest(),
+        "topics": told.topics if told else None,
+        "topic_digests": told.digests if told else None,
+        "topics_digest": told.digest if told else None,
     }
-    # Only a line that is whole moves the clock.
-    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
 
 
-def _members(text: str) -> dict[str, str]:
-    """Cut a JSON object into its members' own text, so that request and response stay as logged."""
-    members: dict[str, str] = {}
-    at = _past(text, _past(text, 0, ""), "{")
-    while not text.startswith("}", at):
-        if members:
-            at = _past(text, at, ",")
-        key, at = _SCANNER.raw_decode(text, at)
-        at = _past(text, at, ":")
-        _, end = _SCANNER.raw_decode(text, at)
-        members[str(key)] = text[at:end]
-        at = _past(text, end, "")
-    if text[at + 1 :].strip():
+def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, str]:
+    """Cut a line's JSON into its members' own text, so that request and response stay as logged."""
+    places, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
+    if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = {"requestHeader", "request", "totalTimeMs"} - members.keys()
+    missing = {"requestHeader", "request", "totalTimeMs"} - places.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    return members
-
-
-def _past(text: str, at: int, token: str) -> int:
-    """Skip ``token`` and the blanks after it."""
-    if not text.startswith(token, at):
-        raise ValueError(f"expected {token!r} at character {at}")
-    match = _SPACE.match(text, at + len(token))
-    return match.end() if match else at
+    found = {key: text[start:stop] for key, (start, stop) in places.items()}
+    if answer is not None and _RESPONSE in places:
+        found[_RESPONSE] = answer.with_digest(text, *places[_RESPONSE])
+    return found
 
 
 def _duration(value: Any) -> float:

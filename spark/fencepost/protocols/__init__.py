@@ -14,10 +14,11 @@ from functools import cache
 from importlib import import_module
 from pkgutil import extend_path, iter_modules
 
+from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocols.base import Protocol
 from fencepost.tables import BRONZE, VERDICTS, Table
 
-__all__ = ["Protocol", "protocols", "schemas_json", "tables"]
+__all__ = ["Protocol", "protocols", "requests", "schemas_json", "tables"]
 
 __path__ = extend_path(__path__, __name__)
 
@@ -31,8 +32,19 @@ def protocols() -> tuple[Protocol, ...]:
 
 @cache
 def tables() -> tuple[Table, ...]:
-    """Every table of the lake but dbt's: bronze, each protocol's silver, verdicts."""
-    return (*BRONZE, *(table for each in protocols() for table in each.tables), *VERDICTS)
+    """Every table of the lake but dbt's: bronze, each protocol's bronze and silver, verdicts."""
+    own = (table for each in protocols() for table in (*each.bronze, *each.tables))
+    return (*BRONZE, *own, *VERDICTS)
+
+
+@cache
+def requests() -> Wanted:
+    """Which lines of the request logs any protocol wants."""
+    wanted: dict[str, tuple[Keep, ...]] = {}
+    for protocol in protocols():
+        for api, keep in protocol.requests.items():
+            wanted[api] = (*wanted.get(api, ()), keep)
+    return wanted
 
 
 def schemas_json(of: Sequence[Table] | None = None) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.formats.request_log import Keep
 from fencepost.tables import Table
 
 if TYPE_CHECKING:
     import datetime as dt
 
+    from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
     from fencepost.reading import Reader
     from fencepost.replay.evidence import Evidence
@@ -44,6 +46,11 @@ class Plot:
     draw: Callable[[Any, str], tuple[bytes, str]]
 
 
+def no_kinds() -> tuple[Kind, ...]:
+    """No evidence is read but what all protocols share."""
+    return ()
+
+
 def nothing_to_tell(_: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
     """Of no verdict is there more to say than its values."""
     return {}
@@ -64,7 +71,9 @@ class Protocol:
     """One protocol. Functions import what they need when they are called: a command needs few of them.
 
     ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name. ``report`` reads the marts once and gives the lines of each cluster; ``tell``
+    ``rebuild`` gives, by name. ``requests`` says which lines of the request logs are kept, by Kafka's name of
+    the API; ``kinds`` which evidence is read that no other protocol needs, into the tables ``bronze``.
+    ``report`` reads the marts once and gives the lines of each cluster; ``tell``
     gives what there is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown``
     are the columns of evidence that a sentence about a finding names, in their order.
     """
@@ -73,6 +82,9 @@ class Protocol:
     package: Path
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
+    requests: Mapping[str, Keep] = field(default_factory=dict)
+    kinds: Callable[[], tuple[Kind, ...]] = no_kinds
+    bronze: tuple[Table, ...] = ()
     report: Callable[[Reader], Callable[[str], list[str]]] = nothing_to_report
     tell: Callable[[Reader, Sequence[Verdict]], Mapping[str, Told]] = nothing_to_tell
     names: Callable[[Reader], Mapping[str, str]] = nothing_is_named

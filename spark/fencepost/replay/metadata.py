@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.metadata_image import MetadataImage, PartitionId
+from fencepost.replay.metadata_image import MetadataImage, PartitionId, PartitionRegistration
 from fencepost.replay.metadata_log import REGISTER_BROKER, Commit, MetadataLog, MetadataRecord, Piece
 
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
@@ -157,17 +157,18 @@ class _Past:
                 if topic_id not in named:
                     named.add(topic_id)
                     self.created.append(Sighting(record.fields["name"], topic_id, _ms(piece, record)))
-            for place in delta.partitions:
-                self._note(image, place)
+            for place, steps in delta.partitions.items():
+                if image.names.get(place.topic_id) in _COORDINATORS_TOPICS:
+                    for _, now in steps:
+                        self._note(place, now)
             for broker_id, record in delta.brokers.items():
                 if record.type == REGISTER_BROKER:
                     start = (_ms(piece, record), image.brokers[broker_id].metadata_version)
                     self._starts.setdefault(broker_id, []).append(start)
         self._names = image.names
 
-    def _note(self, image: MetadataImage, place: PartitionId) -> None:
-        now = image.topics.get(place.topic_id, {}).get(place.partition)
-        if image.names.get(place.topic_id) not in _COORDINATORS_TOPICS or now is None:
+    def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
+        if now is None:
             return
         self._partitions.setdefault(place.topic_id, set()).add(place.partition)
         if now.leader_epoch is not None and now.leader is not None and now.leader >= 0:

@@ -78,6 +78,9 @@ class PartitionRegistration:
         )
 
 
+PartitionStep = tuple[MetadataRecord, PartitionRegistration | None]
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
     """A broker as it is registered; what is None is not known.
@@ -94,12 +97,16 @@ class BrokerRegistration:
 
 @dataclass(slots=True)
 class MetadataDelta:
-    """What a piece of the log changed: what was created and removed in the order of the records."""
+    """What a piece of the log changed, in the order of the records.
+
+    ``partitions``: what each record made of them, None where it is gone. One batch may change a partition
+    more than once.
+    """
 
     topics: list[tuple[str, MetadataRecord]] = field(default_factory=list)
     removed: list[tuple[str, MetadataRecord]] = field(default_factory=list)
     created: list[PartitionId] = field(default_factory=list)
-    partitions: dict[PartitionId, MetadataRecord] = field(default_factory=dict)
+    partitions: dict[PartitionId, list[PartitionStep]] = field(default_factory=dict)
     brokers: dict[int, MetadataRecord] = field(default_factory=dict)
 
 
@@ -143,7 +150,7 @@ class MetadataImage:
             if place.partition not in partitions:
                 delta.created.append(place)
             partitions[place.partition] = PartitionRegistration.of(fields)
-            delta.partitions[place] = record
+            delta.partitions.setdefault(place, []).append((record, partitions[place.partition]))
         elif record.type == TOPIC:
             self.names[fields["topic_id"]] = fields["name"]
             self.topics.setdefault(fields["topic_id"], {})
@@ -151,7 +158,8 @@ class MetadataImage:
         elif record.type == REMOVE_TOPIC:
             gone = self.topics.pop(fields["topic_id"], {})
             for number in gone:
-                delta.partitions[PartitionId(fields["topic_id"], number)] = record
+                place = PartitionId(fields["topic_id"], number)
+                delta.partitions.setdefault(place, []).append((record, None))
             delta.removed.append((fields["topic_id"], record))
         elif record.type == CLEAR_ELR:
             self._clear_elr(record, delta)
@@ -164,7 +172,7 @@ class MetadataImage:
         partitions = self.topics.setdefault(place.topic_id, {})
         before = partitions.get(place.partition, PartitionRegistration())
         partitions[place.partition] = before.merge(change)
-        delta.partitions[place] = record
+        delta.partitions.setdefault(place, []).append((record, partitions[place.partition]))
 
     def _clear_elr(self, record: MetadataRecord, delta: MetadataDelta) -> None:
         """TopicDelta.replay: of a topic, or of all, a change of each partition that has an ELR."""

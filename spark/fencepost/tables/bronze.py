@@ -64,7 +64,7 @@ RECORDS = Table(
 
 REQUESTS = Table(
     "bronze.requests",
-    "One row per completed request of an API that carries an epoch, from the brokers' request logs.",
+    "One row per completed request that a protocol wants to know of, from the brokers' request logs.",
     {
         "cluster": "string",
         "logged_at_ms": "bigint",  # completion, in UTC
@@ -80,11 +80,63 @@ REQUESTS = Table(
         "software_name": "string",
         "software_version": "string",
         "request": "string",  # JSON as logged
-        "response": "string",  # JSON as logged
+        # JSON as logged; but of METADATA and DESCRIBE_TOPIC_PARTITIONS ``topics`` is a key of
+        # bronze.topic_lists
+        "response": "string",
         "line_digest": "string",  # sha256 of the line: the same line in a rotated file counts once
         **_PROVENANCE,
     },
     ("cluster", "broker_id", "line_digest"),
+    ("cluster",),
+)
+
+TOPIC_LISTS = Table(
+    "bronze.topic_lists",
+    "What answers about topics said, each list of topics once, whoever was told it and how often.",
+    {
+        "cluster": "string",
+        "topics_digest": "string",  # stands in the response in place of its topics
+        "topic_digests": "array<string>",  # keys of bronze.topic_answers, in the answer's order
+        **_PROVENANCE,  # of a line that had it
+    },
+    ("cluster", "topics_digest"),
+    ("cluster",),
+)
+
+TOPIC_ANSWERS = Table(
+    "bronze.topic_answers",
+    "What answers about topics said of one topic, each text once.",
+    {
+        "cluster": "string",
+        "topic_digest": "string",
+        "topic": "string",  # JSON as logged: MetadataResponseTopic, or DescribeTopicPartitionsResponseTopic
+        **_PROVENANCE,  # of a line that had it
+    },
+    ("cluster", "topic_digest"),
+    ("cluster",),
+)
+
+METADATA_SNAPSHOTS = Table(
+    "bronze.metadata_snapshots",
+    "One row per record of a snapshot of the metadata log (.checkpoint): the cluster's state before "
+    "snapshot_offset. Whole snapshots only, once per cluster however many replicas have the same.",
+    {
+        "cluster": "string",
+        "snapshot_offset": "bigint",  # with the next, the file's name: OffsetAndEpoch
+        "snapshot_epoch": "int",
+        "content_digest": "string",  # of its records: replicas may write them in another order
+        "record_offset": "bigint",  # in the snapshot, from 0
+        "timestamp_ms": "bigint",
+        "is_control": "boolean",  # header, footer, KRaft's version and voters
+        "record_type": "int",
+        "record_name": "string",
+        "value_version": "int",
+        "decode_status": "string",
+        "key": "binary",
+        "value": "binary",
+        **_PROVENANCE,
+    },
+    ("cluster", "snapshot_offset", "snapshot_epoch", "content_digest", "record_offset"),
     ("cluster",),
 )
 
@@ -168,14 +220,14 @@ FILES = Table(
     {
         "cluster": "string",
         "broker_id": "int",
-        "kind": "string",  # segment, producer_snapshot, aborted_index, request_log, client_log
+        "kind": "string",  # a capture.kinds.Kind's name: segment, producer_snapshot, request_log, ...
         "file": "string",
         # of the first and last bytes that were read (of data topics: of headers): knows a renamed file
         "head_digest": "string",
         "size": "bigint",  # in bytes on disk
         "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken
-        "skipped": "bigint",  # lines of APIs without epochs
+        "skipped": "bigint",  # lines that no protocol wants
         "run_id": "string",
         "captured_at": "timestamp",
     },

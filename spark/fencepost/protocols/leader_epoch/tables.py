@@ -7,8 +7,10 @@ row is about.
 
 ``partition_epoch`` is KIP-232's: it names one partition of one incarnation and orders incarnations. A counter
 of the cluster grows by one for each partition created and by one for each topic deleted, in the order of the
-metadata log; ``max_partition_epoch`` is the counter. Where the log does not go back to its beginning both are
-null. KRaft's own field PartitionEpoch is called ``kraft_partition_epoch``.
+metadata log; ``max_partition_epoch`` is the counter. Where the log does not go back to its beginning, or has
+a hole, the order of epochs is still the cluster's, the numbers are not (silver.partition_epochs says which).
+What was created in a hole that no snapshot closes has none. KRaft's own field PartitionEpoch is called
+``kraft_partition_epoch``.
 """
 
 from __future__ import annotations
@@ -87,7 +89,12 @@ METADATA_COVERAGE = Table(
 PARTITION_EPOCHS = Table(
     "silver.partition_epochs",
     "History of KIP-232's counter over the metadata log: one row per commit of records that moved it.",
-    {**_SCOPE, "max_partition_epoch": "int", **INTERVAL},
+    {
+        **_SCOPE,
+        "max_partition_epoch": "int",
+        "from_beginning": "boolean",  # counted from the log's beginning without a hole: the cluster's own
+        **INTERVAL,
+    },
     ("cluster", "log", "from_position"),
 )
 
@@ -169,7 +176,7 @@ LEADER_EPOCHS = Table(
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
         "lost_leader_epoch": "int",  # the newest epoch of those
-        "lost_brokers": "array<string>",  # whose log still has them in the evidence
+        "lost_brokers": "array<string>",  # whose log had them in the evidence
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
@@ -236,7 +243,8 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_LIVE,
         **_ORIGIN,
-        "origin": "string",  # stored (the id), fetched (the client's last fetch before); null: nothing tells
+        # fetched (where its client read), stored (the id that its client sent); null: nothing tells
+        "origin": "string",
         "error": "string",  # NONE for a stored one
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
@@ -336,7 +344,11 @@ FETCH_POSITIONS = Table(
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
         "origin_request_id": "string",
+        "origin_commit_id": "string",  # of silver.committed_offsets: what the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
+        "next_fetch_position_id": "string",  # the same client's next place in this partition name
+        "log_start_offset": "bigint",  # as answered; null where the answer had none
+        "high_watermark": "bigint",
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Plot, Protocol, Told, Verdict
 from fencepost.protocols.offset_commit import tables
 
@@ -69,6 +70,21 @@ PROTOCOL = Protocol(
         tables.MEMBER_FENCINGS,
     ),
     rebuild=_rebuild,
+    requests=dict.fromkeys(
+        (
+            "OFFSET_COMMIT",
+            "TXN_OFFSET_COMMIT",
+            "OFFSET_FETCH",
+            "JOIN_GROUP",
+            "SYNC_GROUP",
+            "HEARTBEAT",
+            "LEAVE_GROUP",
+            "CONSUMER_GROUP_HEARTBEAT",
+            "STREAMS_GROUP_HEARTBEAT",
+            "SHARE_GROUP_HEARTBEAT",
+        ),
+        every_line,
+    ),
     report=_report,
     tell=_tell,
     names=_names,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
 
@@ -61,6 +62,18 @@ PROTOCOL = Protocol(
         tables.CLIENT_EVENTS,
     ),
     rebuild=_rebuild,
+    requests=dict.fromkeys(
+        (
+            "PRODUCE",
+            "INIT_PRODUCER_ID",
+            "ADD_PARTITIONS_TO_TXN",
+            "ADD_OFFSETS_TO_TXN",
+            "END_TXN",
+            "WRITE_TXN_MARKERS",
+            "TXN_OFFSET_COMMIT",
+        ),
+        every_line,
+    ),
     report=_report,
     shown=(
         "transactional_id",

@@ -1,0 +1,103 @@
+"""Snapshots of the metadata log (``.checkpoint``) as rows: each whole, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.capture.digests import head_digest
+from fencepost.capture.kinds import Kind
+from fencepost.capture.plan import METADATA_SNAPSHOT, Fault, Source
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.capture.whole import windows
+from fencepost.formats import faults as formats
+from fencepost.formats.classify import classify
+from fencepost.tables import METADATA_SNAPSHOTS as TABLE
+
+# Snapshots.java: a snapshot is named after the OffsetAndEpoch that it ends at
+_FILE = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint(\.deleted)?")
+_TOPIC = "__cluster_metadata"
+_FOOTER = "SNAPSHOT_FOOTER"
+_NO_FOOTER = (
+    "the snapshot has no footer: it is still being copied, or was cut; it is read again: copy it anew, or "
+    "read another replica's"
+)
+
+
+def rows(source: Source) -> Rows:
+    """The records of the file, if it is whole, and what became of it.
+
+    One that is refused is not consumed: whoever writes or copies it may not be done.
+    """
+    faults: list[Fault] = []
+    parts = list(_parts(source, faults))
+    read = pa.Table.from_batches(parts) if parts else None
+    if not faults and (read is None or read["record_name"][-1].as_py() != _FOOTER):
+        fault = formats.Fault(0, source.end, "truncated", _NO_FOOTER)
+        faults.append(fault_of(source, fault))
+    count = 0 if faults or read is None else read.num_rows
+    if read is not None and count:
+        yield TABLE, _rows(source, read.combine_chunks().to_batches()[0])
+    consumed_to = 0 if faults else source.end
+    with Path(source.file).open("rb") as file:
+        progress = {
+            "head_digest": head_digest(file, consumed_to),
+            "size": source.end,
+            "consumed_to": consumed_to,
+            "entries": count,
+            "records": count,
+            "skipped": 0,
+        }
+    yield OUTCOME, outcome(source, faults, progress)
+
+
+def _parts(source: Source, faults: list[Fault]) -> Iterator[pa.RecordBatch]:
+    """The records window by window, with what they are; ``faults`` gets what cannot be read."""
+    for window in windows(source):
+        read = window.records()
+        faults += [
+            fault_of(source, fault, window.sample(fault), window.position)
+            for fault in (*window.walk.faults, *read.faults)
+        ]
+        records = read.records
+        if not records.num_rows:
+            continue
+        position = window.walk.batches["position"].take(records["batch_index"])
+        known = classify(_TOPIC, records["key"], records["value"], records["is_control"])
+        columns = {name: records[name] for name in records.schema.names if name != "batch_index"}
+        columns |= {name: known[name] for name in known.schema.names}
+        columns["position"] = pc.add(position, window.position)
+        yield pa.RecordBatch.from_pydict(columns)
+
+
+def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
+    name = _FILE.fullmatch(Path(source.file).name)
+    assert name is not None, "the kind's files have such names"
+    columns = {each: read[each] for each in read.schema.names}
+    origin = {
+        "cluster": source.cluster,
+        "broker_id": source.broker_id,
+        "file": source.file,
+        "snapshot_offset": int(name["offset"]),
+        "snapshot_epoch": int(name["epoch"]),
+        "content_digest": _digest(read.filter(pc.invert(read["is_control"]))["value"].to_pylist()),
+    }
+    return arrow_rows(TABLE, read.num_rows, {**columns, **origin})
+
+
+def _digest(values: Sequence[bytes | None]) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(len(value or b"").to_bytes(4))
+        digest.update(value or b"")
+    return digest.hexdigest()
+
+
+METADATA_SNAPSHOTS = Kind(
+    METADATA_SNAPSHOT, rows, (TABLE,), file=_FILE, grows_by={TABLE.name: "snapshot_offset"}
+)

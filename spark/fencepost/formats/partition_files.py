@@ -1,0 +1,68 @@
+"""The small text files in a partition's folder: ``leader-epoch-checkpoint`` and ``partition.metadata``."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from fencepost.formats.faults import Fault
+from fencepost.formats.producer_state import Entries
+
+ENTRY_SCHEMA = pa.schema(
+    [("position", pa.int64()), ("leader_epoch", pa.int32()), ("start_offset", pa.int64())]
+)
+
+# Kafka's CheckpointFile, version 0: the version, how many entries follow, a line for each.
+_VERSION = b"0"
+_NUMBER = re.compile(rb"\d{1,10}")
+_ENTRY = re.compile(rb"(\d{1,10}) (\d{1,19})")
+_INT32, _INT64 = 1 << 31, 1 << 63
+# Kafka's PartitionMetadataFile
+_TOPIC_ID = re.compile(rb"^topic_id:\s*([\w-]{22})\s*$", re.MULTILINE | re.ASCII)
+_REPLACED = "the broker replaces the file when an epoch begins: it is read again"
+
+
+def read_leader_epochs(data: bytes) -> Entries:
+    """The entries of a ``leader-epoch-checkpoint``, rows of ENTRY_SCHEMA, all or none.
+
+    One that is refused is not consumed: whoever copies it may not be done.
+    """
+    version, *lines = data.removesuffix(b"\n").split(b"\n")
+    if not data.strip():
+        return _refused(data, 0, "truncated", f"the checkpoint is empty, not even a version: {_REPLACED}")
+    if version != _VERSION:
+        detail = f"checkpoints of version {_shown(version)} are not known here: update Fencepost"
+        return _refused(data, 0, "unreadable", detail)
+    if not lines or not _NUMBER.fullmatch(lines[0]) or int(lines[0]) > len(lines) - 1:
+        detail = f"the checkpoint has fewer entries than it says: {_REPLACED}"
+        return _refused(data, 0, "truncated", detail)
+    count, *entries = lines
+    position, rows = len(version) + len(count) + 2, []
+    for number, line in enumerate(entries):
+        found = _ENTRY.fullmatch(line)
+        if number >= int(count) or found is None:
+            detail = f"{_shown(line)} is no leader epoch with its first offset: {_REPLACED}"
+            return _refused(data, position, "bad_record", detail)
+        epoch, offset = int(found[1]), int(found[2])
+        if epoch >= _INT32 or offset >= _INT64:
+            detail = f"{_shown(line)} is larger than an epoch or an offset can be: {_REPLACED}"
+            return _refused(data, position, "bad_record", detail)
+        rows.append({"position": position, "leader_epoch": epoch, "start_offset": offset})
+        position += len(line) + 1
+    return Entries(pa.RecordBatch.from_pylist(rows, ENTRY_SCHEMA), (), len(data))
+
+
+def topic_id_in(data: bytes) -> str | None:
+    """The topic id that a ``partition.metadata`` names; None where it names none."""
+    found = _TOPIC_ID.search(data)
+    return found[1].decode() if found else None
+
+
+def _refused(data: bytes, position: int, reason: str, detail: str) -> Entries:
+    fault = Fault(position, len(data) - position, reason, detail)
+    return Entries(pa.RecordBatch.from_pylist([], ENTRY_SCHEMA), (fault,), 0)
+
+
+def _shown(text: bytes) -> str:
+    return repr(text[:40].decode("ascii", "replace"))

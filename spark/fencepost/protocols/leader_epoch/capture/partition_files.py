@@ -1,0 +1,91 @@
+"""Folders of partitions, and the leader epochs that their brokers keep in them, as rows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+import pyarrow as pa
+
+from fencepost.capture.digests import head_digest
+from fencepost.capture.kinds import Kind
+from fencepost.capture.log_dirs import PARTITION_METADATA
+from fencepost.capture.plan import Source
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.formats.faults import Fault
+from fencepost.formats.partition_files import ENTRY_SCHEMA, read_leader_epochs, topic_id_in
+from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS, PARTITION_FOLDERS
+
+_SAMPLE = 256
+_NO_ID = "the file names no topic id: copy it again, or see which topic its folder belongs to"
+
+
+def checkpoint_rows(source: Source) -> Rows:
+    """The entries of a ``leader-epoch-checkpoint`` as it is now, and what became of it."""
+    data = Path(source.file).read_bytes()
+    entries = read_leader_epochs(data)
+    found = entries.rows
+    if not found.num_rows and not entries.faults:
+        found = pa.RecordBatch.from_pylist([{"position": 0}], ENTRY_SCHEMA)
+    digest = hashlib.sha256(data).hexdigest()
+    columns = {name: found[name] for name in found.schema.names}
+    rows = {**columns, **_replica(source), "topic_id": source.topic_id, "content_digest": digest}
+    yield LEADER_EPOCH_CHECKPOINTS, arrow_rows(LEADER_EPOCH_CHECKPOINTS, found.num_rows, rows)
+    yield OUTCOME, _outcome(source, data, found.num_rows, entries.faults)
+
+
+def folder_rows(source: Source) -> Rows:
+    """The folder that a ``partition.metadata`` lies in, and what became of the file."""
+    data = Path(source.file).read_bytes()
+    topic_id = topic_id_in(data)
+    faults = [] if topic_id else [Fault(0, len(data), "bad_record", _NO_ID)]
+    count = 1 - len(faults)
+    yield PARTITION_FOLDERS, arrow_rows(PARTITION_FOLDERS, count, {**_replica(source), "topic_id": topic_id})
+    yield OUTCOME, _outcome(source, data, count, faults)
+
+
+def _replica(source: Source) -> dict[str, object]:
+    return {
+        "cluster": source.cluster,
+        "broker_id": source.broker_id,
+        "topic": source.topic,
+        "partition": source.partition,
+        "state": source.state,
+        "file": source.file,
+        "captured_at": datetime.now(UTC),
+    }
+
+
+def _outcome(source: Source, data: bytes, count: int, faults: Sequence[Fault]) -> pa.RecordBatch:
+    consumed_to = 0 if faults else len(data)
+    progress = {
+        "head_digest": head_digest(BytesIO(data), consumed_to),
+        "size": len(data),
+        "consumed_to": consumed_to,
+        "entries": count,
+        "records": 0,
+        "skipped": 0,
+    }
+    found = [fault_of(source, each, data[each.position : each.position + _SAMPLE]) for each in faults]
+    return outcome(source, found, progress)
+
+
+LEADER_EPOCHS = Kind(
+    "leader_epoch_checkpoint",
+    checkpoint_rows,
+    (LEADER_EPOCH_CHECKPOINTS,),
+    file=re.compile("leader-epoch-checkpoint"),
+    in_place=True,
+)
+FOLDERS = Kind(
+    "partition_metadata",
+    folder_rows,
+    (PARTITION_FOLDERS,),
+    file=re.compile(re.escape(PARTITION_METADATA)),
+    in_place=True,
+)
+KINDS = (LEADER_EPOCHS, FOLDERS)

@@ -1,0 +1,61 @@
+"""Who was elected to lead a partition, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.replay.histories import Point
+from fencepost.replay.metadata_image import NO_LEADER, PartitionRegistration
+
+
+@dataclass(slots=True)
+class Election:
+    """A leader epoch that the metadata log gave. ``how`` as in silver.leader_epochs.
+
+    ``leaders_moved``: partitions that changed their leader in the same commit of records.
+    """
+
+    at: Point
+    leader_epoch: int | None
+    leader: int
+    previous_leader: int | None
+    how: str | None
+    leaders_moved: int = 0
+
+    @property
+    def moved(self) -> bool:
+        """The leader is another one than before; a first leader moved from nobody."""
+        return self.how not in ("created", "same") and self.leader != self.previous_leader
+
+
+def election_of(
+    at: Point, before: PartitionRegistration | None, now: PartitionRegistration, *, created: bool
+) -> Election | None:
+    """The election that a change of a partition is; None when it keeps its leader epoch.
+
+    Where the epoch before is not known, a known leader that was not known before is one.
+    """
+    if now.leader is None:
+        return None
+    if created or before is None:
+        return Election(at, now.leader_epoch, now.leader, NO_LEADER, "created")
+    if before.leader_epoch is None or now.leader_epoch is None:
+        return None
+    if before.leader_epoch == now.leader_epoch:
+        return None
+    return Election(at, now.leader_epoch, now.leader, before.leader, _how(before, now))
+
+
+def _how(before: PartitionRegistration, now: PartitionRegistration) -> str | None:
+    if now.leader == NO_LEADER:
+        return "none"
+    if now.leader == before.leader:
+        return "same"
+    if now.recovering and not before.recovering:
+        return "unclean"
+    if before.isr is None or before.elr is None:
+        return None
+    if now.leader not in before.isr and now.leader not in before.elr:
+        return "unclean"
+    stays = before.leader is not None and now.isr is not None and before.leader in now.isr
+    return "preferred" if stays and now.replicas and now.leader == now.replicas[0] else "clean"

@@ -1,0 +1,186 @@
+"""Rows of silver about the metadata log itself: partitions, incarnations, brokers, controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, TopicLife
+from fencepost.protocols.leader_epoch.tables import (
+    BROKER_STATES,
+    CONTROLLERS,
+    METADATA_COVERAGE,
+    METADATA_LOG,
+    METADATA_TOPIC_ID,
+    PARTITION_EPOCHS,
+    PARTITIONS,
+    TOPIC_INCARNATIONS,
+)
+from fencepost.replay.columns import Columns
+from fencepost.replay.histories import History, Interval, Point, State, interval
+from fencepost.replay.keys import METADATA_TOPIC, key_of
+from fencepost.replay.metadata_image import Brokers
+
+TABLES = (
+    METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, BROKER_STATES, CONTROLLERS,
+)  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """The request that created or deleted a topic."""
+
+    request_id: str
+    principal: str | None
+    client_id: str | None
+
+
+NOBODY = (None, None, None)
+
+
+def metadata_rows(
+    cluster: str,
+    history: ClusterHistory,
+    created_by: Mapping[str, Asked],
+    removed_by: Mapping[str, Asked],
+) -> dict[str, pa.Table]:
+    """The rows by table; ``created_by`` and ``removed_by`` are by topic id."""
+    scope = (cluster, METADATA_LOG)
+    rows = [
+        _coverage(scope, history),
+        _partition_epochs(scope, history),
+        _partitions(scope, history),
+        _topics(scope, history, created_by, removed_by),
+        _brokers(scope, history),
+        _controllers(scope, history),
+    ]
+    return {each.table.name: each.to_arrow() for each in rows}
+
+
+Scope = tuple[str, str]
+
+
+def _coverage(scope: Scope, history: ClusterHistory) -> Columns:
+    rows, log = Columns(METADATA_COVERAGE), history.log
+    about = (*scope, METADATA_TOPIC, METADATA_TOPIC_ID, 0, f"{METADATA_TOPIC_ID}:0")
+    known_to, since = 0, Point(0, None)
+    for begin, end in history.covered:
+        if begin.position > since.position:
+            rows.add(*about, False, *_span(since, begin), begin.position, None)
+        known_to = log.known_to if end is None else end.position
+        known_ms = log.known_ms if end is None else end.ms
+        rows.add(*about, True, *_span(begin, end), known_to, known_ms)
+        since = end if end is not None else Point(known_to, None)
+    if not history.covered or history.covered[-1][1] is not None:
+        rows.add(*about, False, *_span(since, None), max(log.known_to, since.position), None)
+    return rows
+
+
+def _partition_epochs(scope: Scope, history: ClusterHistory) -> Columns:
+    rows = Columns(PARTITION_EPOCHS)
+    for state, span in _spans(history.counter):
+        rows.add(*scope, state, history.from_beginning, *span)
+    return rows
+
+
+def _partitions(scope: Scope, history: ClusterHistory) -> Columns:
+    rows = Columns(PARTITIONS)
+    for life, partition in history.partitions():
+        topic_id, number = partition.id
+        about = (life.topic, topic_id, number, key_of(topic_id, number), partition.partition_epoch)
+        for now, span in _spans(partition.states):
+            if now is None:
+                continue
+            listed = (_texts(now.isr), _texts(now.replicas), _texts(now.elr))
+            max_epoch = history.max_partition_epoch(span[0])
+            state = (now.leader, now.leader_epoch, now.partition_epoch, *listed, now.recovering)
+            rows.add(*scope, *about, max_epoch, *state, *span)
+    return rows
+
+
+def _topics(
+    scope: Scope,
+    history: ClusterHistory,
+    created_by: Mapping[str, Asked],
+    removed_by: Mapping[str, Asked],
+) -> Columns:
+    rows = Columns(TOPIC_INCARNATIONS)
+    for life in history.topics.values():
+        span = interval(life.begins, _next(history, life))
+        if span is None:
+            # created and followed in one commit of records: nobody ever saw it
+            span = (life.begins.position, life.begins.position, life.begins.ms, life.begins.ms)
+        created, removed = life.created, life.removed
+        epochs = [each.partition_epoch for each in life.partitions.values()]
+        known = [epoch for epoch in epochs if epoch is not None]
+        rows.add(
+            *scope,
+            life.topic,
+            life.topic_id,
+            life.number,
+            created.offset if created else None,
+            created.timestamp_ms if created else None,
+            removed.offset if removed else None,
+            removed.timestamp_ms if removed else None,
+            life.gone is None if life.known else None,
+            len(epochs) if life.known else None,
+            min(known, default=None),
+            life.max_partition_epoch,
+            life.removed_partition_epoch,
+            life.previous,
+            *created_by.get(life.topic_id, NOBODY),
+            *removed_by.get(life.topic_id, NOBODY),
+            *span,
+        )
+    return rows
+
+
+def _next(history: ClusterHistory, life: TopicLife) -> Point | None:
+    of_name = history.by_name.get(life.topic, []) if life.topic is not None else []
+    after = [each.begins for each in of_name if each.begins.position > life.begins.position]
+    return min(after, default=None)
+
+
+def _brokers(scope: Scope, history: ClusterHistory) -> Columns:
+    rows = Columns(BROKER_STATES)
+    for broker_id in sorted(history.brokers):
+        for state, span in _spans(history.brokers[broker_id].states):
+            if state is None:
+                continue
+            now, record_name = state
+            rows.add(
+                *scope,
+                broker_id,
+                now.epoch,
+                now.incarnation_id,
+                now.fenced,
+                now.in_controlled_shutdown,
+                now.metadata_version,
+                record_name or None,
+                *span,
+            )
+    return rows
+
+
+def _controllers(scope: Scope, history: ClusterHistory) -> Columns:
+    rows, terms = Columns(CONTROLLERS), history.log.terms
+    for number, term in enumerate(terms):
+        after = terms[number + 1] if number + 1 < len(terms) else None
+        end = None if after is None else Point(after.position, after.ms)
+        span = interval(Point(term.position, term.ms), end)
+        if span is not None:
+            rows.add(*scope, term.epoch, term.controller_id, *span)
+    return rows
+
+
+def _spans(history: History[State]) -> list[tuple[State, Interval]]:
+    return history.between(history.begins[0], None) if history.begins else []
+
+
+def _span(begin: Point, end: Point | None) -> Interval:
+    return (begin.position, None if end is None else end.position, begin.ms, None if end is None else end.ms)
+
+
+def _texts(brokers: Brokers | None) -> list[str] | None:
+    return None if brokers is None else [str(each) for each in brokers]

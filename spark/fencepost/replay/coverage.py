@@ -1,0 +1,48 @@
+"""Which offsets of a log are known: rows of coverage."""
+
+from __future__ import annotations
+
+from fencepost.replay.columns import Columns
+from fencepost.replay.logs import UNKNOWN, Log, Longs, Stretch
+
+LogKey = tuple[str, str, int, str]
+"""Cluster, topic, partition and partition_key: what tells one log from another. A topic that was deleted and
+made again has logs of its own.
+"""
+
+
+def begins(log: Log, stretch: Stretch) -> int:
+    """Where the history of a stretch begins: a compacted one where compaction ends."""
+    return stretch.from_offset if log.base is None else log.base.to
+
+
+def is_whole(log: Log) -> bool:
+    """Nothing is missing, from the log's beginning, or from where it was compacted on."""
+    return len(log.stretches) == 1 and log.stretches[0].number <= 0 and log.stretches[0].to_offset is None
+
+
+def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs | None = None) -> None:
+    """Add the stretches of a log, and the holes between, to ``rows``, each behind ``key``.
+
+    ``dated``: the time of each batch by the clock of a broker, UNKNOWN where a client set it; by default
+    brokers wrote all of it. One client's clock in the future must not date a whole cluster.
+    """
+    for at, stretch in enumerate(log.stretches):
+        end, start = stretch.to_offset, begins(log, stretch)
+        last_ms = None if end is None else stretch.last_ms
+        known_to = stretch.last_offset + 1
+        newest_ms = stretch.newest_ms if dated is None else _newest(dated[log.stretch == stretch.number])
+        rows.add(*key, True, start, end, stretch.first_ms, last_ms, known_to, newest_ms)
+        if end is None:
+            continue
+        if at + 1 < len(log.stretches):
+            after = log.stretches[at + 1]
+            resumed, resumed_ms = begins(log, after), after.first_ms
+            rows.add(*key, False, end, resumed, last_ms, resumed_ms, resumed, None)
+        else:
+            rows.add(*key, False, end, None, last_ms, None, end, None)
+
+
+def _newest(dated: Longs) -> int | None:
+    newest = int(dated.max()) if len(dated) else UNKNOWN
+    return None if newest == UNKNOWN else newest
