@@ -162,5 +162,5 @@ FROM (
     ) AS each
   FROM silver.metadata_coverage
   WHERE
-    NOT COALESCE(covered, FALSE)
+    NOT COALESCE(covered, FALSE) AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
 ) AS fanned
