@@ -125,7 +125,7 @@ def _steps(axes: Axes, layout: TopicLayout, lane: PartitionLane, base: float) ->
 
 
 def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
-    """Who leads, below the steps; of changes close together the last is named."""
+    """Who leads, above the steps; of changes close together the last is named."""
     low, high = axes.get_xlim()
     room, free = (high - low) * 0.06, high
     for election in reversed(lane.elections):
@@ -134,9 +134,10 @@ def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
             continue
         axes.annotate(
             "no leader" if election.leader < 0 else f"broker {election.leader}",
-            (at, base),
-            xytext=(2.5, 2),
+            (at, base + 0.84),
+            xytext=(-2.5 if at > high - room else 2.5, 0),
             textcoords="offset points",
+            ha="right" if at > high - room else "left",
             fontsize=6.5,
             color=ALARM if election.leader < 0 else GREY,
             zorder=2.5,

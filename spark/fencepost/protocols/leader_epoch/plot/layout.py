@@ -112,7 +112,7 @@ def arrange(timeline: TopicTimeline) -> TopicLayout:
         {
             **{str(kind): int(count) for kind, count in marks.groupby("kind")["marks"].sum().items()},
             **{f"elected {how}": int(count) for how, count in epochs.groupby("how")["epochs"].sum().items()},
-            "lost": int(epochs["records_lost"].fillna(0).sum()),
+            "lost": sum(each.lost for lane in partitions for each in lane.elections),
             "incarnations": len(lives),
         },
         (len(partitions) - len(shown), len(groups) - len(kept)),
