@@ -11,7 +11,7 @@ import pytest
 from fencepost.capture import headers, readers, text, whole
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.rows import OUTCOME
-from fencepost.tables import BATCHES, RECORDS, REQUESTS, Table
+from fencepost.tables import BATCHES, RECORDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
 
 BROKER = Path("troubled-4.3.1") / "broker-1"
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -74,9 +74,9 @@ def test_windows_of_a_segment_whose_payload_is_not_read(
 def test_windows_of_a_request_log(captures: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     for file in (captures / BROKER).glob("kafka-request.log*"):
         source = Source("c", 1, REQUEST_LOG, str(file), 0, file.stat().st_size)
-        expected = read(source, REQUESTS)
+        expected = read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS)
         with monkeypatch.context() as patch:
             patch.setattr(text, "_CHUNK", size)
             patch.setattr(text, "_PACKED", size)
-            assert read(source, REQUESTS) == expected
+            assert read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS) == expected
         assert len(expected[0]) > 20

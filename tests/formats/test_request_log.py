@@ -12,15 +12,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fencepost.formats import request_log
 from fencepost.formats.errors import error_name, error_names
-from fencepost.formats.request_log import REQUEST_SCHEMA, parse_lines
-from fencepost.tables import REQUESTS
+from fencepost.formats.lines import Parsed
+from fencepost.formats.request_log import REQUEST_SCHEMA
+from fencepost.protocols import requests
+from fencepost.tables import REQUESTS, TOPIC_LISTS
 
 TAIL = b" (kafka.request.logger)"
 
 
+def parse_lines(chunk: bytes, *position: int, **options: Any) -> Parsed:
+    """What any protocol wants of these lines."""
+    return request_log.parse_lines(chunk, requests(), *position, **options)
+
+
 def line(
-    api: str = "OFFSET_COMMIT", stamp: str = "2026-11-20 22:02:40,024", client: str = "c", **changed: Any
+    api: str = "OFFSET_COMMIT",
+    stamp: str = "2026-11-20 22:02:40,024",
+    client: str = "c",
+    separators: tuple[str, str] = (",", ":"),
+    **changed: Any,
 ) -> bytes:
     body = {
         "isForwarded": False,
@@ -40,7 +52,7 @@ def line(
         "clientInformation": {"softwareName": "apache-kafka-java", "softwareVersion": "4.3.1"},
         **changed,
     }
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(body, separators=separators, ensure_ascii=False)
     return f"[{stamp}] DEBUG Completed request:{text}".encode() + TAIL
 
 
@@ -66,11 +78,26 @@ def test_a_line_becomes_a_row_with_request_and_response_as_logged() -> None:
         "request": '{"groupId":"g","generationIdOrMemberEpoch":2}',
         "response": '{"topics":[]}',
         "line_digest": hashlib.sha256(raw).hexdigest(),
+        "topics": None,
+        "topic_digests": None,
+        "topics_digest": None,
     }
 
 
+def told(response: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """A response as a row of it has it: topics are told apart, if it is one that tells of them."""
+    if row["topics"] is None:
+        assert row["api_name"] not in ("METADATA", "DESCRIBE_TOPIC_PARTITIONS")
+        return response
+    assert [json.loads(topic) for topic in row["topics"]] == response["topics"]
+    digests = [hashlib.sha256(topic.encode()).hexdigest() for topic in row["topics"]]
+    assert row["topic_digests"] == digests
+    return {**response, "topics": hashlib.sha256("".join(digests).encode()).hexdigest()}
+
+
 def test_the_columns_are_the_lakes() -> None:
-    assert set(REQUEST_SCHEMA.names) == REQUESTS.columns.keys() - {"cluster", "broker_id", "file"}
+    told = {"topics", *TOPIC_LISTS.columns} - {"cluster", "broker_id", "file", "position"}
+    assert set(REQUEST_SCHEMA.names) - told == REQUESTS.columns.keys() - {"cluster", "broker_id", "file"}
 
 
 def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None:
@@ -86,7 +113,7 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
             logged = data[row["position"] :].partition(b"\n")[0]
             body = json.loads(logged.partition(b"Completed request:")[2].removesuffix(TAIL))
             assert json.loads(row["request"]) == body["request"]
-            assert json.loads(row["response"]) == body["response"]
+            assert json.loads(row["response"]) == told(body["response"], row)
             assert row["request"].encode() in logged
             assert row["correlation_id"] == body["requestHeader"]["correlationId"]
 
@@ -138,6 +165,71 @@ def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> Non
     assert parsed.rows["position"].to_pylist() == [1000 + len(damaged) + 1]
     assert [(f.position, f.length, f.reason) for f in parsed.faults] == [(1000, len(damaged), "bad_line")]
     assert parsed.faults[0].detail
+
+
+@pytest.mark.parametrize(
+    ("response", "kept"),
+    [
+        ({"topics": []}, 0),
+        ({"brokers": [{"host": '"topics":[1]'}], "topics": [{"name": "a"}, {"name": 'b","topics":['}]}, 2),
+        ({"topics": [[{"topics": [3]}], 1, None, "x"], "errorCode": 0}, 4),
+        ({"topics": None}, None),
+        ({"topics": {"name": "a"}}, None),
+        ({"errorCode": 35}, None),
+        (["topics"], None),
+        (None, None),
+    ],
+)
+def test_topics_are_told_apart_wherever_they_stand(response: Any, kept: Any) -> None:
+    for raw in (
+        line("METADATA", response=response),
+        line("METADATA", response=response, separators=(", ", ": ")),
+    ):
+        parsed = parse_lines(raw + b"\n")
+        assert parsed.faults == ()
+        row = parsed.rows.to_pylist()[0]
+        if kept is None:
+            assert (json.loads(row["response"]), row["topics"]) == (response, None)
+        else:
+            assert json.loads(row["response"]) == told(response, row)
+            assert len(row["topics"]) == kept
+
+
+REFUSED = {"responses": [{"partitions": [{"errorCode": 74}]}]}
+NOT_REFUSED = {"responses": [{"partitions": [{"errorCode": 0}]}]}
+DIVERGING = {
+    "responses": [{"partitions": [{"errorCode": 0, "divergingEpoch": {"epoch": 1, "endOffset": 9}}]}]
+}
+LISTED = {"topics": [{"topic": "t", "partitions": [{"fetchOffset": 7}]}]}
+OF_BROKER = {"replicaState": {"replicaId": 2}, **LISTED}
+OF_OLD_BROKER = {"replicaId": 2, **LISTED}
+
+
+@pytest.mark.parametrize(
+    ("api", "request_", "response", "kept"),
+    [
+        ("FETCH", LISTED, NOT_REFUSED, True),
+        ("FETCH", {"replicaId": -1, **LISTED}, NOT_REFUSED, True),
+        ("FETCH", {"topics": []}, NOT_REFUSED, False),
+        ("FETCH", {"topics": []}, REFUSED, True),
+        ("FETCH", {"topics": []}, {"errorCode": -1}, True),
+        ("FETCH", OF_BROKER, NOT_REFUSED, False),
+        ("FETCH", OF_OLD_BROKER, NOT_REFUSED, False),
+        ("FETCH", OF_BROKER, REFUSED, True),
+        ("FETCH", OF_BROKER, DIVERGING, True),
+        # a name is no member: quotes inside of it are escaped
+        ("FETCH", {"topics": [{"topic": '"replicaId":2'}]}, NOT_REFUSED, True),
+        ("FETCH", {"rackId": '"topics":[{', "topics": []}, NOT_REFUSED, False),
+        ("BROKER_HEARTBEAT", {"brokerId": 1}, {"errorCode": 0}, False),
+        ("BROKER_HEARTBEAT", {"brokerId": 1}, {"errorCode": 77}, True),
+        ("BROKER_HEARTBEAT", {"name": '"errorCode":77'}, {"errorCode": 0}, False),
+        ("DELETE_TOPICS", {}, {"errorCode": 0}, True),
+        ("FIND_COORDINATOR", {}, {"errorCode": 15}, False),
+    ],
+)
+def test_a_line_is_kept_for_what_it_says_itself(api: str, request_: Any, response: Any, kept: bool) -> None:
+    parsed = parse_lines(line(api, request=request_, response=response) + b"\n")
+    assert (parsed.rows.num_rows, parsed.skipped) == ((1, 0) if kept else (0, 1))
 
 
 def test_a_last_line_without_newline_waits() -> None:

@@ -24,8 +24,8 @@ _FILE = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint(\.deleted)
 _TOPIC = "__cluster_metadata"
 _FOOTER = "SNAPSHOT_FOOTER"
 _NO_FOOTER = (
-    "the snapshot has no footer: it is still being copied, or was cut; it is read again: copy it anew, or read "
-    "another replica's"
+    "the snapshot has no footer: it is still being copied, or was cut; it is read again: copy it anew, or "
+    "read another replica's"
 )
 
 

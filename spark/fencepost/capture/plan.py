@@ -30,10 +30,10 @@ class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
 
     Set for the files of a partition are ``topic``, ``topic_id``, ``partition``, ``state`` (of its folder:
-    live, delete, stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced as a
-    whole, at any time: ``end`` is no bound); ``last_header`` (position of the last batch before ``start``)
-    for segments whose payload is not read, ``timezone`` for logs in text, ``client`` for those of a client,
-    whose ``broker_id`` is null.
+    live, delete, stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced
+    as a whole, at any time: ``end`` is no bound); ``last_header`` (position of the last batch before
+    ``start``) for segments whose payload is not read, ``timezone`` for logs in text, ``client`` for those of
+    a client, whose ``broker_id`` is null.
     ``moved_from`` is the path under which an earlier run read the beginning of this file.
     """
 
@@ -46,8 +46,8 @@ class Source:
     topic: str | None = None
     topic_id: str | None = None
     partition: int | None = None
-    state: str | None = None
     closed: bool = False
+    state: str | None = None
     in_place: bool = False
     last_header: int = 0
     timezone: str = "UTC"

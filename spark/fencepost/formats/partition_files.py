@@ -36,7 +36,7 @@ def read_leader_epochs(data: bytes) -> Entries:
         return _refused(data, 0, "unreadable", detail)
     if not lines or not _NUMBER.fullmatch(lines[0]) or int(lines[0]) > len(lines) - 1:
         detail = f"the checkpoint has fewer entries than it says: {_REPLACED}"
-        return _refused(data, len(version) + 1, "truncated", detail)
+        return _refused(data, 0, "truncated", detail)
     count, *entries = lines
     position, rows = len(version) + len(count) + 2, []
     for number, line in enumerate(entries):
@@ -61,7 +61,7 @@ def topic_id_in(data: bytes) -> str | None:
 
 def _refused(data: bytes, position: int, reason: str, detail: str) -> Entries:
     fault = Fault(position, len(data) - position, reason, detail)
-    return Entries(ENTRY_SCHEMA.empty_table().combine_chunks().to_batches()[0], (fault,), 0)
+    return Entries(pa.RecordBatch.from_pylist([], ENTRY_SCHEMA), (fault,), 0)
 
 
 def _shown(text: bytes) -> str:

@@ -13,9 +13,9 @@ from fencepost import lake
 from fencepost.engines import Engine
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import MetadataLog, metadata_log
+from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, QUARANTINE, RECORDS
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -56,10 +56,13 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}
         for cluster in settings.clusters
     }
-    logs = {
-        cluster: metadata_log(*(_of(rows, cluster) for rows in (batches, records, quarantine)))
-        for cluster in sorted(clusters)
-    }
+    taken = lake.scan(catalog, METADATA_SNAPSHOTS)
+    logs = {}
+    for cluster in sorted(clusters):
+        of_batches, of_records, unread, images = (
+            _of(rows, cluster) for rows in (batches, records, quarantine, taken)
+        )
+        logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
     return Evidence(engine, catalog, logs, releases, settings.clock_tolerance_ms)
 
 

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Longs = NDArray[np.int64]
 
+UNKNOWN = -(2**63)
+"""Stands for null in columns of integers: no offset, epoch, sequence or time is this number."""
+
 COMPACTED = -1
 """The number of the stretch that begins where the log cleaner has been, with the state that it left."""
 

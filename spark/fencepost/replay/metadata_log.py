@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.logs import Batches, Log, damaged_batches, unread_pieces
+from fencepost.replay.logs import Batches, Log, by_log, damaged_batches, unread_pieces
 
 _NAMES = {
     0: "RegisterBrokerRecord",
@@ -39,6 +39,7 @@ _NAMES = {
 ) = _NAMES  # fmt: skip
 _BRACKETS = (BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION)
 _LEADER_CHANGE = 2
+_DAMAGED = ("malformed", "unknown_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,23 @@ def metadata_log(
     return MetadataLog(tuple(pieces), tuple(_terms(log, records)), newest, max(known, default=None), begins)
 
 
+def snapshots(rows: pa.Table) -> list[Snapshot]:
+    """From rows of ``bronze.metadata_snapshots`` of one cluster; one with a damaged record is left out.
+
+    Replicas may have written the same image in another order: one of them is taken.
+    """
+    found = []
+    for (offset, epoch), of in sorted(by_log(rows, "snapshot_offset", "snapshot_epoch").items(), key=str):
+        digest = min(of["content_digest"].to_pylist())
+        one = of.filter(pc.equal(of["content_digest"], digest))
+        if pc.any(pc.is_in(one["decode_status"], pa.array(_DAMAGED))).as_py():
+            continue
+        times = pc.filter(one["timestamp_ms"], pc.invert(one["is_control"]))
+        records = tuple(record for _, record in metadata_records(one))
+        found.append(Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), records))
+    return found
+
+
 def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:
     """The commits with the snapshot in its place; None of them lies across it."""
     before = [each for each in commits if each.position < snapshot.offset]
@@ -233,14 +251,13 @@ def metadata_records(
     """
     known = pc.equal(rows["decode_status"], "known")
     rows = rows.filter(pc.and_(known, pc.is_in(rows["record_type"], pa.array(_NAMES, pa.int32()))))
-    timed = "timestamp_ms" in rows.column_names
     found = []
     for number, name in _NAMES.items():
         of_type = rows.filter(pc.equal(rows["record_type"], number))
         if not of_type.num_rows:
             continue
         values = decode(name, "value", of_type["value"]).values.to_pylist()
-        times = of_type["timestamp_ms"].to_pylist() if timed else [0] * of_type.num_rows
+        times = of_type["timestamp_ms"].to_pylist()
         keys = zip(*(of_type[each].to_pylist() for each in key), strict=True) if key else [()] * len(values)
         found += [
             (of, MetadataRecord(offset, ms, number, value))

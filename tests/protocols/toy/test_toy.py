@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TOY = Path(__file__).resolve().parent
-LOG = "groups-3.9.2/broker-1/kafka-request.log"
+BROKER = "groups-3.9.2/broker-1"
+METADATA_LOG = "log_dir/__cluster_metadata-0"
 
 
 def run(*command: str, code: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -40,18 +42,26 @@ def test_from_a_log_to_a_closed_gate(captures: Path, tmp_path: Path) -> None:
     )
     assert compiled.returncode == 0, compiled.stdout + compiled.stderr
 
-    text = (captures / LOG).read_text()
-    lines = [line for line in text.splitlines(keepends=True) if '"requestApiKeyName":"HEARTBEAT"' in line]
+    text = (captures / BROKER / "kafka-request.log").read_text().splitlines(keepends=True)
+    lines = [line for line in text if '"requestApiKeyName":"HEARTBEAT"' in line]
+    asked = [line for line in text if '"requestApiKeyName":"FIND_COORDINATOR"' in line]
+    of_groups = sum('"keyType":0' in line for line in asked)
     assert len(lines) > 20
+    assert 0 < of_groups < len(asked)
+    shutil.copytree(captures / BROKER / METADATA_LOG, tmp_path / METADATA_LOG)
     broken = lines[-1].replace('"generationId":', '"generationId":-')
     assert broken != lines[-1]
     (tmp_path / "fencepost.toml").write_text(
-        '[[clusters]]\nname = "toy"\n[[clusters.brokers]]\nid = 1\nrequest_logs = ["request.log"]\n'
+        '[[clusters]]\nname = "toy"\n[[clusters.brokers]]\nid = 1\n'
+        'log_dirs = ["log_dir"]\nrequest_logs = ["request.log"]\n'
     )
     config = str(tmp_path / "fencepost.toml")
-    (tmp_path / "request.log").write_text("".join([*lines[:-1], broken]))
+    (tmp_path / "request.log").write_text("".join([*asked, *lines[:-1], broken]))
     audited = run("fencepost.cli", "audit", "--config", config, code=code)
     assert audited.returncode == 1, audited.stdout + audited.stderr
     assert f"{len(lines)} heartbeats were heard." in audited.stdout
+    state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
+    assert f"{of_groups} lines ask for a coordinator." in audited.stdout
+    assert f"The controllers' epoch is {state['leaderEpoch']}." in audited.stdout
     assert "CRITICAL  heartbeat_has_a_generation: 1 of" in audited.stdout
     assert "FAILED: heartbeat_has_a_generation in cluster toy" in audited.stdout

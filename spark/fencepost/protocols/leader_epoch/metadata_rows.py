@@ -23,6 +23,10 @@ from fencepost.replay.histories import History, Interval, Point, State, interval
 from fencepost.replay.keys import METADATA_TOPIC, key_of
 from fencepost.replay.metadata_image import Brokers
 
+TABLES = (
+    METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, BROKER_STATES, CONTROLLERS,
+)  # fmt: skip
+
 
 class Asked(NamedTuple):
     """The request that created or deleted a topic."""
@@ -161,7 +165,8 @@ def _brokers(scope: Scope, history: ClusterHistory) -> Columns:
 
 def _controllers(scope: Scope, history: ClusterHistory) -> Columns:
     rows, terms = Columns(CONTROLLERS), history.log.terms
-    for term, after in zip(terms, [*terms[1:], None], strict=True):
+    for number, term in enumerate(terms):
+        after = terms[number + 1] if number + 1 < len(terms) else None
         end = None if after is None else Point(after.position, after.ms)
         span = interval(Point(term.position, term.ms), end)
         if span is not None:

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Longs = NDArray[np.int64]
+from fencepost.replay import logs
+
+Longs = logs.Longs
+UNKNOWN = logs.UNKNOWN
 Flags = NDArray[np.bool_]
 Key = tuple[Any, ...]
-
-UNKNOWN = -(2**63)
-"""Stands for null in columns of integers: no offset, epoch, sequence or time is this number."""
 
 
 def longs(column: pa.ChunkedArray | pa.Array) -> Longs:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Rows
-from fencepost.protocols.producer_epoch.coverage import LogKey, begins
 from fencepost.protocols.producer_epoch.init_producer_ids import InitProducerIds
 from fencepost.protocols.producer_epoch.states_met import Coordinator
 from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
@@ -15,6 +14,7 @@ from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
 from fencepost.replay.columns import Columns
+from fencepost.replay.coverage import LogKey, begins
 
 
 class CoordinatorRows:

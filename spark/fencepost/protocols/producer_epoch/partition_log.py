@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.coverage import LogKey
 from fencepost.protocols.producer_epoch.partition_slice import Carried, PartitionSlice, Stretches
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE, SNAPSHOT
+from fencepost.replay.coverage import LogKey
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log, UnreadPiece
 

@@ -24,7 +24,6 @@ from fencepost.protocols.producer_epoch.arrow import (
     ranks,
     split,
 )
-from fencepost.protocols.producer_epoch.coverage import LogKey, log_coverage
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
     STORED,
@@ -36,6 +35,7 @@ from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
 from fencepost.replay.columns import Columns
+from fencepost.replay.coverage import LogKey, log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
-from fencepost.protocols.producer_epoch.coverage import LogKey, begins
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.requests import NONE
 

@@ -15,7 +15,6 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import Asked, granted
 from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
-from fencepost.protocols.producer_epoch.coverage import LogKey, is_whole, log_coverage
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.init_producer_ids import decided
@@ -25,6 +24,7 @@ from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.replay.coverage import LogKey, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log, damaged_batches, unread_pieces
 from fencepost.replay.metadata import ClusterMetadata

@@ -1,4 +1,4 @@
-"""What the toy brings: two tables, their rebuild by replay, a line for the report."""
+"""What the toy brings: evidence of its own, two tables, their rebuild by replay, lines for the report."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from fencepost.protocols.heartbeats.capture import QUORUM_STATE, QUORUM_STATES
 
 from fencepost.engines import Rows
+from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Protocol
 from fencepost.reading import Reader, rows
 from fencepost.replay.columns import Columns
@@ -16,7 +18,7 @@ from fencepost.replay.requests import each_line
 from fencepost.tables import REQUESTS, Table
 from fencepost.tables.table import INTERVAL
 
-HEARTBEAT = 12
+HEARTBEAT, FIND_COORDINATOR = 12, "FIND_COORDINATOR"
 _OF_GROUP = {"cluster": "string", "group_id": "string"}
 HEARTBEATS = Table(
     "silver.heartbeats",
@@ -69,10 +71,20 @@ def _replay(cluster: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Ta
 
 
 def report(reader: Reader) -> Callable[[str], list[str]]:
-    """How many heartbeats a cluster heard."""
-    counted = rows(reader.query(f"SELECT cluster, count(*) AS heard FROM {HEARTBEATS.name} GROUP BY cluster"))
-    heard = {row["cluster"]: row["heard"] for row in counted}
-    return lambda cluster: [f"{heard.get(cluster, 0)} heartbeats were heard."]
+    """How many heartbeats a cluster heard, who looked for coordinators, and who led the metadata log."""
+
+    def told(what: str, table: Table, where: str = "TRUE") -> dict[str, int]:
+        query = f"SELECT cluster, {what} AS told FROM {table.name} WHERE {where} GROUP BY cluster"
+        return {row["cluster"]: row["told"] for row in rows(reader.query(query))}
+
+    heard = told("count(*)", HEARTBEATS)
+    asked = told("count(*)", REQUESTS, f"api_name = '{FIND_COORDINATOR}'")
+    epochs = told("max(leader_epoch)", QUORUM_STATES)
+    return lambda cluster: [
+        f"{heard.get(cluster, 0)} heartbeats were heard.",
+        f"{asked.get(cluster, 0)} lines ask for a coordinator.",
+        f"The controllers' epoch is {epochs.get(cluster)}.",
+    ]
 
 
 PROTOCOL = Protocol(
@@ -80,5 +92,8 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=(HEARTBEATS, COVERAGE),
     rebuild=rebuild,
+    requests={"HEARTBEAT": every_line, FIND_COORDINATOR: lambda line: b'"keyType":0' in line},
+    kinds=lambda: (QUORUM_STATE,),
+    bronze=(QUORUM_STATES,),
     report=report,
 )

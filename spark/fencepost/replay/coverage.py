@@ -1,10 +1,9 @@
-"""Which offsets of a log are known: ``silver.log_coverage``."""
+"""Which offsets of a log are known: rows of coverage."""
 
 from __future__ import annotations
 
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs
 from fencepost.replay.columns import Columns
-from fencepost.replay.logs import Log, Stretch
+from fencepost.replay.logs import UNKNOWN, Log, Longs, Stretch
 
 LogKey = tuple[str, str, int, str]
 """Cluster, topic, partition and partition_key: what tells one log from another. A topic that was deleted and
@@ -22,8 +21,8 @@ def is_whole(log: Log) -> bool:
     return len(log.stretches) == 1 and log.stretches[0].number <= 0 and log.stretches[0].to_offset is None
 
 
-def log_coverage(rows: Columns, key: LogKey, log: Log, dated: Longs | None = None) -> None:
-    """Add the stretches of a log that knows a producer, and the holes between, to ``rows``.
+def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs | None = None) -> None:
+    """Add the stretches of a log, and the holes between, to ``rows``, each behind ``key``.
 
     ``dated``: the time of each batch by the clock of a broker, UNKNOWN where a client set it; by default
     brokers wrote all of it. One client's clock in the future must not date a whole cluster.

@@ -1,0 +1,98 @@
+"""Who created and deleted topics, and what that tells of brokers' clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.clocks import Order, controller_at
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.lines import CREATE_TOPICS, DELETE_TOPICS
+from fencepost.protocols.leader_epoch.metadata_rows import Asked
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import longs
+from fencepost.replay.metadata_log import MetadataRecord
+from fencepost.replay.requests import RequestLine, each_line
+
+
+@dataclass(slots=True)
+class AdminRequests:
+    """The requests of one cluster that created and removed topics, by topic id; ``lines`` of those."""
+
+    created: dict[str, Asked] = field(default_factory=dict)
+    removed: dict[str, Asked] = field(default_factory=dict)
+    lines: list[tuple[RequestLine, MetadataRecord]] = field(default_factory=list)
+
+
+def admin_requests(requests: pa.Table, histories: Mapping[str, ClusterHistory]) -> dict[str, AdminRequests]:
+    """By cluster, from rows of ``bronze.requests``."""
+    found = {}
+    for cluster, history in histories.items():
+        rows = requests.filter(pc.equal(requests["cluster"], cluster))
+        principals = dict(
+            zip(zip(rows["broker_id"].to_pylist(), rows["connection"].to_pylist(), strict=True),
+                rows["principal"].to_pylist(), strict=True)
+        )  # fmt: skip
+        of = found[cluster] = AdminRequests()
+        for line in each_line(rows, (CREATE_TOPICS, DELETE_TOPICS)):
+            created = line.api_key == CREATE_TOPICS
+            for topic_id in _accepted(line):
+                life = history.topics.get(topic_id)
+                record = None if life is None else life.created if created else life.removed
+                if record is None:
+                    continue
+                asked = Asked(line.request_id, principals[line.broker_id, line.connection], line.client_id)
+                (of.created if created else of.removed)[topic_id] = asked
+                of.lines.append((line, record))
+    return found
+
+
+def _accepted(line: RequestLine) -> Iterator[str]:
+    """The ids of topics that a request created or deleted."""
+    answer = line.answer or {}
+    said = answer.get("topics") if line.api_key == CREATE_TOPICS else answer.get("responses")
+    for topic in said if isinstance(said, list) else ():
+        if isinstance(topic, dict) and topic.get("errorCode") == 0 and isinstance(topic.get("topicId"), str):
+            yield topic["topicId"]
+
+
+def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Iterator[Order]:
+    """What was before what, by different clocks: requests and the records that they wrote, leaders of
+    ``__consumer_offsets`` and their elections, and each other. ``offsets``: rows of ``bronze.batches``.
+    """
+    for line, record in by.lines:
+        controller = controller_at(history, record.offset)
+        yield Order(line.broker_id, line.requested_ms, controller, record.timestamp_ms)
+        yield Order(controller, record.timestamp_ms, line.broker_id, line.responded_ms)
+    for life, partition in history.partitions():
+        rows = (
+            offsets.filter(
+                pc.and_(
+                    pc.equal(offsets["partition"], partition.id.partition),
+                    pc.equal(offsets["topic_id"], partition.id.topic_id),
+                )
+            )
+            if life.topic in _TOPICS
+            else offsets.slice(0, 0)
+        )
+        if not rows.num_rows:
+            continue
+        epochs, times = longs(rows["leader_epoch"]), longs(rows["max_timestamp_ms"])
+        before: tuple[int, int] | None = None
+        for election in partition.elections:
+            written = (
+                times[epochs == election.leader_epoch] if election.leader_epoch is not None else times[:0]
+            )
+            if not len(written) or election.at.ms is None:
+                continue
+            first, last = int(written.min()), int(written.max())
+            yield Order(controller_at(history, election.at.position), election.at.ms, election.leader, first)
+            if before is not None:
+                yield Order(*before, election.leader, first)
+            before = (election.leader, last)
+
+
+_TOPICS = (OFFSETS_TOPIC,)

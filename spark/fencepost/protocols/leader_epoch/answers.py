@@ -1,0 +1,133 @@
+"""What brokers' answers about topics said, each text read once, and where in the metadata log it was so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from fencepost.formats.errors import error_names
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.replay.keys import ZERO_ID
+from fencepost.replay.requests import integer, parse_object, text
+
+END = 2**62
+"""Behind every offset."""
+
+
+class PartitionAnswer(NamedTuple):
+    """A partition in an answer; ``leader_epoch`` -1 for none."""
+
+    partition: int
+    leader_epoch: int
+    leader: int
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAnswer:
+    """A topic in an answer: ``topic_id`` None where it has none. It was so in ``[since, until)``."""
+
+    topic: str
+    topic_id: str | None
+    error: int
+    partitions: tuple[PartitionAnswer, ...]
+    since: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """The topics of an answer by name; all of them were so in ``[since, until)``."""
+
+    topics: Mapping[str, TopicAnswer]
+    partitions: int
+    since: int
+    until: int
+
+
+class Answers:
+    """All answers of one cluster, by the digest of their list of topics."""
+
+    def __init__(self, lists: pa.Table, answers: pa.Table, history: ClusterHistory | None) -> None:
+        """From rows of ``bronze.topic_lists`` and ``bronze.topic_answers`` of the cluster."""
+        texts = zip(answers["topic_digest"].to_pylist(), answers["topic"].to_pylist(), strict=True)
+        topics = {digest: _topic_answer(said, history) for digest, said in texts}
+        self._lists: dict[str, ListAnswer | None] = {}
+        digests = zip(lists["topics_digest"].to_pylist(), lists["topic_digests"].to_pylist(), strict=True)
+        for digest, of in digests:
+            self._lists[digest] = _list_answer([topics.get(each) for each in of or ()])
+
+    def of(self, digest: Any) -> ListAnswer | None:
+        """What an answer said; None where a part of it is missing."""
+        return self._lists.get(digest) if isinstance(digest, str) else None
+
+
+def _topic_answer(said: str, history: ClusterHistory | None) -> TopicAnswer | None:
+    answer = parse_object(said)
+    if answer is None:
+        return None
+    try:
+        topic, topic_id = text(answer.get("name")), text(answer.get("topicId"))
+        error = integer(answer.get("errorCode")) or 0
+        partitions = tuple(_partition_answer(each) for each in answer.get("partitions") or ())
+    except (AttributeError, TypeError):
+        return None
+    if topic is None:
+        return None
+    topic_id = None if topic_id == ZERO_ID else topic_id
+    since, until = _held(topic_id, partitions, history)
+    return TopicAnswer(topic, topic_id, error, partitions, since, until)
+
+
+def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
+    numbers = ("partitionIndex", "leaderEpoch", "leaderId", "errorCode")
+    values = [integer(answer.get(name)) for name in numbers]
+    given = zip(values, (0, -1, -1, 0), strict=True)
+    return PartitionAnswer(*(default if value is None else value for value, default in given))
+
+
+def _held(
+    topic_id: str | None, partitions: Sequence[PartitionAnswer], history: ClusterHistory | None
+) -> tuple[int, int]:
+    """Where in the metadata log a topic was as it is told, by its id and its leader epochs."""
+    since, until = 0, END
+    if topic_id is None or history is None:
+        return since, until
+    life = history.topics.get(topic_id)
+    if life is None:
+        return since, until
+    since = life.begins.position if life.created is not None else 0
+    until = END if life.gone is None else life.gone.position
+    for each in partitions:
+        of = life.partitions.get(each.partition)
+        if of is None or each.leader_epoch < 0:
+            continue
+        states = of.states
+        has = [s is not None and s.leader_epoch == each.leader_epoch for s in states.states]
+        if not any(has) or any(s is not None and s.leader_epoch is None for s in states.states):
+            continue
+        first, last = has.index(True), len(has) - 1 - has[::-1].index(True)
+        since = max(since, states.begins[first].position)
+        if last + 1 < len(has):
+            until = min(until, states.begins[last + 1].position)
+    return since, until
+
+
+def _list_answer(topics: Sequence[TopicAnswer | None]) -> ListAnswer | None:
+    known = [each for each in topics if each is not None]
+    if len(known) != len(topics):
+        return None
+    since, until = max((t.since for t in known), default=0), min((t.until for t in known), default=END)
+    if since >= until:
+        # a broker's cache changes topic by topic: no one image has said all of it
+        since, until = 0, END
+    count = sum(len(each.partitions) for each in known)
+    return ListAnswer({each.topic: each for each in known}, count, since, until)
+
+
+def name_of(error: int) -> str:
+    """Kafka's name of an error code."""
+    return error_names().get(error, f"ERROR_{error}")

@@ -1,0 +1,106 @@
+"""Brokers that controllers fenced, and controllers that others followed, with what it moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS
+from fencepost.replay.columns import Columns
+from fencepost.replay.histories import History, Point
+from fencepost.replay.keys import digest_of
+from fencepost.replay.metadata_image import BrokerRegistration
+
+_NO_LINE = (None,) * 15
+State = tuple[BrokerRegistration, str] | None
+
+
+class Moved(NamedTuple):
+    """What a broker lost at an offset of the metadata log."""
+
+    position: int
+    leaders: int
+    isr: int
+
+
+def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
+    """The rows of silver.leader_epoch_fencings that the metadata log tells."""
+    rows = Columns(LEADER_EPOCH_FENCINGS)
+    moves = _moves(history)
+    for broker_id, life in sorted(history.brokers.items()):
+        for row in _fencings(cluster, broker_id, life.states, moves.get(broker_id, ())):
+            rows.add(*row)
+    for before, term in pairwise(history.log.terms):
+        if term.epoch > before.epoch and term.controller_id != before.controller_id:
+            victim = before.controller_id
+            rows.add(
+                cluster, digest_of(cluster, "controller", term.epoch), "controller",
+                None if victim is None else f"broker {victim}", victim, None, None, None, None, before.epoch,
+                term.epoch, "controller_change", term.position, term.ms, term.ms, None, None, None,
+                *_NO_LINE,
+            )  # fmt: skip
+    return rows.to_arrow()
+
+
+def _fencings(
+    cluster: str, broker_id: int, history: History[State], moves: Sequence[Moved]
+) -> Iterator[tuple[Any, ...]]:
+    """From not fenced to fenced, or gone. What a controlled shutdown moves is moved before the end of it."""
+    since: int | None = None
+    steps = zip(pairwise(history.states), history.begins[1:], strict=True)
+    for number, ((before, now), at) in enumerate(steps, start=1):
+        if now is not None and now[0].in_controlled_shutdown and since is None:
+            since = at.position
+        if before is None or before[0].fenced is not False or (now is not None and not now[0].fenced):
+            continue
+        cause = _why(before[0], now)
+        first = at.position if since is None else since
+        of = [each for each in moves if first <= each.position <= at.position]
+        epoch = None if now is None else now[0].epoch
+        ended = _ended(history, number)
+        yield (
+            cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
+            broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms,
+            None if ended is None else ended.ms, sum(each.leaders for each in of),
+            sum(each.isr for each in of), *_NO_LINE,
+        )  # fmt: skip
+        since = None
+
+
+def _ended(history: History[State], number: int) -> Point | None:
+    """When the broker was next not fenced."""
+    for state, at in zip(history.states[number:], history.begins[number:], strict=True):
+        if state is not None and state[0].fenced is False:
+            return at
+    return None
+
+
+def _why(before: BrokerRegistration, now: State) -> str:
+    if now is None:
+        return "unregistered"
+    if before.in_controlled_shutdown:
+        return "controlled_shutdown"
+    return "restart" if now[0].epoch != before.epoch else "session_timeout"
+
+
+def _moves(history: ClusterHistory) -> Mapping[int, list[Moved]]:
+    """By broker, where it lost leaderships and places in an ISR."""
+    found: dict[int, dict[int, list[int]]] = {}
+    for _, partition in history.partitions():
+        states = partition.states
+        for (before, now), at in zip(pairwise(states.states), states.begins[1:], strict=True):
+            if before is None or now is None or before.leader is None or now.leader is None:
+                continue
+            if before.leader >= 0 and now.leader != before.leader:
+                found.setdefault(before.leader, {}).setdefault(at.position, [0, 0])[0] += 1
+            if before.isr is not None and now.isr is not None:
+                for broker in set(before.isr) - set(now.isr):
+                    found.setdefault(broker, {}).setdefault(at.position, [0, 0])[1] += 1
+    return {
+        broker: [Moved(at, leaders, isr) for at, (leaders, isr) in sorted(of.items())]
+        for broker, of in found.items()
+    }

@@ -1,0 +1,216 @@
+"""Committed offsets: stored commits beside the requests for them, and where consumers went on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.clients import Known
+from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.commits import StoredOffset
+from fencepost.protocols.leader_epoch.live import Live, live
+from fencepost.protocols.leader_epoch.tables import COMMITTED_OFFSETS, FETCH_POSITIONS, METADATA_LOG
+from fencepost.replay.columns import Columns
+from fencepost.replay.keys import digest_of, key_of
+from fencepost.replay.requests import NONE
+from fencepost.tables import Table
+
+STORED = Table(
+    "stored",
+    "commits.StoredOffset.",
+    {
+        "cluster": "string", "commit_partition": "int", "record_offset": "bigint", "coordinator_epoch": "int",
+        "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
+        "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
+        "file": "string", "position": "bigint", "removed": "bigint", "current": "boolean",
+    },
+    ("cluster", "commit_partition", "record_offset"),
+)  # fmt: skip
+
+TABLES = (COMMITTED_OFFSETS, FETCH_POSITIONS)
+_UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
+_FILLS_IDS = 30
+"""The metadata.version of 4.3, whose brokers store the live topic's id beside a commit by name."""
+
+Extents = Mapping[tuple[str, str], tuple[int | None, int | None]]
+Leaders = Mapping[str, Mapping[tuple[int, int], int]]
+Row = dict[str, Any]
+
+
+def stored_rows(stored: Iterable[StoredOffset]) -> pa.Table:
+    """Stored offsets as rows of STORED."""
+    rows = Columns(STORED)
+    for each in stored:
+        rows.add(*(getattr(each, name) for name in STORED.columns))
+    return rows.to_arrow()
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What is known of all groups; ``extents``: logs' beginnings and ends by (cluster, partition_key).
+
+    ``leaders``: by cluster, broker ids by (partition of ``__consumer_offsets``, leader epoch).
+    """
+
+    known: Mapping[str, Known]
+    extents: Extents
+    leaders: Leaders
+    tolerance_ms: int
+
+
+def committed_offsets(
+    groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
+) -> dict[str, pa.Table]:
+    """The rows of TABLES of some groups.
+
+    Given are their rows of STORED, of clients.COMMIT_LINES, and of FETCH_POSITIONS that OffsetFetch gave.
+    """
+    rows = Columns(COMMITTED_OFFSETS)
+    lines: dict[tuple[Any, ...], list[Row]] = {}
+    refused = []
+    for line in asked.to_pylist():
+        if line["error"] == NONE:
+            lines.setdefault(_key(line), []).append(line)
+        elif line["error"] == _UNKNOWN_TOPIC_ID:
+            refused.append(line)
+    found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
+    for each in stored.to_pylist():
+        if each["cluster"] not in groups.known:
+            continue
+        matched = [line for line in lines.get(_key(each), ()) if _meets(line, each, groups.tolerance_ms)]
+        commit = _Commit(groups, each, matched[0] if len(matched) == 1 else None)
+        rows.add(*commit.row())
+        of = (each["cluster"], each["group_id"], each["topic"], each["partition"], each["offset"])
+        found.setdefault(of, []).append((each["ms"], commit.id, commit.origin[0], each["leader_epoch"]))
+    for line in refused:
+        if line["cluster"] in groups.known:
+            rows.add(*_refused(groups, line))
+    placed = [_placed(groups, position, found) for position in positions.to_pylist()]
+    fetched = pa.Table.from_pylist(placed, schema=FETCH_POSITIONS.arrow_schema)
+    return {COMMITTED_OFFSETS.name: rows.to_arrow(), FETCH_POSITIONS.name: fetched}
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    names = ("cluster", "group_id", "topic", "partition", "offset", "leader_epoch")
+    return tuple(row[name] for name in names)
+
+
+def _meets(line: Row, stored: Row, tolerance_ms: int) -> bool:
+    """Whether a request may have written a record: both dated by the coordinator."""
+    early, late = line["requested_ms"] - tolerance_ms, line["responded_ms"] + tolerance_ms
+    return bool(early <= stored["ms"] <= late)
+
+
+class _Commit:
+    """One stored commit."""
+
+    def __init__(self, groups: Groups, stored: Row, line: Row | None) -> None:
+        self._groups, self._stored, self._line = groups, stored, line
+        self._known = groups.known[stored["cluster"]]
+        self.id = digest_of(stored["cluster"], "commit", stored["commit_partition"], stored["record_offset"])
+        self.origin = self._origin()
+
+    def row(self) -> tuple[Any, ...]:
+        """Its row of silver.committed_offsets."""
+        each, window = self._stored, self._window()
+        topic_id = each["topic_id"]
+        found = live(self._known.history, window, each["topic"], each["partition"], topic_id)
+        return (
+            each["cluster"], METADATA_LOG, each["topic"], each["partition"], self.id, each["group_id"],
+            each["offset"], each["leader_epoch"], topic_id is not None, topic_id or "", *found.columns,
+            self.origin[0], _epoch(self._known, self.origin[0], each["partition"]), self.origin[1], NONE,
+            each["commit_partition"], each["record_offset"], each["is_transactional"], each["removed"],
+            each["current"], *_extent(self._groups, each), *_asked(self._line, each), each["ms"],
+            window.lowest, window.highest + 1, each["ms"], each["ms"],
+        )  # fmt: skip
+
+    def _window(self) -> Window:
+        leaders = self._groups.leaders.get(self._stored["cluster"], {})
+        coordinator = leaders.get((self._stored["commit_partition"], self._stored["coordinator_epoch"]), -1)
+        return self._known.moments.window(coordinator, self._stored["ms"], self._stored["ms"])
+
+    def _origin(self) -> tuple[str | None, str | None]:
+        """The incarnation that the offset is of, and what tells it.
+
+        A broker of 4.3 stores the live topic's id beside a commit by name: that says nothing of the offset.
+        """
+        stored, line = self._stored["topic_id"], self._line
+        if line is None:
+            versions = {
+                state[0].metadata_version
+                for broker in self._known.history.brokers.values()
+                for state in broker.states.states
+                if state is not None and state[0].metadata_version is not None
+            }
+            by_id = stored is not None and bool(versions) and max(versions) < _FILLS_IDS
+            return (stored, "stored") if by_id else (None, None)
+        if line["fetched_topic_id"]:
+            return (line["fetched_topic_id"], "fetched")
+        return (line["topic_id"], "stored") if line["topic_id"] else (None, None)
+
+
+def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
+    known = groups.known[line["cluster"]]
+    window = known.moments.window(line["broker_id"], line["requested_ms"], line["responded_ms"])
+    found: Live = live(known.history, window, line["topic"], line["partition"])
+    identity = digest_of(line["request_id"], line["topic"], line["topic_id"], line["partition"])
+    origin = line["fetched_topic_id"] or line["topic_id"]
+    return (
+        line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
+        line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
+        *found.columns, origin, _epoch(known, origin, line["partition"]),
+        "fetched" if line["fetched_topic_id"] else "stored" if origin else None, line["error"], None, None, None,
+        None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest, window.highest + 1,
+        line["requested_ms"], line["responded_ms"],
+    )  # fmt: skip
+
+
+def _asked(line: Row | None, at: Row) -> tuple[Any, ...]:
+    """The columns of the client and of the request line."""
+    if line is None:
+        return (None,) * 13 + (at["file"], at["position"])
+    return (
+        line["client"], line["client_id"], line["client_host"], line["software_name"],
+        line["software_version"], line["connection"], line["request_id"], line["broker_id"],
+        line["api_name"], line["api_version"], line["correlation_id"], line["requested_ms"],
+        line["responded_ms"], at["file"], at["position"],
+    )  # fmt: skip
+
+
+def _extent(groups: Groups, row: Row) -> tuple[int | None, int | None]:
+    """Where the log of the topic that lives now begins and ends."""
+    lives = groups.known[row["cluster"]].history.by_name.get(row["topic"], [])
+    if not lives or lives[-1].gone is not None or not lives[-1].known:
+        return (None, None)
+    key = key_of(lives[-1].topic_id, row["partition"])
+    return groups.extents.get((row["cluster"], key or ""), (None, None))
+
+
+def _epoch(known: Known, topic_id: str | None, partition: int) -> int | None:
+    life = known.history.partition(topic_id, partition)
+    return None if life is None else life.partition_epoch
+
+
+def _placed(
+    groups: Groups, position: Row, commits: Mapping[tuple[Any, ...], list[tuple[int, str, str | None, int]]]
+) -> Row:
+    """A place that OffsetFetch gave, with the commit that it was."""
+    names = ("cluster", "group_id", "topic", "partition", "fetch_offset")
+    found = commits.get(tuple(position[name] for name in names), [])
+    asked_ms = position["requested_at"].timestamp() * 1000 + groups.tolerance_ms
+    before = sorted(each for each in found if each[0] <= asked_ms)
+    if not before:
+        return position
+    _, commit_id, topic_id, leader_epoch = before[-1]
+    epoch = _epoch(groups.known[position["cluster"]], topic_id, position["partition"])
+    one = len({each[2] for each in before}) == 1
+    return {
+        **position,
+        "origin_commit_id": commit_id,
+        "origin_topic_id": topic_id if one else None,
+        "origin_partition_epoch": epoch if one else None,
+        "origin_leader_epoch": leader_epoch,
+    }

@@ -1,0 +1,181 @@
+"""Requests that were refused because of a leader epoch, a broker epoch or a topic id, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.clients import Known
+from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.instances import host_of, software_of
+from fencepost.protocols.leader_epoch.lines import (
+    ALTER_PARTITION,
+    APIS,
+    BROKER_HEARTBEAT,
+    BROKER_REGISTRATION,
+    CONTROLLED_SHUTDOWN,
+    FETCH,
+    partition_lines,
+    replica_of,
+)
+from fencepost.protocols.leader_epoch.live import live
+from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS
+from fencepost.replay.columns import Columns
+from fencepost.replay.keys import ZERO_ID, digest_of
+from fencepost.replay.logs import by_log
+from fencepost.replay.requests import RequestLine, each_line, error_name
+
+LEADER_EPOCH, TOPIC_ID, BROKER_EPOCH = "leader_epoch", "topic_id", "broker_epoch"
+_KINDS = {
+    "FENCED_LEADER_EPOCH": LEADER_EPOCH,
+    "UNKNOWN_LEADER_EPOCH": LEADER_EPOCH,
+    "INVALID_UPDATE_VERSION": LEADER_EPOCH,
+    "UNKNOWN_TOPIC_ID": TOPIC_ID,
+    "INCONSISTENT_TOPIC_ID": TOPIC_ID,
+    "STALE_BROKER_EPOCH": BROKER_EPOCH,
+    "BROKER_ID_NOT_REGISTERED": BROKER_EPOCH,
+}
+_OF_BROKERS = (CONTROLLED_SHUTDOWN, ALTER_PARTITION, BROKER_REGISTRATION, BROKER_HEARTBEAT)
+
+
+class _Refused(NamedTuple):
+    """What a line refused: ``epoch`` as presented, ``partition`` None where it is the request as a whole."""
+
+    error: str
+    topic: str | None
+    topic_id: str | None
+    partition: int | None
+    epoch: int | None
+    broker_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What moved the epoch: ``current`` is the one that holds, None where it is not one."""
+
+    cause: str | None = None
+    current: int | None = None
+    position: int | None = None
+    ms: int | None = None
+
+
+def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table:
+    """The rows of requests, of any rows of ``bronze.requests``."""
+    rows = Columns(LEADER_EPOCH_FENCINGS)
+    for (cluster,), lines in sorted(by_log(requests, "cluster").items(), key=str):
+        if cluster not in known:
+            continue
+        software = software_of(lines)
+        for line in each_line(lines, APIS):
+            for each in _refused(line):
+                of = software.get((line.broker_id, line.connection or ""), (None, None))
+                rows.add(*_row(str(cluster), known[str(cluster)], line, each, of))
+    return rows.to_arrow()
+
+
+def _refused(line: RequestLine) -> Iterator[_Refused]:
+    sent, answer = line.sent, line.answer or {}
+    replica = replica_of(line) if line.api_key == FETCH else -1
+    broker_id = sent.get("brokerId") if line.api_key in _OF_BROKERS else replica if replica >= 0 else None
+    whole = error_name(answer.get("errorCode"))
+    if line.api_key in _OF_BROKERS and whole in _KINDS:
+        yield _Refused(whole, None, None, None, sent.get("brokerEpoch"), broker_id)
+    elif line.api_key == ALTER_PARTITION:
+        yield from _alter_partition(sent, answer, broker_id)
+    for each in partition_lines(line):
+        error = error_name(each.error)
+        if error in _KINDS:
+            epoch = None if each.leader_epoch < 0 else each.leader_epoch
+            yield _Refused(error, *each.asked, epoch, broker_id)
+
+
+def _alter_partition(
+    sent: Mapping[str, Any], answer: Mapping[str, Any], broker_id: Any
+) -> Iterator[_Refused]:
+    try:
+        asked = {
+            (topic.get("topicId"), each["partitionIndex"]): each.get("leaderEpoch")
+            for topic in sent.get("topics") or ()
+            for each in topic["partitions"]
+        }
+        for topic in answer.get("topics") or ():
+            for each in topic["partitions"]:
+                error = error_name(each.get("errorCode"))
+                place = (topic.get("topicId"), each["partitionIndex"])
+                if error in _KINDS:
+                    topic_id = None if place[0] == ZERO_ID else place[0]
+                    yield _Refused(error, None, topic_id, place[1], asked.get(place), broker_id)
+    except (AttributeError, KeyError, TypeError):
+        return
+
+
+def _row(
+    cluster: str, known: Known, line: RequestLine, each: _Refused, software: tuple[str | None, str | None]
+) -> tuple[Any, ...]:
+    host = host_of(line.connection)
+    history = known.history
+    life = history.topics.get(each.topic_id) if each.topic_id is not None else None
+    topic = each.topic or (life.topic if life is not None else None)
+    window = known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
+    cause = _cause(history, window, each, topic)
+    broker = each.broker_id
+    return (
+        cluster, digest_of(line.request_id, topic, each.topic_id, each.partition), _KINDS[each.error],
+        f"{line.client_id}@{host}" if broker is None else f"broker {broker}", broker, each.error, topic,
+        each.topic_id, each.partition, each.epoch, cause.current, cause.cause, cause.position, cause.ms,
+        line.requested_ms, None, None, None, None, line.client_id, host, *software, line.connection,
+        line.request_id, line.broker_id, APIS[line.api_key], line.api_version, line.correlation_id,
+        line.requested_ms, line.responded_ms, line.file, line.position,
+    )  # fmt: skip
+
+
+def _cause(history: ClusterHistory, window: Window, each: _Refused, topic: str | None) -> _Cause:
+    kind = _KINDS[each.error]
+    if kind == BROKER_EPOCH:
+        return _registered(history, window, each)
+    if topic is None or each.partition is None:
+        return _Cause()
+    if kind == TOPIC_ID:
+        return _replaced(history, window, each)
+    now = live(history, window, topic, each.partition)
+    named = history.by_name.get(topic, ())
+    topic_id = each.topic_id or now.topic_id or (named[0].topic_id if len(named) == 1 else None)
+    if each.error == "UNKNOWN_LEADER_EPOCH":
+        return _Cause("stale_metadata", now.leader_epoch)
+    of = history.partition(topic_id, each.partition)
+    for election in of.elections if of is not None and each.epoch is not None else ():
+        if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
+            return _Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
+    return _Cause(None, now.leader_epoch)
+
+
+def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:
+    """A topic id that is not the live one's: it is gone, or the broker has not heard of it yet."""
+    life = history.topics.get(each.topic_id) if each.topic_id is not None else None
+    if life is None or life.gone is None:
+        return _Cause("stale_metadata" if life is not None and life.known else None)
+    after = [other for other in history.by_name.get(life.topic or "", ()) if other.begins > life.begins]
+    again = bool(after) and after[0].begins.position <= window.highest
+    removed = life.removed
+    if removed is None:
+        return _Cause("topic_recreated" if again else "topic_deleted")
+    return _Cause("topic_recreated" if again else "topic_deleted", None, removed.offset, removed.timestamp_ms)
+
+
+def _registered(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:
+    of = history.brokers.get(each.broker_id) if each.broker_id is not None else None
+    if of is None:
+        return _Cause()
+    for at, state in zip(of.states.begins, of.states.states, strict=True):
+        if at.position > window.highest:
+            break
+        if state is None:
+            continue
+        epoch = state[0].epoch
+        if epoch is not None and each.epoch is not None and epoch > each.epoch:
+            return _Cause("restart", epoch, at.position, at.ms)
+    return _Cause()

@@ -1,0 +1,297 @@
+"""Leader epochs of partitions' own logs: what batches carry, beside what the metadata log gave.
+
+An epoch has one leader, who appends behind the end of its log: so the lowest batch of an epoch, on whatever
+replica, is where the epoch begins. What a deposed leader has there of older epochs, its followers never had,
+or cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
+from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
+from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
+from fencepost.replay.logs import UNKNOWN, Batches, Log, Longs, UnreadPiece, longs
+
+_LATE_MS = 60_000
+"""A batch that a broker dated so long before the newest record of the metadata log was appended before it."""
+
+_LOG_APPEND_TIME = 8
+_COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    """Which log it is: a partition of an incarnation, ``topic_id`` None where no evidence has it."""
+
+    cluster: str
+    topic: str
+    topic_id: str | None
+    partition: int
+
+    @property
+    def key(self) -> str:
+        """Its ``partition_key``."""
+        key = topic_key(self.topic_id, self.topic, self.partition)
+        assert key is not None
+        return key
+
+    @property
+    def about(self) -> tuple[str, str, str, str | None, int, str]:
+        """The first columns of every row about it, from ``cluster`` to ``partition_key``."""
+        prefix = "" if self.topic_id is None else f"{self.topic_id}:"
+        log = f"{prefix}{self.topic}-{self.partition}"
+        return (self.cluster, log, self.topic, self.topic_id, self.partition, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Batches of one leader epoch without another between them, as they survived elections."""
+
+    leader_epoch: int
+    begins: int
+    ends: int  # exclusive
+    ms: int
+    batches: int
+    first: int  # the place of its first batch among the rows given
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Offsets of older epochs that a leader epoch wrote over."""
+
+    begins: int
+    ends: int  # exclusive
+    leader_epoch: int
+    brokers: tuple[int, ...]
+
+
+class PartitionLog:
+    """One partition's batches, of all replicas together."""
+
+    def __init__(
+        self,
+        place: LogPlace,
+        batches: pa.Table,
+        cleaned_to: tuple[int, ...],
+        unread: list[UnreadPiece],
+        consumed_to: Mapping[tuple[int, str], int],
+    ) -> None:
+        """``batches``: rows of ``bronze.batches``; ``consumed_to``: how far (broker, file) was last read."""
+        self.place, self.rows = place, batches
+        given = Batches.of(batches)
+        self.epoch = given.leader_epoch
+        self.base, self.last = given.base_offset, given.last_offset
+        self.ms = given.max_timestamp_ms
+        self.broker = longs(batches["broker_id"])
+        self._files = batches["file"].to_pylist()
+        self._position, self._size = given.position, longs(batches["size"])
+        self._file = given.file
+        by_broker = longs(batches["attributes"]) & _LOG_APPEND_TIME != 0
+        self._dated = by_broker | (place.topic in _COORDINATORS)
+        fallen = self._fallen(consumed_to)
+        # a batch that lies behind a newer one on one replica's own disk was not cut off: it survived
+        survived = replace(given, leader_epoch=self._raised(fallen)) if len(fallen) else given
+        self.log = Log(survived, cleaned_to=cleaned_to, unread=unread, whole_as_headers=True)
+
+    def runs(self) -> list[Run]:
+        """The log cut where the leader epoch changes, or a stretch begins."""
+        at = self.log.rows
+        if not len(at):
+            return []
+        epoch, stretch = self.epoch[at], self.log.stretch
+        begins = np.flatnonzero(
+            np.concatenate([[True], (epoch[1:] != epoch[:-1]) | (stretch[1:] != stretch[:-1])])
+        )
+        ends = np.concatenate([begins[1:], [len(at)]])
+        return [
+            Run(
+                int(epoch[first]),
+                int(self.base[at[first]]),
+                int(self.last[at[first:end]].max()) + 1,
+                int(self.ms[at[first]]),
+                int(end - first),
+                int(at[first]),
+            )
+            for first, end in zip(begins, ends, strict=True)
+        ]
+
+    def first_offsets(self) -> dict[int, int]:
+        """The lowest offset of each epoch that any replica has a batch of."""
+        found: dict[int, int] = {}
+        for epoch in np.unique(self.epoch).tolist():
+            found[epoch] = int(self.base[self.epoch == epoch].min())
+        return found
+
+    def begins_exactly(self, epoch: int, offset: int) -> bool:
+        """Whether the epoch's first batch cannot lie below its lowest known one, at ``offset``.
+
+        So it is where the same replica's log has a batch of an older epoch right before it.
+        """
+        if offset == 0:
+            return True
+        here = np.flatnonzero((self.base == offset) & (self.epoch == epoch))
+        before = np.flatnonzero((self.last == offset - 1) & (self.epoch < epoch))
+        return any(
+            self.broker[one] == self.broker[other] and self._folder(one) == self._folder(other)
+            for one in here.tolist()
+            for other in before.tolist()
+        )
+
+    def lost(self) -> dict[int, Lost]:
+        """By leader epoch, what it wrote over: batches of older epochs at or behind its first one."""
+        runs = self.runs()
+        gone = np.ones(len(self.epoch), dtype=np.bool_)
+        gone[self.log.rows] = False
+        found: dict[int, list[int]] = {}
+        for at in np.flatnonzero(gone).tolist():
+            over = [r for r in runs if r.leader_epoch > self.epoch[at] and r.begins <= self.last[at]]
+            if over:
+                found.setdefault(min(over, key=lambda run: run.leader_epoch).leader_epoch, []).append(at)
+        begins = {run.leader_epoch: run.begins for run in reversed(runs)}
+        return {
+            epoch: Lost(
+                max(begins[epoch], min(int(self.base[at]) for at in places)),
+                max(int(self.last[at]) for at in places) + 1,
+                max(int(self.epoch[at]) for at in places),
+                tuple(sorted({int(self.broker[at]) for at in places})),
+            )
+            for epoch, places in found.items()
+        }
+
+    def end_offset(self) -> int | None:
+        """The first offset behind the log; None where batches behind what is known cannot be read."""
+        stretches = self.log.stretches
+        return stretches[-1].last_offset + 1 if stretches and stretches[-1].to_offset is None else None
+
+    def clock(self) -> Longs:
+        """The time of each batch that survived, as a broker's clock has it; UNKNOWN where a client set it."""
+        dated = self._dated[self.log.rows]
+        return np.where(dated, self.ms[self.log.rows], UNKNOWN)
+
+    def dated_ms(self, run: Run) -> int | None:
+        """When a broker appended the first batch of a run; None where a client set its time."""
+        return run.ms if self._dated[run.first] else None
+
+    def stretch_of(self, run: Run) -> int:
+        """The number of the stretch that a run lies in."""
+        return int(self.log.stretch[np.searchsorted(self.log.base_offset, run.begins)])
+
+    def provenance(self, run: Run) -> tuple[int, str, int]:
+        """Broker, file and byte of a run's first batch."""
+        return int(self.broker[run.first]), str(self._files[run.first]), int(self._position[run.first])
+
+    def _folder(self, at: int) -> str:
+        return str(self._files[at]).rpartition("/")[0]
+
+    def _fallen(self, consumed_to: Mapping[tuple[int, str], int]) -> Longs:
+        """Batches that one replica's file has right behind one of a newer epoch.
+
+        What was cut off and written anew looks the same while both are in bronze: so the file must still
+        reach over the batch, and nothing newer have its offsets.
+        """
+        order = np.lexsort((self._position, self._file, self.broker))
+        one, other = order[:-1], order[1:]
+        follows = (
+            (self.broker[one] == self.broker[other])
+            & (self._file[one] == self._file[other])
+            & (self._position[one] + self._size[one] == self._position[other])
+            & (self.last[one] < self.base[other])
+            & (self.epoch[one] > self.epoch[other])
+        )
+        found = []
+        for at in other[follows].tolist():
+            known_to = consumed_to.get((int(self.broker[at]), str(self._files[at])), 0)
+            over = (self.base <= self.last[at]) & (self.last >= self.base[at]) & (self.epoch > self.epoch[at])
+            if known_to >= self._position[at] + self._size[at] and not over.any():
+                found.append(at)
+        return np.array(found, dtype=np.int64)
+
+    def _raised(self, fallen: Longs) -> Longs:
+        """The epochs, those of fallen batches and of what follows them as high as before them."""
+        epoch = self.epoch.copy()
+        for at in fallen.tolist():
+            same = (self._file == self._file[at]) & (self.broker == self.broker[at])
+            before = same & (self._position < self._position[at])
+            behind = same & (self._position >= self._position[at])
+            epoch[behind] = np.maximum(epoch[behind], epoch[before].max())
+        return epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
+
+    ``first`` None: what was before is not known. ``final``: it is gone, there are no more.
+    """
+
+    elections: tuple[Election, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    final: bool = False
+    known_ms: int | None = None
+
+    def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
+        """Whether it gave an epoch; ``dated_ms``: when a broker appended a batch with it. None: not known."""
+        if self.last is None:
+            return None
+        if leader_epoch > self.last:
+            late = dated_ms is not None and self.known_ms is not None and dated_ms + _LATE_MS < self.known_ms
+            return False if self.final or late else None
+        if self.first is None:
+            return True if any(each.leader_epoch == leader_epoch for each in self.elections) else None
+        return leader_epoch >= self.first
+
+
+def given_by(history: ClusterHistory | None, place: LogPlace) -> Given:
+    """What a cluster's metadata log gave one partition."""
+    life = None if history is None else history.partition(place.topic_id, place.partition)
+    if history is None or life is None or place.topic_id == METADATA_TOPIC_ID:
+        return Given()
+    epochs = [each.leader_epoch for each in life.elections if each.leader_epoch is not None]
+    epochs += [state.leader_epoch for state in life.states.states if state and state.leader_epoch is not None]
+    whole = (
+        history.is_covered(life.states.begins[0].position, _end(history, life))
+        if life.states.begins
+        else False
+    )
+    gone = history.topics[place.topic_id or ""].gone
+    created = any(each.how == "created" for each in life.elections)
+    return Given(
+        tuple(life.elections),
+        min(epochs, default=None) if created and whole else None,
+        max(epochs, default=None) if whole else None,
+        gone is not None and whole,
+        history.log.known_ms,
+    )
+
+
+def _end(history: ClusterHistory, life: PartitionLife) -> int:
+    last = life.states.begins[-1].position
+    return last if life.states.newest is None else max(last, history.log.known_to - 1)
+
+
+def lost_of(given: Given, epoch: int, lost: Mapping[int, Lost]) -> Lost | None:
+    """What an epoch wrote over; nothing, where a leader of the ISR was elected and nothing shows more."""
+    if epoch in lost:
+        return lost[epoch]
+    how = next((each.how for each in given.elections if each.leader_epoch == epoch), None)
+    return None if how in (None, "unclean", "none") else Lost(0, 0, -1, ())
+
+
+def entries_in_order(entries: pa.Table) -> Iterator[list[dict[str, Any]]]:
+    """The entries of each content of each replica's checkpoint, by epoch; rows of one log."""
+    of: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in entries.to_pylist():
+        of.setdefault((row["broker_id"], row["state"], row["content_digest"]), []).append(row)
+    for key in sorted(of, key=str):
+        yield sorted(
+            (row for row in of[key] if row["leader_epoch"] is not None), key=lambda row: row["leader_epoch"]
+        )

@@ -1,0 +1,257 @@
+"""Rows of silver about partitions' own logs: batches' epochs, leader epochs, checkpoints, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.partition_logs import (
+    Given,
+    LogPlace,
+    Lost,
+    PartitionLog,
+    Run,
+    entries_in_order,
+    given_by,
+    lost_of,
+)
+from fencepost.protocols.leader_epoch.tables import (
+    LEADER_EPOCH_ENTRIES,
+    LEADER_EPOCHS,
+    METADATA_COVERAGE,
+    PARTITION_BATCHES,
+)
+from fencepost.replay.columns import Columns
+from fencepost.replay.coverage import log_coverage
+from fencepost.replay.keys import METADATA_TOPIC, digest_of
+from fencepost.replay.logs import by_log, unread_pieces
+from fencepost.tables import Table
+
+EXTENTS = Table(
+    "extents",
+    "From where to where the log of a partition goes, at the end of what is known; null where it is not.",
+    {
+        "cluster": "string", "partition_key": "string", "log_start_offset": "bigint",
+        "log_end_offset": "bigint",
+    },
+    ("cluster", "partition_key"),
+)  # fmt: skip
+
+TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, EXTENTS)
+_LOG = ("cluster", "topic", "topic_id", "partition")
+
+
+@dataclass(frozen=True)
+class PartitionEvidence:
+    """Rows of bronze, of whole (cluster, topic, partition)s; ``files`` of segments, ``cleaned`` of all."""
+
+    batches: pa.Table
+    checkpoints: pa.Table
+    quarantine: pa.Table
+    cleaned: pa.Table
+    consumed_to: Mapping[str, Mapping[tuple[int, str], int]] = field(default_factory=dict)
+
+
+def replay_partitions(
+    given: PartitionEvidence, histories: Mapping[str, ClusterHistory]
+) -> dict[str, pa.Table]:
+    """The rows of TABLES; ``histories`` by cluster."""
+    rows = {table.name: Columns(table) for table in TABLES}
+    batches, entries = by_log(_but_metadata(given.batches), *_LOG), by_log(given.checkpoints, *_LOG)
+    unread, cleaned = (
+        by_log(given.quarantine, "cluster"),
+        by_log(given.cleaned, "cluster", "topic", "partition"),
+    )
+    for key in sorted({*batches, *entries}, key=str):
+        place = LogPlace(*key)  # type: ignore[arg-type]
+        if place.topic == METADATA_TOPIC:
+            continue
+        pieces = unread.get((place.cluster,))
+        swept = cleaned.get((place.cluster, place.topic, place.partition))
+        log = PartitionLog(
+            place,
+            batches.get(key, given.batches.slice(0, 0)),
+            tuple(swept["cleaned_to"].to_pylist()) if swept else (),
+            [
+                piece
+                for piece in (unread_pieces(pieces) if pieces else ())
+                if (piece.topic, piece.partition) == (place.topic, place.partition)
+            ],
+            given.consumed_to.get(place.cluster, {}),
+        )
+        gave = given_by(histories.get(place.cluster), place)
+        _Rows(rows, log, gave).add(entries.get(key, LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()))
+    return {name: each.to_arrow() for name, each in rows.items()}
+
+
+def _but_metadata(batches: pa.Table) -> pa.Table:
+    return batches.filter(pc.not_equal(batches["topic"], METADATA_TOPIC))
+
+
+class _Rows:
+    """The rows of one log."""
+
+    def __init__(self, rows: Mapping[str, Columns], log: PartitionLog, given: Given) -> None:
+        self._rows, self._log, self._given = rows, log, given
+        self._about = log.place.about
+        self._runs, self._first = log.runs(), log.first_offsets()
+
+    def add(self, entries: pa.Table) -> None:
+        """Everything; ``entries`` are the rows of its checkpoints."""
+        log = self._log.log
+        log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
+        self._batches()
+        agreed, starts = self._entries(entries)
+        self._epochs(agreed)
+        start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
+        extent = (start, self._log.end_offset())
+        self._rows[EXTENTS.name].add(self._log.place.cluster, self._log.place.key, *extent)
+
+    def _batches(self) -> None:
+        runs, log = self._runs, self._log
+        ends = {stretch.number: stretch for stretch in log.log.stretches}
+        for number, run in enumerate(runs):
+            after = runs[number + 1] if number + 1 < len(runs) else None
+            end, end_ms = (None, None) if after is None else (after.begins, after.ms)
+            stretch = ends[log.stretch_of(run)]
+            if stretch.to_offset is not None and (end is None or end > stretch.to_offset):
+                end, end_ms = stretch.to_offset, stretch.last_ms
+            self._rows[PARTITION_BATCHES.name].add(
+                *self._about,
+                run.leader_epoch,
+                run.batches,
+                run.ends - 1,
+                self._given.gave(run.leader_epoch, log.dated_ms(run)),
+                *log.provenance(run),
+                run.begins,
+                end,
+                run.ms,
+                end_ms,
+            )
+
+    def _entries(self, entries: pa.Table) -> tuple[dict[int, list[bool | None]], int | None]:
+        """The rows of checkpoints: whether they agree, by epoch; where the log begins by the newest."""
+        agreed: dict[int, list[bool | None]] = {}
+        newest: tuple[Any, int] | None = None
+        for content in entries_in_order(entries):
+            for number, entry in enumerate(content):
+                epoch, start = entry["leader_epoch"], entry["start_offset"]
+                agrees = self._agrees(epoch, start, is_first=number == 0)
+                agreed.setdefault(epoch, []).append(agrees)
+                after = content[number + 1]["start_offset"] if number + 1 < len(content) else None
+                self._rows[LEADER_EPOCH_ENTRIES.name].add(
+                    *self._about,
+                    digest_of(
+                        *self._about[:2], entry["broker_id"], entry["state"], entry["content_digest"], epoch
+                    ),
+                    entry["broker_id"],
+                    entry["state"],
+                    epoch,
+                    start,
+                    self._first.get(epoch),
+                    agrees,
+                    _ms(entry["captured_at"]),
+                    entry["file"],
+                    start,
+                    after,
+                    None,
+                    None,
+                )
+            if content and content[0]["state"] == "live":
+                said = (content[0]["captured_at"], content[0]["start_offset"])
+                newest = said if newest is None else max(newest, said)
+        return agreed, None if newest is None else newest[1]
+
+    def _agrees(self, epoch: int, start: int, *, is_first: bool) -> bool | None:
+        """Whether batches tell the same start of an epoch; retention moves that of a log's first one on."""
+        first = self._first.get(epoch)
+        if first is None:
+            # a leader notes its epoch before its first batch
+            return True if start == self._log.end_offset() and epoch > max(self._first, default=-1) else None
+        if start == first:
+            return True
+        if start > first:
+            return is_first or False
+        return False if self._log.begins_exactly(epoch, first) else None
+
+    def _epochs(self, agreed: Mapping[int, list[bool | None]]) -> None:
+        elections = {each.leader_epoch: each for each in self._given.elections}
+        survived: dict[int, list[Run]] = {}
+        for run in self._runs:
+            survived.setdefault(run.leader_epoch, []).append(run)
+        lost = self._log.lost()
+        epochs = sorted({*self._first, *survived, *(e for e in elections if e is not None)})
+        for number, epoch in enumerate(epochs):
+            runs, election = survived.get(epoch, []), elections.get(epoch)
+            begins = runs[0].begins if runs else None
+            at = begins if begins is not None else self._first.get(epoch, self._behind(epoch))
+            following = [survived[each][0].begins for each in epochs[number + 1 :] if each in survived]
+            cut = lost_of(self._given, epoch, lost)
+            dated = [self._log.dated_ms(run) for run in runs]
+            self._rows[LEADER_EPOCHS.name].add(
+                *self._about,
+                epoch,
+                None if election is None else election.leader,
+                None if election is None else election.previous_leader,
+                None if election is None else election.at.position,
+                None if election is None else election.at.ms,
+                None if election is None else election.how,
+                begins,
+                runs[-1].ends if runs else None,
+                sum(run.batches for run in runs),
+                sum(run.ends - run.begins for run in runs),
+                *_lost(cut),
+                _together(agreed.get(epoch, [])),
+                None if election is None else election.leaders_moved,
+                epoch in self._first,
+                self._given.gave(epoch, next((ms for ms in dated if ms is not None), None)),
+                at,
+                min(following, default=None),
+                runs[0].ms if runs else None,
+                None,
+            )
+
+    def _behind(self, epoch: int) -> int:
+        """Where an epoch without batches would begin: behind those of older ones."""
+        return max((run.ends for run in self._runs if run.leader_epoch < epoch), default=0)
+
+
+def _lost(cut: Lost | None) -> tuple[Any, ...]:
+    if cut is None:
+        return (None, None, None, None, None)
+    if cut.leader_epoch < 0:
+        return (0, None, None, None, [])
+    brokers = [str(each) for each in cut.brokers]
+    return (cut.ends - cut.begins, cut.begins, cut.ends, cut.leader_epoch, brokers)
+
+
+def _together(agreed: list[bool | None]) -> bool | None:
+    if False in agreed:
+        return False
+    return True if agreed and None not in agreed else None
+
+
+def _ms(moment: Any) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def never_captured(cluster: str, history: ClusterHistory, captured: Collection[tuple[str, str]]) -> pa.Table:
+    """Leader epochs of partitions that only the metadata log tells of; ``captured``: keys of the others."""
+    rows = Columns(LEADER_EPOCHS)
+    for life, partition in history.partitions():
+        place = LogPlace(cluster, life.topic or "", *partition.id)
+        if (cluster, place.key) in captured:
+            continue
+        for election in partition.elections:
+            rows.add(
+                *place.about, election.leader_epoch, election.leader, election.previous_leader,
+                election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
+                None, True, 0, None, None, None,
+            )  # fmt: skip
+    return rows.to_arrow()

@@ -1,0 +1,229 @@
+"""The rebuild of leader epochs and incarnations: steps that the engine spreads over what each replays.
+
+1. Metadata logs, one for each cluster: here, since all that follows needs them.
+2. Logs of partitions, and of ``__consumer_offsets`` the commits, each log for itself.
+3. Clients, each with its lines of all brokers.
+4. Groups: where commits of logs and of clients meet, and what clients were told to read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Rows
+from fencepost.protocols.leader_epoch import clients, committed, partition_rows
+from fencepost.protocols.leader_epoch.admin import AdminRequests, admin_requests, orders
+from fencepost.protocols.leader_epoch.answers import Answers
+from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
+from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.clients import Known, replay_clients
+from fencepost.protocols.leader_epoch.clocks import Clocks, Moments
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.commits import stored_offsets
+from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
+from fencepost.protocols.leader_epoch.fencings import refused_requests
+from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS
+from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
+from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
+from fencepost.protocols.leader_epoch.partition_rows import (
+    EXTENTS,
+    PartitionEvidence,
+    never_captured,
+    replay_partitions,
+)
+from fencepost.protocols.leader_epoch.tables import (
+    COMMITTED_OFFSETS,
+    FETCH_POSITIONS,
+    LEADER_EPOCH_FENCINGS,
+    LEADER_EPOCHS,
+    METADATA_COVERAGE,
+)
+from fencepost.replay.evidence import Evidence
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.tables import (
+    BATCHES,
+    CLEANED,
+    FILES,
+    QUARANTINE,
+    RECORDS,
+    REQUESTS,
+    TOPIC_ANSWERS,
+    TOPIC_LISTS,
+    Table,
+)
+
+_SEGMENT = "segment"
+Steps = Iterable[tuple[Table, pa.Table]]
+Entity = Callable[[pa.Table], pa.Array]
+
+
+def rebuild(given: Evidence) -> Mapping[str, Rows]:
+    """The rows of tables.TABLES, by the table's name."""
+    engine = given.engine
+    histories = {cluster: replay(log) for cluster, log in given.logs.items()}
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset({CREATE_TOPICS, DELETE_TOPICS})}])
+    by_admin = admin_requests(engine.collect(asked), histories)
+    leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
+    of_logs = _partitions(given, histories)
+    extents = {
+        (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
+        for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
+    }
+    known = _known(given, histories, by_admin)
+    told = _clients(given, known)
+    groups = Groups(known, extents, leaders, given.tolerance_ms)
+    met = _groups(given, groups, of_logs[STORED.name], told)
+    refused = engine.map(
+        engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}]),
+        partial(refused_requests, known=known),
+        LEADER_EPOCH_FENCINGS.arrow_schema,
+    )
+    elsewhere = engine.map(
+        told[FETCH_POSITIONS.name], lambda rows: rows.filter(pc.is_null(rows["group_id"])),
+        FETCH_POSITIONS.arrow_schema,
+    )  # fmt: skip
+    of_metadata = _metadata(given, histories, by_admin, set(extents))
+    return {
+        **of_logs,
+        **told,
+        **met,
+        **of_metadata,
+        FETCH_POSITIONS.name: engine.union([met[FETCH_POSITIONS.name], elsewhere]),
+        METADATA_COVERAGE.name: engine.union(
+            [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
+        ),
+        LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
+        LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
+    }
+
+
+def _metadata(
+    given: Evidence,
+    histories: Mapping[str, ClusterHistory],
+    by_admin: Mapping[str, AdminRequests],
+    captured: set[tuple[str, str]],
+) -> Mapping[str, Rows]:
+    """What the metadata logs tell by themselves, and leader epochs of logs that nobody captured."""
+
+    def work(cluster: str) -> Iterable[tuple[Table, pa.RecordBatch]]:
+        history, by = histories[cluster], by_admin[cluster]
+        tables = {table.name: table for table in METADATA_TABLES}
+        for name, rows in metadata_rows(cluster, history, by.created, by.removed).items():
+            yield from ((tables[name], batch) for batch in rows.to_batches())
+        for batch in fenced_brokers(cluster, history).to_batches():
+            yield LEADER_EPOCH_FENCINGS, batch
+        for batch in never_captured(cluster, history, captured).to_batches():
+            yield LEADER_EPOCHS, batch
+
+    tables = [*METADATA_TABLES, LEADER_EPOCH_FENCINGS, LEADER_EPOCHS]
+    return given.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
+
+
+def _partitions(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Mapping[str, Rows]:
+    engine = given.engine
+    quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
+    consumed = _consumed_to(files)
+    entity = partial(_bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
+    names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
+
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
+        logs = PartitionEvidence(evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
+        for name, rows in replay_partitions(logs, histories).items():
+            yield names[name], rows
+        stored = stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
+        yield STORED, stored_rows(stored)
+
+    evidence = {
+        "batches": [_with_entity(given, BATCHES, engine.scan(BATCHES), entity)],
+        "records": [
+            _with_entity(given, RECORDS, engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC}]), entity)
+        ],
+        "checkpoints": [
+            _with_entity(given, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
+        ],
+    }
+    return engine.replay(evidence, run, list(names.values()))
+
+
+def _known(
+    given: Evidence, histories: Mapping[str, ClusterHistory], by_admin: Mapping[str, AdminRequests]
+) -> dict[str, Known]:
+    engine = given.engine
+    lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
+    dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    found = {}
+    for cluster, history in histories.items():
+        of = (rows.filter(pc.equal(rows["cluster"], cluster)) for rows in (lists, answers, dated))
+        told, said, batches = of
+        clocks = Clocks.of(orders(history, by_admin[cluster], batches))
+        moments = Moments(history, clocks, given.tolerance_ms)
+        found[cluster] = Known(history, moments, Answers(told, said, history))
+    return found
+
+
+def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
+    engine = given.engine
+    names = {table.name: table for table in clients.TABLES}
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(CLIENT_APIS)}])
+    entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
+
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
+        for name, rows in replay_clients(evidence["requests"], known).items():
+            yield names[name], rows
+
+    evidence = {"requests": [_with_entity(given, REQUESTS, asked, entity)]}
+    return engine.replay(evidence, run, list(names.values()))
+
+
+def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Rows]) -> Mapping[str, Rows]:
+    engine = given.engine
+    names = {table.name: table for table in committed.TABLES}
+    entity = partial(_bucket_of, ("cluster", "group_id"), engine.parallelism)
+
+    def of_groups(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.is_valid(rows["group_id"]))
+
+    positions = engine.map(told[FETCH_POSITIONS.name], of_groups, FETCH_POSITIONS.arrow_schema)
+
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
+        found = committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
+        for name, rows in found.items():
+            yield names[name], rows
+
+    asked = told[clients.COMMIT_LINES.name]
+    evidence = {
+        "stored": [_with_entity(given, STORED, stored, entity)],
+        "asked": [_with_entity(given, clients.COMMIT_LINES, asked, entity)],
+        "positions": [_with_entity(given, FETCH_POSITIONS, positions, entity)],
+    }
+    return engine.replay(evidence, run, [COMMITTED_OFFSETS, FETCH_POSITIONS])
+
+
+def _with_entity(given: Evidence, table: Table, rows: Rows, entity: Entity) -> Rows:
+    schema = table.arrow_schema.append(pa.field("entity", pa.string()))
+    return given.engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)
+
+
+def _bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
+    """One of so many buckets, the same for all rows with the same values of ``key``."""
+    names = pc.binary_join_element_wise(
+        *(rows[name].cast(pa.string()) for name in key), "/", null_handling="replace", null_replacement="?"
+    )
+    coded = names.combine_chunks().dictionary_encode()
+    of_code = [str(crc32(name.encode()) % buckets) for name in coded.dictionary.to_pylist()]
+    return pa.array(of_code, pa.string()).take(coded.indices)
+
+
+def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:
+    """By cluster, how far the newest run read each (broker, segment)."""
+    rows = files.filter(pc.equal(files["kind"], _SEGMENT)).sort_by("captured_at")
+    found: dict[str, dict[tuple[int, str], int]] = {}
+    columns = (rows[name].to_pylist() for name in ("cluster", "broker_id", "file", "consumed_to"))
+    for cluster, broker_id, file, consumed_to in zip(*columns, strict=True):
+        found.setdefault(cluster, {})[broker_id, file] = consumed_to
+    return found

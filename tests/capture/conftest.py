@@ -1,0 +1,62 @@
+"""A cluster of its own for each test of capture, on a lake that the module shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost import lake, pipeline, tables
+from fencepost.capture import CaptureSummary, capture
+from fencepost.settings import Broker, Client, Cluster, Settings
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Site:
+    """A cluster of its own in the module's lake, its files in a folder that is hostile to globs."""
+
+    settings: Settings
+    folder: Path
+    cluster: str
+
+    def capture(
+        self, *brokers: Broker, clients: tuple[Client, ...] = (), run_id: str = "run"
+    ) -> CaptureSummary:
+        settings = replace(self.settings, clusters=(Cluster(self.cluster, brokers, clients),))
+        with pipeline.Run(settings, run_id) as started:
+            return capture(settings, started.catalog, started.engine_for, run_id, lambda line: None)
+
+    def rows(self, table: tables.Table) -> list[Row]:
+        catalog = lake.ensure(self.settings.lake)
+        return lake.scan(catalog, table, where=[{"cluster": self.cluster}]).to_pylist()
+
+    def quarantine(self) -> dict[str, tuple[str, int]]:
+        """File name -> (reason, position); one fault per file is what these tests make."""
+        found = self.rows(tables.QUARANTINE)
+        assert len({row["file"] for row in found}) == len(found)
+        return {Path(row["file"]).name: (row["reason"], row["position"]) for row in found}
+
+    def glob(self, *parts: str) -> tuple[str, ...]:
+        return (str(Path(str(self.folder).replace("[", "[[]"), *parts)),)
+
+
+@pytest.fixture(scope="module")
+def module_lake(empty_lake: Callable[[], Settings]) -> Settings:
+    return empty_lake()
+
+
+@pytest.fixture
+def site(module_lake: Settings, tmp_path: Path, request: pytest.FixtureRequest) -> Site:
+    """In this process, or by Spark, if a test asks for that."""
+    folder = tmp_path / "lo'gs [1] ☃"
+    folder.mkdir()
+    settings = module_lake
+    if getattr(request, "param", "process") == "spark":
+        request.getfixturevalue("spark")
+        settings = replace(settings, in_process_mb=-1)
+    return Site(settings, folder, f'{tmp_path.name} "quo\'ted"\n☃')

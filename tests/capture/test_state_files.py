@@ -1,0 +1,205 @@
+"""What brokers keep beside their segments, and what they tell clients of topics: each content once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fencepost import lake, tables
+from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS, PARTITION_FOLDERS
+from fencepost.settings import Broker, load
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+BOTH_ENGINES = pytest.mark.parametrize("site", ["process", "spark"], indirect=True)
+TOPIC_ID = "PSvpru7T6iKzcADdw-lUwQ"
+
+
+def partition(site: Site, name: str = "orders-3", topic_id: str = TOPIC_ID) -> Path:
+    folder = site.folder / "data" / name
+    folder.mkdir(parents=True)
+    (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+    return folder
+
+
+def checkpoint(*entries: tuple[int, int]) -> str:
+    return "".join([f"0\n{len(entries)}\n", *(f"{epoch} {offset}\n" for epoch, offset in entries)])
+
+
+def epochs(site: Site) -> list[tuple[str, int | None, int | None]]:
+    rows = sorted(site.rows(LEADER_EPOCH_CHECKPOINTS), key=lambda row: (row["captured_at"], row["position"]))
+    assert {(row["topic"], row["topic_id"], row["partition"]) for row in rows} <= {("orders", TOPIC_ID, 3)}
+    return [(row["state"], row["leader_epoch"], row["start_offset"]) for row in rows]
+
+
+def test_a_checkpoint_counts_with_each_content_it_had(site: Site) -> None:
+    folder = partition(site)
+    file = folder / "leader-epoch-checkpoint"
+    broker = Broker(1, log_dirs=site.glob("data"))
+    expected: list[tuple[str, int | None, int | None]] = []
+
+    def expect(text: str, *new: tuple[str, int | None, int | None]) -> None:
+        file.write_text(text)
+        for _ in range(2):
+            site.capture(broker)
+            assert epochs(site) == expected + list(new)
+        expected.extend(new)
+
+    first, second = ("live", 0, 0), ("live", 4, 17)
+    expect(checkpoint(), ("live", None, None))
+    expect(checkpoint((0, 0)), first)
+    expect(checkpoint((0, 0), (4, 17)), first, second)
+    # a truncation, and another epoch at the same place: nothing of it was there before
+    expect(checkpoint((0, 0), (5, 17)), first, ("live", 5, 17))
+    expect(checkpoint((0, 0)))
+    assert site.quarantine() == {}
+    # while it is damaged it tells nothing, and is looked at again
+    for damaged, reason, position in (
+        ("", "truncated", 0),
+        ("1\n0\n", "unreadable", 0),
+        ("0\n2\n0 0\n", "truncated", 0),
+        ("0\n1\n0 x\n", "bad_record", 4),
+    ):
+        expect(damaged)
+        assert site.quarantine() == {file.name: (reason, position)}
+    expect(checkpoint((7, 20)), ("live", 7, 20))
+    assert site.quarantine() == {}
+    # the topic goes: the folder is renamed, and what it holds is that of a deleted replica
+    folder.rename(folder.with_name(f"{folder.name}.{'0f' * 16}-delete"))
+    site.capture(broker)
+    assert epochs(site) == [*expected, ("delete", 7, 20)]
+    folders = {(row["state"], row["topic_id"]) for row in site.rows(PARTITION_FOLDERS)}
+    assert folders == {("live", TOPIC_ID), ("delete", TOPIC_ID)}
+
+
+def test_a_topic_of_the_same_name_is_another_one(site: Site) -> None:
+    broker = Broker(1, log_dirs=site.glob("data"))
+    folder = partition(site)
+    site.capture(broker)
+    folder.rename(folder.with_name(f"{folder.name}.{'a0' * 16}-delete"))
+    other = "QSvpru7T6iKzcADdw-lUwg"
+    partition(site, topic_id=other)
+    partition(site, f"{folder.name}.{'b0' * 16}-stray", "RSvpru7T6iKzcADdw-lUwg")
+    (partition(site, "broken-0") / "partition.metadata").write_text("version: 0\n")
+    site.capture(broker)
+    names = ("topic", "partition", "state", "topic_id")
+    found = {tuple(row[name] for name in names) for row in site.rows(PARTITION_FOLDERS)}
+    assert found == {
+        ("orders", 3, "live", TOPIC_ID),
+        ("orders", 3, "delete", TOPIC_ID),
+        ("orders", 3, "live", other),
+        ("orders", 3, "stray", "RSvpru7T6iKzcADdw-lUwg"),
+    }
+    assert site.quarantine() == {"partition.metadata": ("bad_record", 0)}
+
+
+@pytest.mark.parametrize(
+    "killed", ["leader_epoch_checkpoints", "partition_folders", "metadata_snapshots", "files"]
+)
+def test_a_run_killed_at_a_commit_is_repeated_without_loss(
+    site: Site, captures: Path, monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    (partition(site) / "leader-epoch-checkpoint").write_text(checkpoint((0, 0), (4, 17)))
+    snapshot(site, captures, 1)
+    brokers = [Broker(1, log_dirs=site.glob("data")), Broker(2, log_dirs=site.glob("1"))]
+
+    class KilledError(Exception):
+        pass
+
+    append = lake.append
+
+    def append_until(catalog: Any, table: tables.Table, rows: Any) -> int:
+        if table.name == f"bronze.{killed}":
+            raise KilledError
+        return append(catalog, table, rows)
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(lake, "append", append_until)
+        site.capture(*brokers)
+    site.capture(*brokers)
+    assert epochs(site) == [("live", 0, 0), ("live", 4, 17)]
+    assert len(site.rows(PARTITION_FOLDERS)) == 1
+    assert len(site.rows(tables.METADATA_SNAPSHOTS)) == 8
+
+
+def snapshot(site: Site, captures: Path, broker: int, cut: int = 0) -> Path:
+    """A real one: a bootstrap.checkpoint is written as every snapshot of the metadata log is."""
+    real = (captures / "failover-4.3.1" / "broker-1" / "log_dir" / "bootstrap.checkpoint").read_bytes()
+    file = site.folder / str(broker) / "__cluster_metadata-0" / "00000000000000000042-0000000003.checkpoint"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(real[: len(real) - cut])
+    return file
+
+
+@BOTH_ENGINES
+def test_a_metadata_snapshot_counts_once_and_whole(site: Site, captures: Path) -> None:
+    brokers = [Broker(each, log_dirs=site.glob(str(each))) for each in (1, 2, 3)]
+    torn, cut = snapshot(site, captures, 1, cut=9), snapshot(site, captures, 2, cut=75)
+    unknown = cut.with_name("00000000000000000043-0000000003.checkpoint.part")
+    unknown.write_bytes(cut.read_bytes())
+    (torn.parent / "quorum-state").touch()
+    snapshot(site, captures, 3)
+    site.capture(*brokers)
+
+    def rows() -> list[tuple[int, int, int, str, str, int]]:
+        names = ["snapshot_offset", "snapshot_epoch", "record_offset", "record_name", "decode_status"]
+        names.append("broker_id")
+        return sorted(tuple(row[name] for name in names) for row in site.rows(tables.METADATA_SNAPSHOTS))
+
+    names = ["SNAPSHOT_HEADER", *["FeatureLevelRecord"] * 6, "SNAPSHOT_FOOTER"]
+    states = ["control", *["known"] * 6, "control"]
+    whole = [(42, 3, at, *said, 3) for at, said in enumerate(zip(names, states, strict=True))]
+    assert rows() == whole
+    faults = {(row["broker_id"], row["reason"]) for row in site.rows(tables.QUARANTINE)}
+    assert faults == {(1, "truncated"), (2, "truncated")}
+    # both are copied again, later one is about to be deleted: nothing is new, nothing is wrong any more
+    snapshot(site, captures, 1)
+    snapshot(site, captures, 2)
+    for run_id in ("again", "and again"):
+        site.capture(*brokers, run_id=run_id)
+        assert (rows(), site.quarantine()) == (whole, {})
+        if torn.exists():
+            torn.rename(f"{torn}.deleted")
+    # the same state at another offset
+    snapshot(site, captures, 1).rename(torn.with_name("00000000000000000050-0000000003.checkpoint"))
+    site.capture(*brokers, run_id="later")
+    assert rows() == [*whole, *((50, 3, at, name, state, 1) for _, _, at, name, state, _ in whole)]
+
+
+@BOTH_ENGINES
+def test_what_clients_are_told_of_topics_is_kept_once(site: Site, captures: Path) -> None:
+    (cluster,) = load(captures / "producers-failover-4.3.1" / "fencepost.toml").clusters
+    brokers = [Broker(each.id, request_logs=each.request_logs) for each in cluster.brokers]
+    copied = site.folder / "kafka-request.log"
+    shutil.copy(captures / "producers-failover-4.3.1" / "broker-1" / copied.name, copied)
+    site.capture(*brokers, Broker(9, request_logs=site.glob(copied.name)))
+    logged = {}
+    for file in sorted((captures / "producers-failover-4.3.1").glob("broker-*/kafka-request.log*")):
+        broker_id = int(file.parent.name.removeprefix("broker-"))
+        data = file.read_bytes()
+        text = gzip.decompress(data) if file.suffix == ".gz" else data
+        for line in text.decode().splitlines():
+            body = line.partition("Completed request:")[2].removesuffix(" (kafka.request.logger)")
+            if '"requestApiKeyName":"METADATA"' in body:
+                said = json.loads(body)
+                key = (broker_id, said["requestHeader"]["clientId"], said["requestHeader"]["correlationId"])
+                logged[key, said["connection"]] = said["response"]
+    lists = {row["topics_digest"]: row["topic_digests"] for row in site.rows(tables.TOPIC_LISTS)}
+    answers = {row["topic_digest"]: json.loads(row["topic"]) for row in site.rows(tables.TOPIC_ANSWERS)}
+    assert len(site.rows(tables.TOPIC_LISTS)) == len(lists) < len(logged)
+    assert len(site.rows(tables.TOPIC_ANSWERS)) == len(answers)
+    found = {}
+    for row in site.rows(tables.REQUESTS):
+        if row["api_name"] == "METADATA" and row["broker_id"] != 9:
+            response = json.loads(row["response"])
+            response["topics"] = [answers[each] for each in lists[response["topics"]]]
+            key = (row["broker_id"], row["client_id"], row["correlation_id"])
+            found[key, row["connection"]] = response
+    assert found == logged
+    assert len(found) > 30
