@@ -57,8 +57,18 @@ KINDS = {
 }
 
 
+FILES_AT_ONCE = 700
+
+
 def dump(jars: Path, option: str | None, files: list[Path]) -> dict[str, list[str]]:
-    """The lines kafka-dump-log prints for each file."""
+    """The lines kafka-dump-log prints for each file; one argument cannot name all of them."""
+    found: dict[str, list[str]] = {}
+    for start in range(0, len(files), FILES_AT_ONCE):
+        found |= _dump(jars, option, files[start : start + FILES_AT_ONCE])
+    return found
+
+
+def _dump(jars: Path, option: str | None, files: list[Path]) -> dict[str, list[str]]:
     command = [
         "java",
         "-Xmx512m",

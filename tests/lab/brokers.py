@@ -10,54 +10,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
-# Noise that carries no epoch and would be most of a request log.
-UNLOGGED_APIS = ("FETCH", "BROKER_HEARTBEAT", "FETCH_SNAPSHOT")
-UNLOGGED_CLIENT = "lab-unlogged"
-"""The client id of requests that are only there to bring a cluster into a state (log4j 2 only)."""
-
-_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
-<Configuration status="ERROR" shutdownHook="disable">
-  <Appenders>
-    <File name="server" fileName={server}><PatternLayout pattern="[%d] %p %m (%c)%n"/></File>
-    <RollingFile name="requests" fileName={requests} filePattern={rolled}>
-      <RegexFilter regex={unlogged} onMatch="DENY" onMismatch="NEUTRAL"/>
-      <PatternLayout pattern="[%d] %p %m (%c)%n"/>
-      <SizeBasedTriggeringPolicy size="{roll_bytes}"/>
-      <DefaultRolloverStrategy fileIndex="nomax"/>
-    </RollingFile>
-  </Appenders>
-  <Loggers>
-    <Root level="INFO"><AppenderRef ref="server"/></Root>
-    <Logger name="org.apache.kafka.common.config.AbstractConfig" level="WARN"/>
-    <Logger name="kafka.request.logger" level="DEBUG" additivity="false">
-      <AppenderRef ref="requests"/>
-    </Logger>
-  </Loggers>
-</Configuration>
-"""
-
-# Before 4.0. The files are not rolled: log4j 1 would number the newest one 1.
-_LOG4J1 = """log4j.rootLogger=INFO, server
-log4j.appender.server=org.apache.log4j.FileAppender
-log4j.appender.server.File={server}
-log4j.appender.server.layout=org.apache.log4j.PatternLayout
-log4j.appender.server.layout.ConversionPattern=[%d] %p %m (%c)%n
-log4j.appender.requests=org.apache.log4j.FileAppender
-log4j.appender.requests.File={requests}
-log4j.appender.requests.layout=org.apache.log4j.PatternLayout
-log4j.appender.requests.layout.ConversionPattern=[%d] %p %m (%c)%n
-{filters}log4j.logger.org.apache.kafka.common.config.AbstractConfig=WARN
-log4j.logger.kafka.server.KafkaConfig=WARN
-log4j.logger.kafka.request.logger=DEBUG, requests
-log4j.additivity.kafka.request.logger=false
-"""
-
-_LOG4J1_FILTER = """log4j.appender.requests.filter.{name}=org.apache.log4j.varia.StringMatchFilter
-log4j.appender.requests.filter.{name}.StringToMatch="requestApiKeyName":"{name}"
-log4j.appender.requests.filter.{name}.AcceptOnMatch=false
-"""
+NOISE = ("FETCH", "BROKER_HEARTBEAT", "FETCH_SNAPSHOT")
+"""APIs that carry no epoch of groups or producers, and would be most of a request log."""
 
 
 class LabError(Exception):
@@ -103,6 +58,7 @@ class Plan:
     """What kind of cluster to run. ``roll_bytes`` is the size at which the request log rolls into a .gz.
 
     ``features`` are levels to format with (``name=level``); ``settings`` are added to server.properties.
+    ``unlogged`` are the APIs that the request log leaves out.
     """
 
     version: str
@@ -113,6 +69,7 @@ class Plan:
     session_timeout_ms: int = 45_000
     assignment_interval_ms: int = 0
     features: tuple[str, ...] = ()
+    unlogged: tuple[str, ...] = NOISE
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -164,35 +121,3 @@ def properties(plan: Plan, broker: Broker, voters: str) -> dict[str, object]:
         "group.consumer.assignment.interval.ms": plan.assignment_interval_ms,  # from 4.3
         **plan.settings,
     }
-
-
-def logging(plan: Plan, broker: Broker) -> tuple[str, str, str]:
-    """How a broker is told to log: its system property, the name of the file and the text in it."""
-    if any(jars(plan.version).glob("reload4j-*.jar")):
-        name, text = "log4j.properties", log4j1(broker)
-        return f"-Dlog4j.configuration=file:{broker.home / name}", name, text
-    name, text = "log4j2.xml", log4j2(plan, broker)
-    return f"-Dlog4j2.configurationFile={broker.home / name}", name, text
-
-
-def log4j1(broker: Broker) -> str:
-    """The same as ``log4j2`` for brokers before 4.0."""
-    return _LOG4J1.format(
-        server=broker.home / "server.log",
-        requests=broker.home / "kafka-request.log",
-        filters="".join(_LOG4J1_FILTER.format(name=name) for name in UNLOGGED_APIS),
-    )
-
-
-def log4j2(plan: Plan, broker: Broker) -> str:
-    """The logging configuration of a broker: server.log, and every request but the noise at DEBUG."""
-    requests = broker.home / "kafka-request.log"
-    return _LOG4J2.format(
-        server=quoteattr(str(broker.home / "server.log")),
-        requests=quoteattr(str(requests)),
-        rolled=quoteattr(f"{requests}.%i.gz"),
-        unlogged=quoteattr(
-            f'.*"(requestApiKeyName":"({"|".join(UNLOGGED_APIS)})|clientId":"{UNLOGGED_CLIENT})".*'
-        ),
-        roll_bytes=plan.roll_bytes,
-    )

@@ -18,7 +18,7 @@ COMMIT_APIS = ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT")
 # Index files are preallocated and rebuilt from the segments; locks are of the running process.
 _LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", ".lock")
 
-_LARGE_BYTES = 1_000_000
+_LARGE_BYTES = {"kafka-request.log": 1_000_000, "server.log": 300_000}
 
 
 def write_capture(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
@@ -43,6 +43,7 @@ def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> 
         # Kafka prints its whole configuration; where the recording ran is of no interest.
         text = (broker.home / "server.log").read_text().replace(str(broker.home), "/var/lib/kafka")
         (target / "server.log").write_text(text)
+        _roll(target / "server.log")
     (folder / "clients").mkdir()
     names = sorted(log.stem for log in clients.glob("*.log"))
     for name in names:
@@ -54,7 +55,7 @@ def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> 
 def _roll(log: Path) -> None:
     """Roll a log that has grown large, as logrotate does for brokers whose logging does not."""
     lines = log.read_bytes().splitlines(keepends=True)
-    if log.stat().st_size > _LARGE_BYTES:
+    if log.stat().st_size > _LARGE_BYTES[log.name]:
         kept = len(lines) // 10
         with gzip.open(log.with_name(f"{log.name}.1.gz"), "wb") as rolled:
             rolled.writelines(lines[:-kept])

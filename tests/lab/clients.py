@@ -15,8 +15,13 @@ from types import TracebackType
 
 from brokers import LabError, java
 from cluster import Cluster
+from commits import release
+from log4j import client_logging
 
 _TOOLS = "org.apache.kafka.tools."
+_CONFIG_OPTIONS = {"VerifiableProducer": "--producer.config", "VerifiableConsumer": "--consumer.config"}
+"""How the tools were told their configuration before 4.2."""
+
 _PATIENCE_S = 45.0
 
 
@@ -97,19 +102,35 @@ class Clients:
         options = ["--topic", topic, "--throughput", str(per_second), "--repeating-keys", "16"]
         return self._start(name, "VerifiableProducer", {}, options)
 
-    def consumer(self, name: str, group_id: str, topic: str, autocommit: bool = False) -> Client:
-        """A member of a consumer group (KIP-848) that commits after each poll, or every 200 ms by itself."""
-        config = {"client.id": name, "auto.commit.interval.ms": "200"}
-        options = ["--topic", topic, "--group-id", group_id, "--group-protocol", "CONSUMER"]
-        return self._start(
-            name, "VerifiableConsumer", config, [*options, *(["--enable-autocommit"] if autocommit else [])]
-        )
+    def consumer(
+        self,
+        name: str,
+        group_id: str,
+        topic: str,
+        *,
+        autocommit: bool = False,
+        protocol: str = "CONSUMER",
+        debug: str | None = None,
+    ) -> Client:
+        """A member of a group that commits after each poll, or every 200 ms by itself.
 
-    def _start(self, name: str, tool: str, config: dict[str, str], options: list[str]) -> Client:
+        ``protocol`` is ``CONSUMER`` (KIP-848) or ``CLASSIC``; ``debug`` a logger to write into its log, too.
+        """
+        config = {"client.id": name, "auto.commit.interval.ms": "200"}
+        options = ["--topic", topic, "--group-id", group_id, "--group-protocol", protocol]
+        options += ["--enable-autocommit"] if autocommit else []
+        return self._start(name, "VerifiableConsumer", config, options, debug)
+
+    def _start(
+        self, name: str, tool: str, config: dict[str, str], options: list[str], debug: str | None = None
+    ) -> Client:
+        version = self._cluster.plan.version
         properties = self.folder / f"{name}.properties"
         properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
-        bootstrap = ["--bootstrap-server", self._cluster.bootstrap, "--command-config", str(properties)]
-        command = java(self._cluster.plan.version, "64m", _TOOLS + tool, *bootstrap, *options)
+        given = _CONFIG_OPTIONS[tool] if release(version) < (4, 2) else "--command-config"
+        bootstrap = ["--bootstrap-server", self._cluster.bootstrap, given, str(properties)]
+        logging = [client_logging(version, self.folder / name, "ERROR", {debug: "DEBUG"})] if debug else []
+        command = java(version, "64m", *logging, _TOOLS + tool, *bootstrap, *options)
         client = Client(name, self.folder / f"{name}.log", command)
         self._running.append(client)
         return client

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, logging, properties
+from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, properties
+from log4j import broker_logging
 from messages import Message, WireError
 from wire import Connection
 
@@ -40,7 +41,7 @@ class Cluster:
                 self._format(broker, cluster_id)
             for broker in self.brokers:
                 self._launch(broker)
-            self._await_answers()
+            self._await_answers(self.brokers)
         except BaseException:
             self.stop(force=True)
             raise
@@ -56,9 +57,13 @@ class Cluster:
         """Kafka's bootstrap.servers."""
         return ",".join(f"127.0.0.1:{b.port}" for b in self.brokers)
 
-    def connect(self, client_id: str, broker_id: int = 1, ids: Iterator[int] | None = None) -> Connection:
-        """A new connection to one broker; ``ids`` are correlation ids that another connection has begun."""
-        port = self.brokers[broker_id - 1].port
+    def connect(
+        self, client_id: str, broker_id: int = 1, ids: Iterator[int] | None = None, controller: bool = False
+    ) -> Connection:
+        """A new connection to one broker, or to its ``controller`` listener; ``ids`` are correlation ids that
+        another connection has begun."""
+        broker = self.brokers[broker_id - 1]
+        port = broker.controller_port if controller else broker.port
         return Connection("127.0.0.1", port, client_id, self.clients_jar, ids=ids or itertools.count(1))
 
     @contextmanager
@@ -173,20 +178,42 @@ class Cluster:
 
     def stop_broker(self, broker_id: int) -> None:
         """Stop one broker cleanly: it hands its leaderships over first."""
-        process = self.brokers[broker_id - 1].process
-        if process is None:
-            raise LabError(f"broker {broker_id} does not run")
+        process = self._process(broker_id)
         process.send_signal(signal.SIGTERM)
         process.wait(60)
 
+    def kill_broker(self, broker_id: int) -> None:
+        """End one broker at once: the controller learns of it when its session is over."""
+        process = self._process(broker_id)
+        process.kill()
+        process.wait()
+
+    def pause_broker(self, broker_id: int) -> None:
+        """Freeze one broker: it answers nothing, and does not notice that time passes."""
+        self._process(broker_id).send_signal(signal.SIGSTOP)
+
+    def resume_broker(self, broker_id: int) -> None:
+        """Let a paused broker go on, with everything it believed."""
+        self._process(broker_id).send_signal(signal.SIGCONT)
+
     def start_broker(self, broker_id: int) -> None:
-        """Start a stopped broker again, with its log.dirs as it left them, and wait until all answer."""
+        """Start a stopped broker again, with its log.dirs as it left them; all that run answer then."""
         self._launch(self.brokers[broker_id - 1])
-        self._await_answers()
+        self._await_answers(self.running())
+
+    def running(self) -> list[Broker]:
+        """The brokers whose process runs, or is paused."""
+        return [b for b in self.brokers if b.process is not None and b.process.poll() is None]
+
+    def _process(self, broker_id: int) -> subprocess.Popen[bytes]:
+        process = self.brokers[broker_id - 1].process
+        if process is None or process.poll() is not None:
+            raise LabError(f"broker {broker_id} does not run")
+        return process
 
     def stop(self, force: bool = False) -> None:
         """Stop every broker: cleanly, or at once."""
-        running = [b.process for b in self.brokers if b.process is not None and b.process.poll() is None]
+        running = [self._process(broker.broker_id) for broker in self.running()]
         for process in running:
             process.send_signal(signal.SIGKILL if force else signal.SIGTERM)
         for process in running:
@@ -202,7 +229,7 @@ class Cluster:
         voters = ",".join(f"{b.broker_id}@127.0.0.1:{b.controller_port}" for b in self.brokers)
         settings = properties(self.plan, broker, voters)
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        _, log_config, text = logging(self.plan, broker)
+        _, log_config, text = broker_logging(self.plan, broker)
         (broker.home / log_config).write_text(text)
         features = [word for feature in self.plan.features for word in ("--feature", feature)]
         tool = java(
@@ -221,7 +248,7 @@ class Cluster:
             raise LabError(f"cannot format {broker.log_dir}: {done.stdout}{done.stderr}")
 
     def _launch(self, broker: Broker) -> None:
-        option, _, _ = logging(self.plan, broker)
+        option, _, _ = broker_logging(self.plan, broker)
         options = [option, f"-Duser.timezone={self.plan.timezone}"]
         command = java(
             self.plan.version, "384m", *options, "kafka.Kafka", str(broker.home / "server.properties")
@@ -231,9 +258,9 @@ class Cluster:
                 command, stdout=console, stderr=subprocess.STDOUT, cwd=broker.home
             )
 
-    def _await_answers(self) -> None:
+    def _await_answers(self, brokers: list[Broker]) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        for broker in self.brokers:
+        for broker in brokers:
             while not self._answers(broker):
                 if broker.process is None or broker.process.poll() is not None or time.monotonic() > deadline:
                     console = (broker.home / "console.log").read_text(errors="replace")[-2000:]
@@ -251,4 +278,4 @@ class Cluster:
             return False
         finally:
             connection.close()
-        return len(known["Brokers"]) == len(self.brokers)
+        return {told["NodeId"] for told in known["Brokers"]} >= {b.broker_id for b in self.running()}

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import tools
-from brokers import UNLOGGED_CLIENT, LabError, Plan
+from brokers import LabError, Plan
 from compacted import first_dirty_offset, records_before
 from coordinators import await_state, describe
 from epochs import Identity
 from hanging_cases import Account, verification
+from log4j import UNLOGGED_CLIENT
 from producer_cases import TIMEOUT_MS
 from producer_requests import Workbench, note, older
 from producer_scenario import workbench

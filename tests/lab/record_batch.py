@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _TRANSACTIONAL = 0x10
+_HEAD = struct.Struct(">qii7xi")
+_HEAD_BYTES = 61
 _SEQUENCES = 1 << 31
 
 
@@ -76,3 +78,14 @@ class Batch:
         checked += b"".join(_record(index, value) for index, value in enumerate(self.values))
         tail = struct.pack(">ibI", -1, 2, crc32c(checked)) + checked
         return struct.pack(">qi", 0, len(tail)) + tail
+
+
+def batch_heads(data: bytes) -> list[tuple[int, int, int]]:
+    """First offset, last offset and leader epoch of every whole batch in what a Fetch returned."""
+    found, position = [], 0
+    while position + _HEAD_BYTES <= len(data):
+        base, size, epoch, last = _HEAD.unpack_from(data, position)
+        if position + 12 + size <= len(data):
+            found.append((base, base + last, epoch))
+        position += 12 + size
+    return found

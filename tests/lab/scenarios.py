@@ -11,6 +11,7 @@ import exhausted
 import failover
 import fencings
 import groups
+import incarnations
 import markers
 import producer_failover
 import producer_scenario
@@ -184,5 +185,6 @@ SCENARIOS: dict[str, Scenario] = {
     "ends": ends.SCENARIO,
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
+    "incarnations": incarnations.SCENARIO,
 }
 """Every scenario by name."""

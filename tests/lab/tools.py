@@ -2,48 +2,73 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from brokers import LabError, jars, java
+from brokers import LabError, java
 from cluster import Cluster
-from truth import now_ms
+from log4j import client_logging
+from truth import Partition, now_ms
 
 _TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+_TOPICS = "org.apache.kafka.tools.TopicCommand"
+_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 _TIMEOUT_S = 90
-
-_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
-<Configuration status="ERROR">
-  <Appenders>
-    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
-  </Appenders>
-  <Loggers>
-    <Root level="INFO"><AppenderRef ref="out"/></Root>
-    <Logger name="org.apache.kafka.common.config.AbstractConfig" level="WARN"/>
-  </Loggers>
-</Configuration>
-"""
-_LOG4J1 = """log4j.rootLogger=INFO, out
-log4j.appender.out=org.apache.log4j.ConsoleAppender
-log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
-log4j.logger.org.apache.kafka.common.config.AbstractConfig=WARN
-"""
 
 
 def transactions(cluster: Cluster, *arguments: str) -> str:
     """What ``kafka-transactions.sh`` prints."""
-    command = java(
-        cluster.plan.version, "96m", _TRANSACTIONS, "--bootstrap-server", cluster.bootstrap, *arguments
-    )
+    return _run(cluster, _TRANSACTIONS, *arguments)
+
+
+def _run(cluster: Cluster, tool: str, *arguments: str) -> str:
+    command = java(cluster.plan.version, "96m", tool, "--bootstrap-server", cluster.bootstrap, *arguments)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
     if done.returncode:
-        raise LabError(f"kafka-transactions.sh {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        raise LabError(f"{tool} {' '.join(arguments)}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def describe_topics(cluster: Cluster) -> list[dict[str, Any]]:
+    """Every partition as ``kafka-topics.sh --describe`` prints it; leader -1 for none."""
+    found, topic_id = [], ""
+    for line in _run(cluster, _TOPICS, "--describe").splitlines():
+        told = dict(re.findall(r"(\w+): ([^\t]*)", line))
+        if "TopicId" in told:
+            topic_id = told["TopicId"].strip()
+        if "Partition" not in told:
+            continue
+        found.append(
+            {
+                "topic": told["Topic"].strip(),
+                "topic_id": topic_id,
+                "partition": int(told["Partition"]),
+                "leader": -1 if told["Leader"].strip() == "none" else int(told["Leader"]),
+                "replicas": _ids(told["Replicas"]),
+                "isr": sorted(_ids(told["Isr"])),
+            }
+        )
+    return found
+
+
+def _ids(text: str) -> list[int]:
+    return [int(part) for part in text.split(",") if part.strip()]
+
+
+def read_from(cluster: Cluster, place: Partition, offset: int, count: int, client_id: str) -> list[int]:
+    """The offsets that a real Java consumer reads which seeks to an offset that somebody stored for it."""
+    topic, partition = place
+    options = ["--topic", topic, "--partition", str(partition), "--offset", str(offset)]
+    options += ["--max-messages", str(count), "--timeout-ms", "20000"]
+    options += ["--consumer-property", f"client.id={client_id}"]
+    options += ["--property", "print.offset=true", "--property", "print.value=false"]
+    printed = _run(cluster, _CONSUMER, *options)
+    return [int(found) for found in re.findall(r"^Offset:(\d+)", printed, re.MULTILINE)]
 
 
 def find_hanging(cluster: Cluster, broker_id: int) -> dict[str, Any]:
@@ -92,18 +117,14 @@ class JavaProducer:
     def start(self, topic: str, records: int) -> None:
         """Begin to write, thirty records a second."""
         version = self._cluster.plan.version
-        if any(jars(version).glob("reload4j-*.jar")):
-            config, option, text = self._log.with_suffix(".log4j"), "-Dlog4j.configuration=file:", _LOG4J1
-        else:
-            config, option, text = self._log.with_suffix(".xml"), "-Dlog4j2.configurationFile=", _LOG4J2
-        config.write_text(text)
+        logging = client_logging(version, self._log.with_suffix(""), "INFO")
         options = ["--topic", topic, "--num-records", str(records), "--throughput", "30"]
         options += ["--payload-file", str(self._payloads), "--transaction-duration-ms", "200"]
         options += ["--transactional-id", self._transactional_id, "--producer-props"]
         options += [f"bootstrap.servers={self._cluster.bootstrap}", f"client.id={self._log.stem}"]
         with self._log.open("wb") as out:
             self._process = subprocess.Popen(
-                java(version, "96m", f"{option}{config}", _PERFORMANCE, *options),
+                java(version, "96m", logging, _PERFORMANCE, *options),
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
