@@ -158,7 +158,52 @@ PRODUCER_EPOCH = Protocol(
     OffsetBound = 99
 """,
 )
-PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH)}
+LEADER_EPOCH = Protocol(
+    "leader_epoch",
+    "LeaderEpoch",
+    {
+        "partitionEpoch": {},
+        "partitionsWith": {},
+        "leaderEpoch": {},
+        "newestTopicId": {},
+        "newestPartitionEpoch": {},
+        "brokerEpoch": {},
+        "appendedLeaderEpoch": {},
+        "leaderEpochGiven": {},
+        "checkpointEntries": [],
+        "metadataAnswers": [],
+        "committedOffsets": [],
+        "fetchPositions": [],
+    },
+    (
+        *("metadataLog", "issuedIds", "applied", "log", "checkpoint", "committed", "keptElsewhere"),
+        *("cache", "cachedMaxPartitionEpoch", "position"),
+    ),
+    """
+    Topic = "t"
+    Numbers = {0}
+    Brokers = {1}
+    Coordinator = 1
+    Clients = {"c1"}
+    OldClients = {}
+    Rule = "shipped"
+    CommitsById = TRUE
+    BrokerStoresTopicId = TRUE
+    DeletesById = TRUE
+    LaggingBrokers = TRUE
+    Deletion = TRUE
+    UncleanElections = TRUE
+    Consuming = TRUE
+    Committing = TRUE
+    KeepingOffsetsElsewhere = TRUE
+    BrokersRestart = TRUE
+    MetadataBound = 99
+    IdBound = 9
+    EpochBound = 99
+    OffsetBound = 99
+""",
+)
+PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH, LEADER_EPOCH)}
 DEFINITIONS = [(each.name, identifier) for each in PROTOCOLS.values() for identifier in sorted(each.names())]
 
 SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')

@@ -1,0 +1,15 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:263 by `tlasql compile`; do not edit
+{{ config(severity='error', tags=['generated', 'step']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'leader_epoch_never_falls' and verdict = 'violated'

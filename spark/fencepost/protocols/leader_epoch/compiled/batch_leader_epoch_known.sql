@@ -1,0 +1,69 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:306 by `tlasql compile`; do not edit
+--
+-- BatchLeaderEpochKnown ==
+--     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    partition_key AS p,
+    leader_epoch AS `appendedLeaderEpoch[p]`,
+    given AS `leaderEpochGiven[p]`,
+    TO_JSON(
+      STRUCT(topic, `partition`, last_offset, broker_id, file, byte_position),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
+  FROM silver.partition_batches
+), judged AS (
+  SELECT
+    *,
+    `appendedLeaderEpoch[p]` >= 0 AS antecedent,
+    `leaderEpochGiven[p]` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    NOT antecedent OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(log), MAP('ignoreNullFields', 'false')) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(p), MAP('ignoreNullFields', 'false')) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  COALESCE(antecedent, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:307)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`appendedLeaderEpoch[p]`, `leaderEpochGiven[p]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(log), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.metadata_coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

@@ -1,0 +1,73 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:275 by `tlasql compile`; do not edit
+--
+-- BrokerEpochNeverFalls ==
+--     \A b \in DOMAIN brokerEpoch \cap DOMAIN brokerEpoch' : brokerEpoch'[b] >= brokerEpoch[b]
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    broker_id AS b,
+    broker_epoch AS `brokerEpoch[b]`,
+    LEAD(broker_epoch) OVER successive AS `brokerEpoch'[b]`,
+    TO_JSON(STRUCT(incarnation_id, fenced, record_name), MAP('ignoreNullFields', 'false')) AS evidence
+  FROM silver.broker_states
+  WINDOW successive AS (PARTITION BY cluster, log, broker_id ORDER BY from_position)
+), judged AS (
+  SELECT
+    *,
+    `brokerEpoch'[b]` = `brokerEpoch[b]` AS unchanged,
+    `brokerEpoch'[b]` >= `brokerEpoch[b]` AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  TO_JSON(STRUCT(log), MAP('ignoreNullFields', 'false')) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN TO_JSON(STRUCT(b), MAP('ignoreNullFields', 'false')) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'brokerEpoch\'[b] >= brokerEpoch[b] (LeaderEpochProps:276)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN TO_JSON(STRUCT(`brokerEpoch[b]`, `brokerEpoch'[b]`), MAP('ignoreNullFields', 'false'))
+  END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(log), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.metadata_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'

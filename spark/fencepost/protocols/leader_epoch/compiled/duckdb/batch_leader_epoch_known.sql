@@ -1,0 +1,79 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:306 by `tlasql compile`; do not edit
+--
+-- BatchLeaderEpochKnown ==
+--     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    partition_key AS p,
+    leader_epoch AS "appendedLeaderEpoch[p]",
+    given AS "leaderEpochGiven[p]",
+    CAST(JSON_OBJECT(
+      'topic',
+      topic,
+      'partition',
+      "partition",
+      'last_offset',
+      last_offset,
+      'broker_id',
+      broker_id,
+      'file',
+      file,
+      'byte_position',
+      byte_position
+    ) AS TEXT) AS evidence
+  FROM silver.partition_batches
+), judged AS (
+  SELECT
+    *,
+    "appendedLeaderEpoch[p]" >= 0 AS antecedent,
+    "leaderEpochGiven[p]" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    *,
+    NOT antecedent OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', log) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('p', p) AS TEXT) END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  COALESCE(antecedent, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:307)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'leaderEpochGiven[p]', "leaderEpochGiven[p]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', log) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.metadata_coverage
+WHERE
+  NOT COALESCE(covered, FALSE)

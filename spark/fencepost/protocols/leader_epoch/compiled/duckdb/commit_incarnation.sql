@@ -1,0 +1,69 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:115 by `tlasql compile`; do not edit
+--
+-- CommitIncarnation(c) ==
+--     IF c.leaderEpoch = -1 \/ c.offsetPartitionEpoch = -1 THEN "NONE"
+--     ELSE IF c.offsetPartitionEpoch # c.livePartitionEpoch THEN "INVALID_PARTITION_EPOCH"
+--     ELSE "NONE"
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    committed_leader_epoch AS "c.leaderEpoch",
+    origin_partition_epoch AS "c.offsetPartitionEpoch",
+    live_partition_epoch AS "c.livePartitionEpoch"
+  FROM silver.committed_offsets
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        "c.leaderEpoch" = -1 OR "c.offsetPartitionEpoch" = -1
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN CASE (
+          NOT "c.offsetPartitionEpoch" = "c.livePartitionEpoch"
+        )
+        WHEN TRUE
+        THEN 'INVALID_PARTITION_EPOCH'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+      END
+      ELSE CASE
+        WHEN 'NONE' = CASE (
+            NOT "c.offsetPartitionEpoch" = "c.livePartitionEpoch"
+          )
+          WHEN TRUE
+          THEN 'INVALID_PARTITION_EPOCH'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+        END
+        THEN 'NONE'
+      END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  commit_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.committed_offsets AS committed_offsets
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

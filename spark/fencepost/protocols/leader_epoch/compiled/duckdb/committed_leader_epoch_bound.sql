@@ -1,0 +1,125 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:144 by `tlasql compile`; do not edit
+--
+-- CommittedLeaderEpochBound ==
+--     \A c \in committedOffsets : c.error = "NONE" /\ c.leaderEpoch >= 0 => c.leaderEpoch <= c.liveLeaderEpoch
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    error AS "c.error",
+    committed_leader_epoch AS "c.leaderEpoch",
+    live_leader_epoch AS "c.liveLeaderEpoch"
+  FROM silver.committed_offsets
+), judged AS (
+  SELECT
+    *,
+    "c.error" = 'NONE' AND "c.leaderEpoch" >= 0 AS antecedent,
+    "c.leaderEpoch" <= "c.liveLeaderEpoch" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "c.error",
+    "c.leaderEpoch",
+    "c.liveLeaderEpoch",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:145)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      {'log': log, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.leaderEpoch': "c.leaderEpoch", 'c.liveLeaderEpoch': "c.liveLeaderEpoch"}
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), committed_offsets.log)) AS TEXT) AS scope,
+  CASE WHEN NOT (
+    COALESCE(agreed.verdict, FALSE)
+  ) THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT) END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, committed_offsets.from_time) AS from_time,
+  COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'c.error',
+      STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+      'c.leaderEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'c.leaderEpoch'),
+      'c.liveLeaderEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'c.liveLeaderEpoch')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'group_id',
+      committed_offsets.group_id,
+      'topic',
+      committed_offsets.topic,
+      'partition',
+      committed_offsets."partition",
+      'origin',
+      committed_offsets.origin,
+      'origin_topic_id',
+      committed_offsets.origin_topic_id,
+      'commit_partition',
+      committed_offsets.commit_partition,
+      'record_offset',
+      committed_offsets.record_offset,
+      'request_id',
+      committed_offsets.request_id,
+      'client_id',
+      committed_offsets.client_id,
+      'client_host',
+      committed_offsets.client_host,
+      'software_name',
+      committed_offsets.software_name,
+      'software_version',
+      committed_offsets.software_version,
+      'file',
+      committed_offsets.file,
+      'position',
+      committed_offsets."position"
+    ) AS TEXT)
+  END AS evidence
+FROM silver.committed_offsets AS committed_offsets
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

@@ -1,0 +1,86 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:263 by `tlasql compile`; do not edit
+--
+-- LeaderEpochNeverFalls ==
+--     \A p \in DOMAIN leaderEpoch \cap DOMAIN leaderEpoch' : leaderEpoch'[p] >= leaderEpoch[p]
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    leader_epoch AS "leaderEpoch[p]",
+    LEAD(leader_epoch) OVER successive AS "leaderEpoch'[p]",
+    CAST(JSON_OBJECT(
+      'topic',
+      topic,
+      'topic_id',
+      topic_id,
+      'partition',
+      "partition",
+      'leader',
+      leader,
+      'leader_epoch',
+      leader_epoch,
+      'kraft_partition_epoch',
+      kraft_partition_epoch
+    ) AS TEXT) AS evidence
+  FROM silver.partitions
+  WINDOW successive AS (PARTITION BY cluster, log, partition_key ORDER BY from_position NULLS FIRST)
+), judged AS (
+  SELECT
+    *,
+    "leaderEpoch'[p]" = "leaderEpoch[p]" AS unchanged,
+    "leaderEpoch'[p]" >= "leaderEpoch[p]" AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR c1 AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', log) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('p', p) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN NOT c1 THEN 'leaderEpoch''[p] >= leaderEpoch[p] (LeaderEpochProps:264)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT('leaderEpoch[p]', "leaderEpoch[p]", 'leaderEpoch''[p]', "leaderEpoch'[p]") AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', log) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.metadata_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'

@@ -1,0 +1,157 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:218 by `tlasql compile`; do not edit
+--
+-- NoOffsetOfEarlierIncarnation ==
+--     \A f \in fetchPositions :
+--         f.error = "NONE" /\ f.divergingEpoch = -1 /\ OfAnIncarnation(f) => f.offsetPartitionEpoch = AnsweredFrom(f)
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    fetch_position_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    error AS "f.error",
+    diverging_epoch AS "f.divergingEpoch",
+    fetch_offset AS "f.fetchOffset",
+    origin_partition_epoch AS "f.offsetPartitionEpoch",
+    by_id AS "f.byId",
+    asked_partition_epoch AS "f.askedPartitionEpoch",
+    live_partition_epoch AS "f.livePartitionEpoch"
+  FROM silver.fetch_positions
+), judged AS (
+  SELECT
+    *,
+    (
+      "f.error" = 'NONE' AND "f.divergingEpoch" = -1
+    )
+    AND (
+      "f.fetchOffset" > 0 AND NOT "f.offsetPartitionEpoch" = -1
+    ) AS antecedent,
+    "f.offsetPartitionEpoch" = CASE "f.byId"
+      WHEN TRUE
+      THEN "f.askedPartitionEpoch"
+      WHEN FALSE
+      THEN "f.livePartitionEpoch"
+      ELSE CASE WHEN "f.askedPartitionEpoch" = "f.livePartitionEpoch" THEN "f.askedPartitionEpoch" END
+    END AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    log,
+    fetch_position_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "f.error",
+    "f.divergingEpoch",
+    "f.fetchOffset",
+    "f.offsetPartitionEpoch",
+    "f.byId",
+    "f.askedPartitionEpoch",
+    "f.livePartitionEpoch",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:220)'
+    END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      {'log': log, 'failed_conjunct': failed_conjunct, 'f.error': "f.error", 'f.divergingEpoch': "f.divergingEpoch", 'f.fetchOffset': "f.fetchOffset", 'f.offsetPartitionEpoch': "f.offsetPartitionEpoch", 'f.byId': "f.byId", 'f.askedPartitionEpoch': "f.askedPartitionEpoch", 'f.livePartitionEpoch': "f.livePartitionEpoch"}
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    fetch_position_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), fetch_positions.log)) AS TEXT) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT('f', fetch_position_id) AS TEXT)
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, fetch_positions.requested_at) AS from_time,
+  COALESCE(agreed.to_time, fetch_positions.responded_at) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'f.error',
+      STRUCT_EXTRACT(agreed.first_state, 'f.error'),
+      'f.divergingEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'f.divergingEpoch'),
+      'f.fetchOffset',
+      STRUCT_EXTRACT(agreed.first_state, 'f.fetchOffset'),
+      'f.offsetPartitionEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'f.offsetPartitionEpoch'),
+      'f.byId',
+      STRUCT_EXTRACT(agreed.first_state, 'f.byId'),
+      'f.askedPartitionEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'f.askedPartitionEpoch'),
+      'f.livePartitionEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'f.livePartitionEpoch')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'request_id',
+      fetch_positions.request_id,
+      'broker_id',
+      fetch_positions.broker_id,
+      'client_id',
+      fetch_positions.client_id,
+      'client_host',
+      fetch_positions.client_host,
+      'software_name',
+      fetch_positions.software_name,
+      'software_version',
+      fetch_positions.software_version,
+      'topic',
+      fetch_positions.topic,
+      'partition',
+      fetch_positions."partition",
+      'origin',
+      fetch_positions.origin,
+      'origin_topic_id',
+      fetch_positions.origin_topic_id,
+      'group_id',
+      fetch_positions.group_id,
+      'file',
+      fetch_positions.file,
+      'position',
+      fetch_positions."position"
+    ) AS TEXT)
+  END AS evidence
+FROM silver.fetch_positions AS fetch_positions
+FULL OUTER JOIN agreed
+  USING (cluster, fetch_position_id)

@@ -1,0 +1,241 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for fetch_incarnation, shipped_fetch_rule
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    fetch_position_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    last_fetched_epoch AS "f.lastFetchedEpoch",
+    fetch_offset AS "f.fetchOffset",
+    origin_partition_epoch AS "f.offsetPartitionEpoch",
+    by_id AS "f.byId",
+    asked_partition_epoch AS "f.askedPartitionEpoch",
+    live_partition_epoch AS "f.livePartitionEpoch",
+    asked_topic_id AS "f.topicId",
+    live_topic_id AS "f.liveTopicId",
+    current_leader_epoch AS "f.currentLeaderEpoch",
+    live_leader_epoch AS "f.liveLeaderEpoch"
+  FROM silver.fetch_positions
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        "f.lastFetchedEpoch" = -1 OR NOT (
+          "f.fetchOffset" > 0 AND NOT "f.offsetPartitionEpoch" = -1
+        )
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN CASE (
+          NOT "f.offsetPartitionEpoch" = CASE "f.byId"
+            WHEN TRUE
+            THEN "f.askedPartitionEpoch"
+            WHEN FALSE
+            THEN "f.livePartitionEpoch"
+            ELSE CASE WHEN "f.askedPartitionEpoch" = "f.livePartitionEpoch" THEN "f.askedPartitionEpoch" END
+          END
+        )
+        WHEN TRUE
+        THEN 'INVALID_PARTITION_EPOCH'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+      END
+      ELSE CASE
+        WHEN 'NONE' = CASE (
+            NOT "f.offsetPartitionEpoch" = CASE "f.byId"
+              WHEN TRUE
+              THEN "f.askedPartitionEpoch"
+              WHEN FALSE
+              THEN "f.livePartitionEpoch"
+              ELSE CASE WHEN "f.askedPartitionEpoch" = "f.livePartitionEpoch" THEN "f.askedPartitionEpoch" END
+            END
+          )
+          WHEN TRUE
+          THEN 'INVALID_PARTITION_EPOCH'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+        END
+        THEN 'NONE'
+      END
+    END AS c1_1,
+    CASE (
+        "f.byId" AND NOT "f.topicId" = "f.liveTopicId"
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_ID'
+      WHEN FALSE
+      THEN CASE (
+          "f.currentLeaderEpoch" = -1
+        )
+        WHEN TRUE
+        THEN 'NONE'
+        WHEN FALSE
+        THEN CASE (
+            "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+          )
+          WHEN TRUE
+          THEN 'FENCED_LEADER_EPOCH'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'UNKNOWN_LEADER_EPOCH'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+          END
+          ELSE CASE
+            WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            THEN 'FENCED_LEADER_EPOCH'
+          END
+        END
+        ELSE CASE
+          WHEN 'NONE' = CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          THEN 'NONE'
+        END
+      END
+      ELSE CASE
+        WHEN 'UNKNOWN_TOPIC_ID' = CASE (
+            "f.currentLeaderEpoch" = -1
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          ELSE CASE
+            WHEN 'NONE' = CASE (
+                "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'FENCED_LEADER_EPOCH'
+              WHEN FALSE
+              THEN CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              ELSE CASE
+                WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                    "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                  )
+                  WHEN TRUE
+                  THEN 'UNKNOWN_LEADER_EPOCH'
+                  WHEN FALSE
+                  THEN 'NONE'
+                  ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                END
+                THEN 'FENCED_LEADER_EPOCH'
+              END
+            END
+            THEN 'NONE'
+          END
+        END
+        THEN 'UNKNOWN_TOPIC_ID'
+      END
+    END AS c1_2
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+  FROM judged
+  GROUP BY
+    cluster,
+    fetch_position_id
+)
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  subject,
+  STRUCT_EXTRACT(each, 'outcome') AS outcome
+FROM (
+  SELECT
+    cluster,
+    fetch_position_id AS subject,
+    UNNEST(
+      [
+        {'definition': 'fetch_incarnation', 'outcome': agreed.verdict_1},
+        {'definition': 'shipped_fetch_rule', 'outcome': agreed.verdict_2}
+      ]
+    ) AS each
+  FROM silver.fetch_positions AS fetch_positions
+  FULL OUTER JOIN agreed
+    USING (cluster, fetch_position_id)
+) AS fanned

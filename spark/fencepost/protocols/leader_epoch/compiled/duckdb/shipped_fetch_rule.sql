@@ -1,0 +1,187 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:198 by `tlasql compile`; do not edit
+--
+-- ShippedFetchRule(f) ==
+--     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"
+--     ELSE IF f.currentLeaderEpoch = -1 THEN "NONE"
+--     ELSE IF f.currentLeaderEpoch < f.liveLeaderEpoch THEN "FENCED_LEADER_EPOCH"
+--     ELSE IF f.currentLeaderEpoch > f.liveLeaderEpoch THEN "UNKNOWN_LEADER_EPOCH"
+--     ELSE "NONE"
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    fetch_position_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    by_id AS "f.byId",
+    asked_topic_id AS "f.topicId",
+    live_topic_id AS "f.liveTopicId",
+    current_leader_epoch AS "f.currentLeaderEpoch",
+    live_leader_epoch AS "f.liveLeaderEpoch"
+  FROM silver.fetch_positions
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        "f.byId" AND NOT "f.topicId" = "f.liveTopicId"
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_ID'
+      WHEN FALSE
+      THEN CASE (
+          "f.currentLeaderEpoch" = -1
+        )
+        WHEN TRUE
+        THEN 'NONE'
+        WHEN FALSE
+        THEN CASE (
+            "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+          )
+          WHEN TRUE
+          THEN 'FENCED_LEADER_EPOCH'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'UNKNOWN_LEADER_EPOCH'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+          END
+          ELSE CASE
+            WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            THEN 'FENCED_LEADER_EPOCH'
+          END
+        END
+        ELSE CASE
+          WHEN 'NONE' = CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          THEN 'NONE'
+        END
+      END
+      ELSE CASE
+        WHEN 'UNKNOWN_TOPIC_ID' = CASE (
+            "f.currentLeaderEpoch" = -1
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          ELSE CASE
+            WHEN 'NONE' = CASE (
+                "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'FENCED_LEADER_EPOCH'
+              WHEN FALSE
+              THEN CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              ELSE CASE
+                WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                    "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                  )
+                  WHEN TRUE
+                  THEN 'UNKNOWN_LEADER_EPOCH'
+                  WHEN FALSE
+                  THEN 'NONE'
+                  ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                END
+                THEN 'FENCED_LEADER_EPOCH'
+              END
+            END
+            THEN 'NONE'
+          END
+        END
+        THEN 'UNKNOWN_TOPIC_ID'
+      END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    fetch_position_id
+)
+SELECT
+  cluster,
+  fetch_position_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.fetch_positions AS fetch_positions
+FULL OUTER JOIN agreed
+  USING (cluster, fetch_position_id)

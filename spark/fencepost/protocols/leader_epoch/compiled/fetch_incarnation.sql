@@ -1,0 +1,86 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:181 by `tlasql compile`; do not edit
+--
+-- FetchIncarnation(f) ==
+--     IF f.lastFetchedEpoch = -1 \/ ~OfAnIncarnation(f) THEN "NONE"
+--     ELSE IF f.offsetPartitionEpoch # AnsweredFrom(f) THEN "INVALID_PARTITION_EPOCH"
+--     ELSE "NONE"
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    fetch_position_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    last_fetched_epoch AS `f.lastFetchedEpoch`,
+    fetch_offset AS `f.fetchOffset`,
+    origin_partition_epoch AS `f.offsetPartitionEpoch`,
+    by_id AS `f.byId`,
+    asked_partition_epoch AS `f.askedPartitionEpoch`,
+    live_partition_epoch AS `f.livePartitionEpoch`
+  FROM silver.fetch_positions
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        `f.lastFetchedEpoch` = -1 OR NOT (
+          `f.fetchOffset` > 0 AND NOT `f.offsetPartitionEpoch` = -1
+        )
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN CASE (
+          NOT `f.offsetPartitionEpoch` = CASE `f.byId`
+            WHEN TRUE
+            THEN `f.askedPartitionEpoch`
+            WHEN FALSE
+            THEN `f.livePartitionEpoch`
+            ELSE CASE WHEN `f.askedPartitionEpoch` = `f.livePartitionEpoch` THEN `f.askedPartitionEpoch` END
+          END
+        )
+        WHEN TRUE
+        THEN 'INVALID_PARTITION_EPOCH'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+      END
+      ELSE CASE
+        WHEN 'NONE' = CASE (
+            NOT `f.offsetPartitionEpoch` = CASE `f.byId`
+              WHEN TRUE
+              THEN `f.askedPartitionEpoch`
+              WHEN FALSE
+              THEN `f.livePartitionEpoch`
+              ELSE CASE WHEN `f.askedPartitionEpoch` = `f.livePartitionEpoch` THEN `f.askedPartitionEpoch` END
+            END
+          )
+          WHEN TRUE
+          THEN 'INVALID_PARTITION_EPOCH'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+        END
+        THEN 'NONE'
+      END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    fetch_position_id
+)
+SELECT
+  cluster,
+  fetch_position_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.fetch_positions AS fetch_positions
+FULL OUTER JOIN agreed
+  USING (cluster, fetch_position_id)

@@ -1,0 +1,64 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:59 by `tlasql compile`; do not edit
+--
+-- Outdated(a) == IF Comparable(a) /\ OlderEpochs(a) THEN "OUTDATED" ELSE "NONE"
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    answer_partition_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    has_leader_epochs AS `a.hasLeaderEpochs`,
+    told AS `a.told`,
+    cached AS `a.cached`,
+    cached_gone AS `a.cachedGone`,
+    told_partition_epoch AS `a.partitionEpoch`,
+    cached_partition_epoch AS `a.cachedPartitionEpoch`,
+    told_leader_epoch AS `a.leaderEpoch`,
+    cached_leader_epoch AS `a.cachedLeaderEpoch`
+  FROM silver.metadata_answer_partitions
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        (
+          (
+            (
+              `a.hasLeaderEpochs` AND `a.told`
+            ) AND `a.cached`
+          ) AND NOT `a.cachedGone`
+        )
+        AND (
+          `a.partitionEpoch` < `a.cachedPartitionEpoch`
+          OR (
+            `a.partitionEpoch` = `a.cachedPartitionEpoch` AND `a.leaderEpoch` < `a.cachedLeaderEpoch`
+          )
+        )
+      )
+      WHEN TRUE
+      THEN 'OUTDATED'
+      WHEN FALSE
+      THEN 'NONE'
+      ELSE CASE WHEN 'OUTDATED' = 'NONE' THEN 'OUTDATED' END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    answer_partition_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    answer_partition_id
+)
+SELECT
+  cluster,
+  answer_partition_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.metadata_answer_partitions AS metadata_answer_partitions
+FULL OUTER JOIN agreed
+  USING (cluster, answer_partition_id)

@@ -1,0 +1,90 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for commit_incarnation, shipped_commit_rule
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    committed_leader_epoch AS `c.leaderEpoch`,
+    origin_partition_epoch AS `c.offsetPartitionEpoch`,
+    live_partition_epoch AS `c.livePartitionEpoch`,
+    by_id AS `c.byId`,
+    committed_topic_id AS `c.topicId`,
+    live_topic_id AS `c.liveTopicId`
+  FROM silver.committed_offsets
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        `c.leaderEpoch` = -1 OR `c.offsetPartitionEpoch` = -1
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN CASE (
+          NOT `c.offsetPartitionEpoch` = `c.livePartitionEpoch`
+        )
+        WHEN TRUE
+        THEN 'INVALID_PARTITION_EPOCH'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+      END
+      ELSE CASE
+        WHEN 'NONE' = CASE (
+            NOT `c.offsetPartitionEpoch` = `c.livePartitionEpoch`
+          )
+          WHEN TRUE
+          THEN 'INVALID_PARTITION_EPOCH'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_PARTITION_EPOCH' = 'NONE' THEN 'INVALID_PARTITION_EPOCH' END
+        END
+        THEN 'NONE'
+      END
+    END AS c1_1,
+    CASE (
+        `c.byId` AND NOT `c.topicId` = `c.liveTopicId`
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_ID'
+      WHEN FALSE
+      THEN 'NONE'
+      ELSE CASE WHEN 'UNKNOWN_TOPIC_ID' = 'NONE' THEN 'UNKNOWN_TOPIC_ID' END
+    END AS c1_2
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  each.`definition` AS definition,
+  cluster,
+  subject,
+  each.`outcome` AS outcome
+FROM (
+  SELECT
+    cluster,
+    commit_id AS subject,
+    EXPLODE(
+      ARRAY(
+        NAMED_STRUCT('definition', 'commit_incarnation', 'outcome', agreed.verdict_1),
+        NAMED_STRUCT('definition', 'shipped_commit_rule', 'outcome', agreed.verdict_2)
+      )
+    ) AS each
+  FROM silver.committed_offsets AS committed_offsets
+  FULL OUTER JOIN agreed
+    USING (cluster, commit_id)
+) AS fanned

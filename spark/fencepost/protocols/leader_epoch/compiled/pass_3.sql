@@ -1,0 +1,209 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for committed_leader_epoch_bound, commit_to_live_incarnation
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    error AS `c.error`,
+    committed_leader_epoch AS `c.leaderEpoch`,
+    live_leader_epoch AS `c.liveLeaderEpoch`,
+    by_id AS `c.byId`,
+    committed_topic_id AS `c.topicId`,
+    live_topic_id AS `c.liveTopicId`
+  FROM silver.committed_offsets
+), judged AS (
+  SELECT
+    *,
+    `c.error` = 'NONE' AND `c.leaderEpoch` >= 0 AS antecedent_1,
+    `c.leaderEpoch` <= `c.liveLeaderEpoch` AS c1_1,
+    `c.error` = 'NONE' AND `c.byId` AS antecedent_2,
+    `c.topicId` = `c.liveTopicId` AS c1_2
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `c.error`,
+    `c.leaderEpoch`,
+    `c.liveLeaderEpoch`,
+    `c.byId`,
+    `c.topicId`,
+    `c.liveTopicId`,
+    NOT antecedent_1 OR c1_1 AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE
+      WHEN antecedent_1 AND NOT c1_1
+      THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:145)'
+    END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'c.topicId = c.liveTopicId (LeaderEpochProps:158)' END AS failed_conjunct_2
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'log',
+        log,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'c.error',
+        `c.error`,
+        'c.leaderEpoch',
+        `c.leaderEpoch`,
+        'c.liveLeaderEpoch',
+        `c.liveLeaderEpoch`,
+        'c.byId',
+        `c.byId`,
+        'c.topicId',
+        `c.topicId`,
+        'c.liveTopicId',
+        `c.liveTopicId`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2
+  FROM weighed
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  each.`definition` AS definition,
+  cluster,
+  scope,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  each.`verdict` AS verdict,
+  each.`exercised` AS exercised,
+  each.`failed_conjunct` AS failed_conjunct,
+  each.`values` AS `values`,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
+FROM (
+  SELECT
+    cluster,
+    TO_JSON(
+      STRUCT(COALESCE(agreed.first_state.`log`, committed_offsets.log) AS log),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+      )
+      THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, committed_offsets.from_time) AS from_time,
+    COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          committed_offsets.group_id,
+          committed_offsets.topic,
+          committed_offsets.`partition`,
+          committed_offsets.origin,
+          committed_offsets.origin_topic_id,
+          committed_offsets.commit_partition,
+          committed_offsets.record_offset,
+          committed_offsets.request_id,
+          committed_offsets.client_id,
+          committed_offsets.client_host,
+          committed_offsets.software_name,
+          committed_offsets.software_version,
+          committed_offsets.file,
+          committed_offsets.`position`
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
+    EXPLODE(
+      ARRAY(
+        NAMED_STRUCT(
+          'definition',
+          'committed_leader_epoch_bound',
+          'verdict',
+          agreed.verdict_1,
+          'exercised',
+          COALESCE(agreed.exercised_1, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.error` AS `c.error`,
+                agreed.first_state.`c.leaderEpoch` AS `c.leaderEpoch`,
+                agreed.first_state.`c.liveLeaderEpoch` AS `c.liveLeaderEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'commit_to_live_incarnation',
+          'verdict',
+          agreed.verdict_2,
+          'exercised',
+          COALESCE(agreed.exercised_2, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.error` AS `c.error`,
+                agreed.first_state.`c.byId` AS `c.byId`,
+                agreed.first_state.`c.topicId` AS `c.topicId`,
+                agreed.first_state.`c.liveTopicId` AS `c.liveTopicId`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        )
+      )
+    ) AS each
+  FROM silver.committed_offsets AS committed_offsets
+  FULL OUTER JOIN agreed
+    USING (cluster, commit_id)
+) AS fanned

@@ -1,0 +1,48 @@
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:130 by `tlasql compile`; do not edit
+--
+-- ShippedCommitRule(c) ==
+--     IF c.byId /\ c.topicId # c.liveTopicId THEN "UNKNOWN_TOPIC_ID" ELSE "NONE"
+WITH frame AS (
+  SELECT
+    cluster,
+    log,
+    commit_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    by_id AS `c.byId`,
+    committed_topic_id AS `c.topicId`,
+    live_topic_id AS `c.liveTopicId`
+  FROM silver.committed_offsets
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        `c.byId` AND NOT `c.topicId` = `c.liveTopicId`
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_ID'
+      WHEN FALSE
+      THEN 'NONE'
+      ELSE CASE WHEN 'UNKNOWN_TOPIC_ID' = 'NONE' THEN 'UNKNOWN_TOPIC_ID' END
+    END AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  commit_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.committed_offsets AS committed_offsets
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

@@ -1,0 +1,7 @@
+----------------------- MODULE CommittedIdNotCompared -----------------------
+\* The coordinator takes every topic id.
+EXTENDS MCLeaderEpoch
+
+BrokenCommitError(c, n) == "NONE"
+
+=============================================================================

@@ -1,0 +1,7 @@
+------------------------- MODULE DeletionNotCounted -------------------------
+\* A deletion does not move the counter of partition epochs.
+EXTENDS MCLeaderEpoch
+
+BrokenMaxAfterDeletion == Newest.maxPartitionEpoch
+
+=============================================================================

@@ -1,0 +1,7 @@
+---------------------- MODULE LeaderEpochsNotCompared -----------------------
+\* A shipped client takes every answer.
+EXTENDS MCLeaderEpoch
+
+BrokenTakenAsShipped(w) == TRUE
+
+=============================================================================
