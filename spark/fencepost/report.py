@@ -276,6 +276,8 @@ def _log(scope: str | None) -> str:
     place = _object(scope)
     if "group_id" in place:
         return "the group's partition of __consumer_offsets"
+    if "log" in place:
+        return printable(place["log"].rpartition(":")[2])
     return f"{printable(place.get('topic'))}-{place.get('partition')}"
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fencepost.protocols.base import Command, Protocol, SqlFunction
+from fencepost.protocols.base import Command, Plot, Protocol, SqlFunction, Told, Verdict
 from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
 
 if TYPE_CHECKING:
+    import datetime as dt
     from argparse import Namespace
 
     import pyarrow as pa
@@ -40,11 +41,48 @@ def _stored(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     return run(reader, arguments)
 
 
+def _report(reader: Reader) -> Callable[[str], list[str]]:
+    from fencepost.protocols.leader_epoch.report import Incarnations
+
+    return Incarnations(reader).lines
+
+
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
+    from fencepost.protocols.leader_epoch.telling import tell
+
+    return tell(reader, verdicts)
+
+
+def _names(reader: Reader) -> Mapping[str, str]:
+    from fencepost.protocols.leader_epoch.telling import topic_names
+
+    return topic_names(reader)
+
+
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.leader_epoch.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.leader_epoch.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
 PROTOCOL = Protocol(
     name="leader_epoch",
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    report=_report,
+    tell=_tell,
+    names=_names,
+    shown=("leader_epoch", "start_offset", "batches_start_offset"),
+    plots=(Plot("--topic", "NAME", "a topic, with its incarnations and leaders", _read, _draw),),
     requests=REQUESTS,
     kinds=_kinds,
     bronze=(bronze.PARTITION_FOLDERS, bronze.LEADER_EPOCH_CHECKPOINTS),

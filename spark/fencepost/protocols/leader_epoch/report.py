@@ -48,7 +48,8 @@ SELECT * FROM (
 """
 _LOST = f"""
 SELECT cluster, topic, partition, leader_epoch, leader, how, elected_at, records_lost, lost_from, lost_to,
-  lost_brokers FROM {LEADERS} WHERE records_lost > 0 ORDER BY records_lost DESC, topic, partition, leader_epoch
+  lost_brokers
+FROM {LEADERS} WHERE records_lost > 0 ORDER BY records_lost DESC, topic, partition, leader_epoch
 """
 _UNCLEAN = f"""
 SELECT cluster, count(*) AS elections, count_if(records_lost IS NULL) AS unknown FROM {LEADERS}
@@ -116,11 +117,9 @@ class Incarnations:
             return
         risk = orphaned["records_at_risk"]
         at_risk = f", {risk} records at risk" if risk else ""
+        offsets = _counted(orphaned["offsets"], "committed offset is", "committed offsets are")
         kept = _counted(orphaned["stored"], "is", "are")
-        words = (
-            f"{_counted(orphaned['offsets'], 'committed offset is', 'committed offsets are')} of a topic that is "
-            f"gone; {kept} still stored{at_risk}."
-        )
+        words = f"{offsets} of a topic that is gone; {kept} still stored{at_risk}."
         if orphaned["read_on"]:
             skipped = orphaned["records_skipped"]
             lost = f" and skipped {skipped} records" if skipped else ""
@@ -175,9 +174,10 @@ class Incarnations:
     def _commits(self, cluster: str) -> Iterator[str]:
         counts = self._bare.get(cluster)
         if counts is not None and counts["bare"]:
+            commits = _counted(counts["commits"], "commit", "commits")
             yield (
-                f"{counts['bare']} of {_counted(counts['commits'], 'commit', 'commits')} carry no leader epoch: "
-                "no client can tell whether they survived a truncation or a deletion."
+                f"{counts['bare']} of {commits} carry no leader epoch: from them no client can find out that "
+                "records were lost or the topic replaced."
             )
 
 

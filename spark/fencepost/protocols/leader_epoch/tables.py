@@ -252,8 +252,7 @@ COMMITTED_OFFSETS = Table(
         "removed_position": "bigint",  # of the tombstone in __consumer_offsets; null without one
         # the group's newest for this topic and partition at the end of what is known; null after a hole
         "current": "boolean",
-        # of the log of the partition that has this name at the end of what is known
-        "log_start_offset": "bigint",
+        "log_start_offset": "bigint",  # of the live partition's log at the end of what is known
         "log_end_offset": "bigint",
         **_CLIENT,
         **_LINE,  # of the request line, if it was found; file and position: of the record, else of the line
@@ -345,11 +344,10 @@ FETCH_POSITIONS = Table(
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
         "origin_request_id": "string",
-        "origin_commit_id": "string",  # of the committed offset (COMMITTED_OFFSETS) that it took up
+        "origin_commit_id": "string",  # of silver.committed_offsets: what the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
-        # the same client's next place in the same partition; null for the last, and where it cannot be told
-        "next_fetch_position_id": "string",
-        "log_start_offset": "bigint",  # as answered, as the next; null where the answer has none
+        "next_fetch_position_id": "string",  # the same client's next place in this partition name
+        "log_start_offset": "bigint",  # as answered; null where the answer had none
         "high_watermark": "bigint",
         **INTERVAL,
     },

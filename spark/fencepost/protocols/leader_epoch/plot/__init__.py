@@ -1,0 +1,1 @@
+"""The picture of a topic: ``reading`` takes its rows, ``layout`` and ``drawing`` make it."""

@@ -1,0 +1,132 @@
+"""What a verdict about an offset, a fetch or a metadata answer is about, in a sentence or two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fencepost.protocols.base import Told, Verdict
+from fencepost.protocols.leader_epoch.report import INCARNATIONS
+from fencepost.reading import Reader, rows
+from fencepost.words import printable, time_of
+
+Row = Mapping[str, Any]
+
+COMMITS = "marts.fct_committed_offsets"
+FETCHES = "marts.fct_fetch_positions"
+ANSWERS = "marts.fct_metadata_answers"
+_ORIGINS = {
+    "committed": "the one its group had committed",
+    "reset": "as ListOffsets told it",
+    "read": "where it had read to",
+    "elsewhere": "which it had from elsewhere",
+    None: "from where is not known",
+}
+
+
+def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
+    """Sentences by verdict id, of those whose evidence names a row of one of the three marts."""
+    evidence = {row["verdict_id"]: json.loads(row["evidence"] or "{}") for row in verdicts}
+    told: dict[str, Told] = {}
+    for column, (mart, sentence) in _SENTENCES.items():
+        named = {verdict: each[column] for verdict, each in evidence.items() if each.get(column)}
+        found = rows(reader.scan(mart, where={column: sorted(set(named.values()))})) if named else []
+        by_id = {row[column]: row for row in found}
+        told |= {
+            verdict: Told(sentence(row), row["file"], row["position"])
+            for verdict, each in named.items()
+            if (row := by_id.get(each)) is not None
+        }
+    return told
+
+
+def topic_names(reader: Reader) -> dict[str, str]:
+    """The names of topics, those that are gone among them, by their ids."""
+    found = reader.scan(INCARNATIONS, ("topic_id", "topic"))
+    return {row["topic_id"]: row["topic"] for row in rows(found) if row["topic"] is not None}
+
+
+def _commit(row: Row) -> str:
+    answer = "was stored" if row["error"] == "NONE" else f"was refused ({row['error']})"
+    by_id = (
+        f" by topic id {row['committed_topic_id']}" if row["is_by_id"] and row["committed_topic_id"] else ""
+    )
+    return (
+        f"{time_of(row['committed_at'])}  group {row['group_id']!r} ({_client(row)}) committed offset "
+        f"{row['committed_offset']} of {_place(row)}{by_id} at leader epoch {row['committed_leader_epoch']}; "
+        f"it {answer}.\n"
+        f"It is of {_incarnation(row['origin_topic_id'])}; {_live(row)}. {_rules(row)}."
+    )
+
+
+def _fetch(row: Row) -> str:
+    answer = "and was answered" if row["error"] == "NONE" else f"and was refused ({row['error']})"
+    if row["error"] == "NONE" and row["diverging_epoch"] >= 0:
+        answer = f"and was told that the logs part at offset {row['diverging_end_offset']}"
+    return (
+        f"{time_of(row['requested_at'])}  {_client(row)} began to read {_place(row)} at offset "
+        f"{row['fetch_offset']}, {_ORIGINS.get(row['origin'], row['origin'])}, {answer} by broker "
+        f"{row['broker_id']}.\n"
+        f"The offset is of {_incarnation(row['origin_topic_id'])}; {_live(row)}. {_rules(row)}."
+    )
+
+
+def _answer(row: Row) -> str:
+    behind = row["behind_ms"]
+    late = f", {behind / 1000:.1f} s behind the metadata log at least," if behind else ""
+    told = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
+    had = _state(row["cached_topic_id"], row["cached_leader_epoch"])
+    did = {True: "took it", False: "refused it", None: "took or refused it, which is not known"}
+    return (
+        f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
+        f"of {_place(row)}: {told}. The client had {had}, and {did[row['is_accepted']]}.\n"
+        f"{_rules(row)}, KIP-232 without its maximum {_word(row['kip_232_without_max'])}."
+    )
+
+
+def _place(row: Row) -> str:
+    return (
+        f"{printable(row['topic']) if row['topic'] is not None else '(topic not known)'}-{row['partition']}"
+    )
+
+
+def _client(row: Row) -> str:
+    software = f", {printable(row['software_name'])} {printable(row['software_version'])}"
+    name = printable(row["client_id"]) if row["client_id"] is not None else "not known"
+    return f"client {name}{software if row['software_name'] else ''}"
+
+
+def _incarnation(topic_id: str | None) -> str:
+    if topic_id is None:
+        return "an incarnation that nothing tells"
+    return f"topic id {topic_id}" if topic_id else "no incarnation"
+
+
+def _live(row: Row) -> str:
+    if row["live_topic_id"] is None:
+        return "which one lived then is not known"
+    return f"topic id {row['live_topic_id']} lived then" if row["live_topic_id"] else "none lived then"
+
+
+def _state(topic_id: str | None, leader_epoch: int | None) -> str:
+    if topic_id is None:
+        return "something that is not known"
+    name = f"topic id {topic_id}" if topic_id else "no topic id"
+    return f"{name}, leader epoch {'not known' if leader_epoch is None else leader_epoch}"
+
+
+def _rules(row: Row) -> str:
+    return f"KIP-232 says {_word(row['kip_232'])}, the shipped rule {_word(row['shipped'])}"
+
+
+def _word(decided: str | None) -> str:
+    return "unknown" if decided is None else decided
+
+
+_SENTENCES: Mapping[str, tuple[str, Callable[[Row], str]]] = {
+    "commit_id": (COMMITS, _commit),
+    "fetch_position_id": (FETCHES, _fetch),
+    "answer_partition_id": (ANSWERS, _answer),
+}
+"""By the column of evidence that names a row: its mart, and what is said of the row."""

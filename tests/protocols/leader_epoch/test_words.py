@@ -1,0 +1,264 @@
+"""What is said and drawn of topics, offsets and brokers, from the marts' golden rows, read without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+import yaml
+from matplotlib.figure import Figure
+
+from fencepost import lake, report
+from fencepost.plots.reading import PlotError
+from fencepost.protocols.leader_epoch import report as reports
+from fencepost.protocols.leader_epoch import telling
+from fencepost.protocols.leader_epoch.plot import drawing, layout, reading
+from fencepost.protocols.leader_epoch.plot.reading import EPOCH_COLUMNS, INCARNATION_COLUMNS, MARK_COLUMNS
+from fencepost.reading import Reader, open_lake
+from fencepost.settings import Broker, Cluster, Lake, Settings
+
+ROOT = Path(__file__).resolve().parents[3]
+MARTS = ROOT / "dbt" / "models" / "marts" / "incarnations"
+EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
+TYPES = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "array<string>": pa.list_(pa.string()),
+}
+HOSTILE = "pay'ments:\n$1"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A lake with the golden rows of the marts of this theme, in cluster prod; cluster quiet has none."""
+    folder = tmp_path_factory.mktemp("lake")
+    settings = Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("prod", (Broker(1),)),),
+    )
+    catalog = lake.ensure(settings.lake)
+    catalog.create_namespace_if_not_exists("marts")
+    for file in sorted(MARTS.glob("*.yml")):
+        (model,) = yaml.safe_load(file.read_text())["models"]
+        schema = pa.schema([(each["name"], TYPES[each["data_type"]]) for each in model["columns"]])
+        rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))
+        columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
+        made = catalog.create_table(f"marts.{model['name']}", schema)
+        made.append(pa.table(columns, schema=schema))
+    with open_lake(settings) as opened:
+        yield opened
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    if value is not None and pa.types.is_timestamp(kind):
+        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
+    return float(value) if value is not None and pa.types.is_floating(kind) else value
+
+
+def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
+    lines = reports.Incarnations(reader).lines("prod")
+    assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
+    assert reports.Incarnations(reader).lines("quiet") == []
+
+
+@pytest.mark.parametrize(
+    ("column", "key", "words"),
+    [
+        ("commit_id", "k1", "committed offset 30 of pay'ments:\\n$1-0 at leader epoch 0; it was stored."),
+        (
+            "commit_id",
+            "k1",
+            "It is of topic id idA1; topic id idA2 lived then. KIP-232 says INVALID_PARTITION",
+        ),
+        ("commit_id", "k4", "It is of an incarnation that nothing tells; topic id idA1 lived then."),
+        ("commit_id", "k13", "by topic id idA1 at leader epoch 0; it was refused (UNKNOWN_TOPIC_ID)."),
+        (
+            "fetch_position_id",
+            "f3",
+            "at offset 8, the one its group had committed, and was answered by broker",
+        ),
+        ("fetch_position_id", "f6", "and was told that the logs part at offset 25 by broker 1"),
+        ("fetch_position_id", "f8", "which it had from elsewhere, and was answered"),
+        ("fetch_position_id", "f9", "and was refused (FENCED_LEADER_EPOCH) by broker 1"),
+        ("answer_partition_id", "a3", "broker 3, 20.0 s behind the metadata log at least, told client one's"),
+        ("answer_partition_id", "a3", "The client had topic id idA2, leader epoch 0, and took it."),
+        (
+            "answer_partition_id",
+            "a4",
+            "refused it.\nKIP-232 says OUTDATED, the shipped rule OUTDATED, KIP-232",
+        ),
+        ("answer_partition_id", "a6", "took or refused it, which is not known.\nKIP-232 says unknown"),
+    ],
+)
+def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, column: str, key: str, words: str) -> None:
+    evidence = {
+        "v": json.dumps({column: key, "request_id": "r"}),
+        "w": json.dumps({column: "nobody"}),
+        "x": None,
+    }
+    told = telling.tell(reader, [{"verdict_id": name, "evidence": each} for name, each in evidence.items()])
+    assert told.keys() == {"v"}
+    assert words in told["v"].sentence
+    assert told["v"].file and told["v"].position > 0
+
+
+def test_partitions_of_topics_that_are_gone_have_names(reader: Reader) -> None:
+    assert telling.topic_names(reader) == {
+        **{"idA1": HOSTILE, "idA2": HOSTILE, "idB1": "-dash"},
+        **{"idC1": "gone", "idD1": "hidden"},
+    }
+
+
+def test_a_scope_is_named_by_its_log() -> None:
+    scope = json.dumps({"log": "AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0"})
+    assert report._log(scope) == "__cluster_metadata-0"
+
+
+def test_a_topics_rows_are_read(reader: Reader) -> None:
+    found = reading.read(reader, HOSTILE)
+    assert (found.cluster, found.topic) == ("prod", HOSTILE)
+    assert tuple(found.incarnations) == INCARNATION_COLUMNS
+    assert tuple(found.epochs) == EPOCH_COLUMNS
+    assert tuple(found.marks) == MARK_COLUMNS
+    assert list(found.incarnations["topic_id"]) == ["idA1", "idA2"]
+    # an epoch ends with the next one, or with its topic
+    first, second, third = found.epochs.to_dict("records")
+    assert (first["topic_id"], first["ended_at"]) == ("idA1", found.incarnations["removed_at"][0])
+    assert second["ended_at"] == third["elected_at"]
+    assert pd.isna(third["ended_at"])
+    kinds = found.marks.groupby("kind")["marks"].sum().to_dict()
+    assert kinds == {"live": 5, "unknown": 3, "refused": 1, "orphaned": 5, "read_on": 2}
+
+
+def test_a_moment_limits_what_is_read(reader: Reader) -> None:
+    start = dt.datetime(2026, 3, 1, 10, 5, 31)
+    found = reading.read(reader, HOSTILE, "prod", start, start + dt.timedelta(seconds=2))
+    assert set(found.marks["group_id"]) == {"older", "by-name-2", "fresh"}
+    assert list(found.incarnations["topic_id"]) == ["idA2"]
+    with pytest.raises(PlotError, match="No topic 'nowhere'"):
+        reading.read(reader, "nowhere")
+    with pytest.raises(PlotError, match="Nothing is known of topic 'hidden' in that time"):
+        reading.read(reader, "hidden", "prod", start)
+
+
+def gids(figure: Figure) -> set[str]:
+    return {each.get_gid() for each in figure.findobj(lambda each: each.get_gid() is not None)}
+
+
+def texts(figure: Figure, gid: str) -> list[str]:
+    return [each.get_text() for each in figure.findobj(lambda each: each.get_gid() == gid)]  # type: ignore[attr-defined]
+
+
+def test_incarnations_are_bands_and_an_orphan_is_seen(reader: Reader) -> None:
+    found = reading.read(reader, HOSTILE)
+    figure = drawing.draw(found, layout.arrange(found))
+    assert {"incarnation:0", "incarnation:1", "marks:orphaned", "marks:read_on"} <= gids(figure)
+    assert texts(figure, "name:0") == ["incarnation 1: idA1"]
+    assert texts(figure, "title") == ["Topic pay'ments:\\n$1"]
+    assert texts(figure, "findings") == [
+        "2 incarnations, 3 leader epochs (0 unclean), 0 records lost, 14 commits, 5 of an earlier topic, "
+        "2 read on from"
+    ]
+    assert layout.MARKS[-2].size == max(kind.size for kind in layout.MARKS)
+
+
+def test_an_unclean_election_and_what_it_lost_are_marked(reader: Reader) -> None:
+    found = reading.read(reader, "-dash")
+    figure = drawing.draw(found, layout.arrange(found))
+    assert {"steps:unclean", "steps:none", "steps:created", "lost", "marks:past_truncation"} <= gids(figure)
+    assert texts(figure, "leader") == ["no leader", "broker 2", "broker 1"]
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"RECORDS LOST: 15", "ELECTED UNCLEAN: 1", "committed past a truncation: 2"} <= set(words)
+
+
+def test_a_pictures_bytes_follow_from_its_rows(reader: Reader) -> None:
+    pictures = {drawing.picture(reading.read(reader, HOSTILE), "svg")[0] for _ in range(2)}
+    assert len(pictures) == 1
+
+
+NOON = pd.Timestamp("2026-01-02 12:00:00")
+NAMES = [
+    "",
+    "a\nb\r\tc",
+    "$\\frac{1}{0}$ _^{",
+    "\x00\x1b[31m",
+    "\u202eevil",
+    "عميل عربي",
+    "\ud800 alone",
+    "x" * 70_000,
+]
+
+
+def timeline(
+    lives: list[tuple[Any, ...]], epochs: list[tuple[Any, ...]], marks: list[tuple[Any, ...]], name: str = "t"
+) -> reading.TopicTimeline:
+    times = ("created_at", "removed_at", "elected_at", "ended_at", "at")
+    frames = [
+        pd.DataFrame(rows, columns=list(columns)).astype(
+            {each: "datetime64[us]" for each in columns if each in times}
+        )
+        for rows, columns in (
+            (lives, INCARNATION_COLUMNS),
+            (epochs, EPOCH_COLUMNS),
+            (marks, MARK_COLUMNS),
+        )
+    ]
+    return reading.TopicTimeline("prod", name, *frames)
+
+
+LIFE = ("id", None, pd.NaT, pd.NaT)
+EPOCH = (0, "id", 0, None, None, None, NOON, pd.NaT, 1)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        timeline([LIFE], [EPOCH], []),
+        timeline([], [], [("g", "live", 0, NOON, 1)]),
+        timeline([LIFE], [], [("g", "orphaned", 2**62, NOON, 1)]),
+        timeline([LIFE, ("id2", 2, NOON, NOON)], [(*EPOCH[:2], 2**31 - 1, *EPOCH[3:])], []),
+    ],
+)
+def test_little_is_drawn_without_a_word(of: reading.TopicTimeline) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert drawing.picture(of, "svg")[0].startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_name_is_one_line_of_text(name: str) -> None:
+    of = timeline([LIFE], [EPOCH], [(name, "live", 3, NOON, 1)], name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = drawing.draw(of, layout.arrange(of))
+        assert drawing.picture(of, "svg")[0]
+    for (text,) in (texts(figure, "lane:1"), texts(figure, "title")):
+        assert text.isprintable() or "\u200e" in text
+        assert len(text) < 120
+
+
+def test_lanes_are_not_dropped_silently() -> None:
+    lost = [(n, "id", 0, 1, "unclean", n, NOON, pd.NaT, 1) for n in range(layout.MOST_PARTITIONS + 3)]
+    groups = [(f"g{n}", "orphaned" if n == 40 else "live", n, NOON, 1) for n in range(41)]
+    of = timeline([LIFE], lost, groups)
+    made = layout.arrange(of)
+    assert made.left_out == (3, 41 - layout.MOST_GROUPS)
+    assert [lane.name for lane in made.partitions] == [f"partition {n}" for n in range(3, 19)]
+    assert "g40" in [lane.name for lane in made.groups]
+    (words,) = texts(drawing.draw(of, made), "left_out")
+    assert words.startswith("3 partitions and 17 groups are left out")
