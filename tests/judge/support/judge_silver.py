@@ -41,6 +41,8 @@ _WORDS: Mapping[str, Sequence[str]] = {
 _UNIVERSES = {
     "silver.offset_commit_states": ("silver.offset_commits", "commit_id"),
     "silver.init_producer_id_states": ("silver.init_producer_ids", "request_id"),
+    "silver.end_txn_states": ("silver.end_txns", "request_id"),
+    "silver.add_partitions_to_txn_states": ("silver.add_partitions_to_txns", "addition_id"),
 }
 
 

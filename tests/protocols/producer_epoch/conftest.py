@@ -345,7 +345,7 @@ def _add(request: Mapping[str, Any], code: int) -> Body:
         for topic, partition in named
     ]
     one = {"transactionalId": request["id"], "topicResults": results}
-    sent = {**_producer(request), "verifyOnly": False, "topics": topics}
+    sent = {**_producer(request), "verifyOnly": request.get("verify", False), "topics": topics}
     return {"transactions": [sent]}, {"errorCode": 0, "resultsByTransaction": [one]}
 
 

@@ -140,9 +140,39 @@ def _met(r: Row, inits: dict[str, Row]) -> str:
     )
 
 
+def _end(r: Row) -> str:
+    said = f"{'commit' if r['commit'] else 'abort'} of {_producer(r['provided_id'], r['provided_epoch'])}"
+    got = _producer(r["returned_id"], r["returned_epoch"])
+    return f"{r['correlation_id']} {r['client_id']} {said}: {_or_unknown(r['error'])} {got}, {_found(r)}"
+
+
+def _addition(r: Row) -> str:
+    what = "verifies" if r["verify_only"] else "adds"
+    said = f"{_producer(r['provided_id'], r['provided_epoch'])} {what} {r['transaction_partition']}"
+    return f"{r['correlation_id']} {r['client_id']} {said}: {_or_unknown(r['error'])}, {_found(r)}"
+
+
+def _found(r: Row) -> str:
+    why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
+    return f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states{why}"
+
+
+def _state_met(r: Row, requests: dict[str, Row], key: str) -> str:
+    number = f"{requests[r[key]]['correlation_id']} #{r['candidate']}"
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    listed = f", listed {_flag(r['listed'])}" if "listed" in r else ""
+    last = f"last {_or_unknown(r['last_epoch'])}, previous {_or_unknown(r['previous_id_held'])}"
+    known = f"known {_flag(r['known'])}"
+    return (
+        f"{number} {r['error']} at {_span(r)}: {known}, {_or_unknown(r['status'])} {producer}, {last}{listed}"
+    )
+
+
 def _told(tables: Rows) -> dict[str, list[str]]:
     """The rows of every table that has any, as text; times are left out."""
     inits = {row["request_id"]: row for row in tables["init_producer_ids"]}
+    ends = {row["request_id"]: row for row in tables["end_txns"]}
+    additions = {row["addition_id"]: row for row in tables["add_partitions_to_txns"]}
     writers: dict[str, Callable[[Row], str]] = {
         "log_coverage": _coverage,
         "transactional_ids": _id,
@@ -154,6 +184,10 @@ def _told(tables: Rows) -> dict[str, list[str]]:
         "producer_fencings": _fencing,
         "init_producer_ids": _init,
         "init_producer_id_states": lambda row: _met(row, inits),
+        "end_txns": _end,
+        "end_txn_states": lambda row: _state_met(row, ends, "request_id"),
+        "add_partitions_to_txns": _addition,
+        "add_partitions_to_txn_states": lambda row: _state_met(row, additions, "addition_id"),
     }
     lines = {name: sorted(map(write, tables[name])) for name, write in writers.items()}
     return {name: rows for name, rows in lines.items() if rows}

@@ -16,7 +16,7 @@ Case = dict[str, Any]
 # Cases that lack nothing: what they tell is all that there is to know.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
-    "idempotent",
+    "idempotent", "end_txn",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -50,6 +50,7 @@ SAID = {
          "caused_by_client_id", "fenced_position"),
     ),
     "init_producer_ids": (("correlation_id",), ("error", "returned_epoch", "record_offset")),
+    "end_txns": (("correlation_id",), ("error", "returned_epoch", "record_offset")),
 }  # fmt: skip
 STATE = (
     "known", "status", "producer_id", "producer_epoch", "last_epoch", "previous_id", "last_epoch_held",
@@ -93,10 +94,10 @@ def _value(value: Any, name: str) -> Any:
     return value > 0 if name == "found" and value is not None else value
 
 
-def _met(rows: Rows) -> dict[int, list[Row]]:
-    lines = {row["request_id"]: row["correlation_id"] for row in rows["init_producer_ids"]}
+def _met(rows: Rows, requests: str, states: str) -> dict[int, list[Row]]:
+    lines = {row["request_id"]: row["correlation_id"] for row in rows[requests]}
     found: dict[int, list[Row]] = {}
-    for row in rows["init_producer_id_states"]:
+    for row in rows[states]:
         found.setdefault(lines[row["request_id"]], []).append({name: row[name] for name in STATE})
     return found
 
@@ -145,11 +146,28 @@ def test_every_state_that_a_request_may_have_met_was_possible(
     """With less evidence each state agrees, in all that it says, with one of the whole evidence."""
     wrong = []
     for name, lost, rows in thinned:
-        before = _met(whole[name])
-        for request, states in _met(rows).items():
+        before = _met(whole[name], "init_producer_ids", "init_producer_id_states")
+        for request, states in _met(rows, "init_producer_ids", "init_producer_id_states").items():
             full = before.get(request, [])
             wrong += [(name, lost, request, s, full) for s in states if not any(_agrees(s, f) for f in full)]
     assert not wrong, f"{len(wrong)} states, the first: {wrong[0]}"
+
+
+@pytest.mark.parametrize("api", ["end_txn", "add_partitions_to_txn"])
+def test_what_a_request_met_stays_among_the_states(
+    api: str, whole: dict[str, Rows], thinned: Thinned
+) -> None:
+    """An accepted one whose record is gone may have met more states than one, this one among them."""
+    wrong, seen = [], 0
+    for name, lost, rows in thinned:
+        before = _met(whole[name], f"{api}s", f"{api}_states")
+        for request, states in _met(rows, f"{api}s", f"{api}_states").items():
+            seen += 1
+            full = before[request]
+            if len(full) == 1 and not any(_agrees(state, full[0]) for state in states):
+                wrong.append((name, lost, request, states, full))
+    assert not wrong, f"{len(wrong)} requests, the first: {wrong[0]}"
+    assert seen > 100
 
 
 def _agrees(state: Row, full: Row) -> bool:

@@ -10,6 +10,7 @@ from fencepost.words import WIDTH
 FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
 DANGLING = "marts.fct_dangling_transactions"
+END_TXNS = "marts.fct_end_txns"
 CAUSES = {
     "new_instance": "a new instance",
     "client_bump": "a bump that a client asked for",
@@ -30,6 +31,12 @@ _CAUSES = f"""
 SELECT cluster, cause, count(*) AS times FROM {FENCINGS}
 WHERE protocol = 'producer_epoch' GROUP BY cluster, cause ORDER BY times DESC, cause
 """
+_REFUSED = f"""
+SELECT cluster, count(*) AS asked,
+  count_if(error NOT IN ('NONE', 'CONCURRENT_TRANSACTIONS')) AS refused,
+  count_if(is_shipped_unlike_kip_890) AS unlike, count_if(shipped IS NULL) AS unknown
+FROM {END_TXNS} GROUP BY cluster
+"""
 _DANGLING = f"""
 SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
 """
@@ -40,12 +47,13 @@ class Producers:
 
     def __init__(self, reader: Reader) -> None:
         self._ends = {row["cluster"]: row for row in rows(reader.query(_ENDS))}
+        self._refused = {row["cluster"]: row for row in rows(reader.query(_REFUSED))}
         self._causes = rows(reader.query(_CAUSES))
         self._dangling = rows(reader.query(_DANGLING))
 
     def lines(self, cluster: str) -> list[str]:
         """The producers of one cluster; none where there are none."""
-        sentences = [*self._transactions(cluster), *self._fenced(cluster)]
+        sentences = [*self._transactions(cluster), *self._ended(cluster), *self._fenced(cluster)]
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
@@ -61,6 +69,16 @@ class Producers:
         return [
             f"{counts['all']} transactions: {counts['committed']} committed, {counts['aborted']} aborted, "
             f"{counts['open']} open ({counts['late']} of them past their timeout)."
+        ]
+
+    def _ended(self, cluster: str) -> list[str]:
+        counts = self._refused.get(cluster)
+        if counts is None:
+            return []
+        return [
+            f"{counts['asked']} EndTxn requests, {counts['refused']} of them refused. Of {counts['unlike']} "
+            "the shipped rule says otherwise than KIP-890 proposed, "
+            f"of {counts['unknown']} it is not known what it says."
         ]
 
     def _fenced(self, cluster: str) -> list[str]:
