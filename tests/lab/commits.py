@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from messages import Message
 from truth import Partition, error_name
 
-OLDER, BY_NAME, BY_ID = 7, 9, 10
-"""OffsetCommit versions: one of older clients, the last that names topics, the first that identifies them."""
+OLDER, BEFORE_MEMBER_EPOCHS, BY_NAME, BY_ID = 7, 8, 9, 10
+"""OffsetCommit versions: one of older clients, the last without member epochs, the last that names topics,
+the first that identifies them.
+"""
 
 
 def release(version: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 from brokers import Plan, kafka_uuid
 from cases import TOPIC, Case
 from classic import HEARTBEAT, JOIN, SYNC, member, rebalance
-from commits import BY_NAME, Commit
+from commits import BEFORE_MEMBER_EPOCHS, BY_NAME, Commit
 from coordinators import await_state
 from members import Group, HasConnection, Member
 from messages import Message
@@ -31,7 +31,7 @@ LEDGER = "fencings"
 _APIS = {
     "JoinGroup": (11, JOIN), "Heartbeat": (12, HEARTBEAT), "SyncGroup": (14, SYNC),
     "ConsumerGroupHeartbeat": (68, Member.api_version), "ShareGroupHeartbeat": (76, 1),
-    "StreamsGroupHeartbeat": (88, StreamsMember.api_version),
+    "StreamsGroupHeartbeat": (88, StreamsMember.api_version), "OffsetFetch": (9, 9),
 }  # fmt: skip
 """Api key and version of what members send."""
 
@@ -102,7 +102,10 @@ def _ask(who: HasConnection, api: str, message: Message, cause: str = "") -> str
     """Send what a member sends, and write down what it was told; ``cause``: what fenced it, '' if nothing."""
     (api_key, version), sent_at = _APIS[api], now_ms()
     correlation_id = who.connection.send(api, version, message)
-    error = error_name(who.connection.receive()["ErrorCode"])
+    answer = who.connection.receive()
+    if api == "OffsetFetch":
+        (message,), (answer,) = message["Groups"], answer["Groups"]
+    error = error_name(answer["ErrorCode"])
     row = {"kind": "member", "case": message["GroupId"], "group_id": message["GroupId"], "api": api}
     row |= {"api_key": api_key, "correlation_id": correlation_id, "client_id": who.connection.client_id}
     row |= {"member_id": message["MemberId"], "error": error, "victim": bool(cause), "cause": cause or None}
@@ -118,8 +121,15 @@ def _beat(of: Member, cause: str, **fields: Any) -> str:
     return _ask(of, of.api, {**message, "InstanceId": of.instance_id, **fields}, cause)
 
 
+def _fetch(of: Member, cause: str, epoch: int) -> str:
+    named = {"GroupId": of.group.group_id, "MemberId": of.member_id, "MemberEpoch": epoch, "Topics": None}
+    return _ask(of, "OffsetFetch", {"Groups": [named], "RequireStable": False}, cause)
+
+
 def consumer(group: Group) -> None:
-    """A member with an epoch that never was, with one that is long over, and when it has left."""
+    """A member with an epoch that never was, with one that is long over, and when it has left; and one that
+    speaks an OffsetCommit without member epochs.
+    """
     a, b = (group.member(f"{group.group_id}-{name}", [TOPIC]) for name in "ab")
     a.join()
     group.settle(a)
@@ -131,6 +141,9 @@ def consumer(group: Group) -> None:
         other = group.member(f"{group.group_id}-{name}", [TOPIC]).join()
         group.settle(a, b, other)
     _beat(a, "member_epoch", MemberEpoch=a.epoch - 3)
+    _fetch(a, "", a.epoch)
+    _fetch(a, "member_epoch", a.epoch - 1)
+    a.commit("older_api", a.epoch, a.owned, "owner", version=BEFORE_MEMBER_EPOCHS)
     # an administrator may not commit for a group that lives
     admin = group.connect("adminclient-1")
     group.commit(
@@ -138,6 +151,16 @@ def consumer(group: Group) -> None:
     )
     b.leave()
     _beat(b, "membership", MemberEpoch=a.epoch)
+    _fetch(b, "membership", a.epoch)
+
+
+def nobody(group: Group) -> None:
+    """Commits of a member to a group that was never there, by the newest API and by an older one."""
+    late = group.connect(f"{group.group_id}-late")
+    for version in (None, BEFORE_MEMBER_EPOCHS):
+        group.commit(
+            late, kafka_uuid(), Commit("missing_group", 3, [(TOPIC, 0)], ["not_owner"], version=version)
+        )
 
 
 def static_consumer(group: Group) -> None:
@@ -205,7 +228,11 @@ def classic(group: Group) -> None:
     _ask(b, "Heartbeat", b.identity(), "membership")
 
 
-GROUPS: dict[str, Case] = {"refused-consumer": consumer, "refused-static": static_consumer}
+GROUPS: dict[str, Case] = {
+    "refused-consumer": consumer,
+    "refused-static": static_consumer,
+    "refused-nobody": nobody,
+}
 OTHERS: dict[str, dict[str, Case]] = {
     "classic": {"refused-classic": classic},
     "streams": {"refused-streams": streams},

@@ -137,11 +137,19 @@ def test_request_log_shows_every_member_that_was_refused() -> None:
     }
     told = [row for row in all_rows(folder) if row.get("kind") == "member"]
     for row in told:
-        assert error_name(logged[row["client_id"], row["correlation_id"]]["errorCode"]) == row["error"], row
+        answer = logged[row["client_id"], row["correlation_id"]]
+        (answer,) = answer.get("groups", [answer])
+        assert error_name(answer["errorCode"]) == row["error"], row
     assert {row["error"] for row in told if row["victim"]} == {
         *("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH"),
-        "UNRELEASED_INSTANCE_ID",
+        *("UNRELEASED_INSTANCE_ID", "STALE_MEMBER_EPOCH"),
     }
+    refused = {(row["case"], row["api_version"]): row["error"] for row in ground_truth(folder)}
+    assert refused["older_api", 8] == "UNSUPPORTED_VERSION"
+    assert (refused["missing_group", 10], refused["missing_group", 8]) == (
+        "GROUP_ID_NOT_FOUND",
+        "ILLEGAL_GENERATION",
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)

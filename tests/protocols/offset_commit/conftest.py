@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import json
 import random
+import struct
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -243,6 +245,7 @@ def _decoded(
         [request for request in commits if request is not None],
         [line for each in members for line in each],
         [answer for answer in heartbeats if answer is not None],
+        {"request.log": case.get("unread_lines", [])},
     )
     return evidence, metadata
 
@@ -404,16 +407,35 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     if api == "member":
         presented = 0 if request.get("joins") else request["epoch"]
         body = {"groupId": request["group"], "memberId": request["member"], "memberEpoch": presented}
-        return body, {"errorCode": 0, "memberId": request["member"], "memberEpoch": request["epoch"]}
+        answer = {"errorCode": 0, "memberId": request["member"], "memberEpoch": request["epoch"]}
+        if "assigned" in request:
+            listed = [{"topicId": _TOPIC_IDS[name], "partitions": ps} for name, ps in request["assigned"]]
+            answer["assignment"] = {"topicPartitions": listed}
+        return body, answer
     member, generation = request["member"], request.get("generation", -1)
     body: dict[str, Any] = {"groupId": request["group"], "memberId": member, "generationId": generation}
-    answer: dict[str, Any] = {"errorCode": 0}
+    body["groupInstanceId"] = request.get("instance")
+    answer: dict[str, Any] = {"errorCode": _ERRORS[request.get("error", "NONE")]}
     if api == "join":
         answer |= {"generationId": generation, "memberId": member}
+    if api == "sync" and "assigned" in request:
+        assignment = _consumer_assignment(request["assigned"])
+        answer |= {"protocolType": "consumer", "assignment": b64encode(assignment).decode()}
     if api == "leave":
         body = {"groupId": request["group"], "members": [{"memberId": member}]}
         answer |= {"members": [{"memberId": member, "errorCode": 0}]}
     return body, answer
+
+
+def _consumer_assignment(assigned: Sequence[tuple[str, Sequence[int]]]) -> bytes:
+    """ConsumerProtocolAssignment v0 with its version in front: topics with partitions, no user data."""
+    topics = b"".join(
+        struct.pack(
+            f">h{len(name)}si{len(partitions)}i", len(name), name.encode(), len(partitions), *partitions
+        )
+        for name, partitions in assigned
+    )
+    return struct.pack(">hi", 0, len(assigned)) + topics + struct.pack(">i", -1)
 
 
 def _commit(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -109,6 +109,7 @@ def test_what_members_were_told_is_what_records_say(
                 ),
                 lateness,
                 metadata.topics,
+                unread_lines={},
             )
             kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
             for request in (each for each in evidence.requests if each.group_id == group_id):

@@ -57,6 +57,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         requests,
         lines,
         heartbeats,
+        rows.unread_lines,
     )
 
 

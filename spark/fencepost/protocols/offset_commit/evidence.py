@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ from fencepost.replay.logs import Log
 
 _Record = TypeVar("_Record", bound=Record)
 
+UnreadLines = Mapping[str, Sequence[int]]
+"""Positions in files of request logs."""
+
 
 @dataclass(slots=True)
 class ShardRows:
@@ -27,7 +30,8 @@ class ShardRows:
 
     ``batches``, ``records`` and ``cleaned`` of one partition of ``__consumer_offsets``, ``quarantine`` of its
     segments (others are ignored), ``requests`` of the groups that live there. ``partition`` is None for the
-    groups of which it is not known where they live: only ``requests`` has rows then.
+    groups of which it is not known where they live: only ``requests`` has rows then. ``unread_lines``: where
+    lines of the cluster's request logs could not be read, by file.
     """
 
     cluster: str
@@ -37,6 +41,7 @@ class ShardRows:
     requests: pa.Table
     quarantine: pa.Table
     cleaned: pa.Table
+    unread_lines: UnreadLines = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class ShardEvidence:
     requests: Sequence[CommitRequest]
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
+    unread_lines: UnreadLines = field(default_factory=dict)
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Rows
 from fencepost.protocols.offset_commit.decoding import sightings
-from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import replay_rows
@@ -44,6 +46,7 @@ _OF_LOG = ("batches", "records", "cleaned")
 _PLACES = pa.schema(
     [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
 )
+_UNREAD = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
 _SIGHTED = Table(
     "sightings",
     "Ids of topics beside their names, in stored commits.",
@@ -84,9 +87,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
     sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
     known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
+    unread = _by_cluster(engine.collect(engine.map(rows["quarantine"], _unread_lines, _UNREAD)))
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
     refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
-    replayed = engine.replay(evidence, _replay(known, given.tolerance_ms), TABLES)
+    replayed = engine.replay(evidence, _replay(known, unread, given.tolerance_ms), TABLES)
     return {**replayed, MEMBER_FENCINGS.name: refused}
 
 
@@ -94,13 +98,13 @@ _SIGHTINGS_NEED = ("batches", "records", "cleaned", "quarantine")
 
 
 def _replay(
-    metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
+    metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     tables = {table.name: table for table in TABLES}
 
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         cluster, partition = shard_of_name(shard)
-        rows = ShardRows(cluster, partition, **evidence)
+        rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
         found = replay_rows(rows, metadata.get(cluster, ClusterMetadata()), tolerance_ms)
         return [(tables[name], each) for name, each in found.items()]
 
@@ -131,6 +135,18 @@ def _places(records: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(
         [dict(zip(_PLACES.names, each, strict=True)) for each in found], schema=_PLACES
     )
+
+
+def _unread_lines(quarantine: pa.Table) -> pa.Table:
+    """Of rows of ``bronze.quarantine`` those of request logs."""
+    return quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG)).select(_UNREAD.names)
+
+
+def _by_cluster(rows: pa.Table) -> dict[str, dict[str, list[int]]]:
+    found: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    for cluster, file, position in _tuples(rows):
+        found[cluster].setdefault(file, []).append(position or 0)
+    return found
 
 
 def _with_entity(shards: Callable[[pa.Table], pa.Array]) -> Callable[[pa.Table], pa.Table]:

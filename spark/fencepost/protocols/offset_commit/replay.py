@@ -89,6 +89,7 @@ class GroupCoordinatorShard:
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
         self._tolerance_ms = tolerance_ms
         self._metadata = metadata
+        self._unread_lines = evidence.unread_lines
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
@@ -185,6 +186,7 @@ class GroupCoordinatorShard:
             else evidence.member_lines,
             self._lateness,
             self._metadata.topics,
+            unread_lines=self._unread_lines,
         )
         for request in evidence.requests:
             candidates = candidates_of(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
+from fencepost.protocols.offset_commit.evidence import UnreadLines
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.order import turns
 from fencepost.protocols.offset_commit.requests import (
@@ -52,7 +53,10 @@ class Witnesses:
         lines: Sequence[MemberLine],
         lateness: Lateness,
         topics: Topics,
+        *,
+        unread_lines: UnreadLines,
     ) -> None:
+        self._unread_lines = unread_lines
         self._topics = topics
         self._lateness = lateness
         self._told: dict[CommitRequest, Told] = {}
@@ -111,8 +115,11 @@ class Witnesses:
                 self._told[request] = told
 
     def _is_next(self, before: _Answer, after: _Answer) -> bool:
-        """Whether the member sent nothing on another connection meanwhile that may have moved its epoch."""
-        if before.file != after.file:
+        """Whether the member sent nothing meanwhile that may have moved its epoch, on any connection: a file
+        has every line of its time, but for those that could not be read.
+        """
+        unread = self._unread_lines.get(before.file, ())
+        if before.file != after.file or any(before.position < at < after.position for at in unread):
             return False
         start_ms = before.requested_ms - self._lateness.of(before)
         for other in self._moving.get(before.member_id, ()):
