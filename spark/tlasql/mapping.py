@@ -210,11 +210,18 @@ class _Loader:
         columns = self._names(self._toml.get("scope", {}).get("columns"), "[scope]", "columns")
         self._columns(table, (*columns, *INTERVAL), "[states]")
         renamed = self._toml["states"].get("columns", {})
-        found = {}
+        found: dict[str, Whole] = {}
         for name, kind in self._types.items():
             if name not in others:
                 column = str(renamed.get(name, name))
                 self._column(table, column, kind, "[states]")
+                for other in found.values():
+                    if other.column.lower() == column.lower():
+                        remedy = f'call one otherwise: columns = {{ {name} = "{column}_2" }}'
+                        message = (
+                            f"{other.name} and {name} are one column: no engine looks at the case of names"
+                        )
+                        self._wrong("[states]", message, remedy)
                 found[name] = Whole(name, kind, table, column)
         return found
 

@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}:,])")
+_TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}\[\]:,])")
 _END = ""
+_RECORDS = {"{": "}", "[": "]"}
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,13 @@ class TypeSyntaxError(Exception):
 
 
 def parse_type(text: str, aliases: Mapping[str, Type] | None = None) -> Type:
-    """Read one type; ``$name`` stands for an alias.
+    """Read one type; ``$name`` stands for an alias, and so does ``NAME``, as Apalache once wrote it, with a
+    record as ``[epoch: Int]``.
 
     >>> str(parse_type("MEMBER -> Set({epoch: Int})"))
     'MEMBER -> Set({epoch: Int})'
+    >>> str(parse_type("Seq(STATE)", {"STATE": parse_type("[epoch: Int]")}))
+    'Seq({epoch: Int})'
 
     Raises TypeSyntaxError.
     """
@@ -158,8 +162,8 @@ class _Reader:
             return inner
         if token == "<<":
             return self._tuple()
-        if token == "{":
-            return self._record()
+        if token in _RECORDS:
+            return self._record(token, _RECORDS[token])
         return self._named(self._name())
 
     def _named(self, name: str) -> Type:
@@ -168,10 +172,10 @@ class _Reader:
             element = self.function()
             self.expect(")")
             return SetOf(element) if name == "Set" else SeqOf(element)
+        if (alias := self._aliases.get(name.removeprefix("$"))) is not None:
+            return alias
         if name.startswith("$"):
-            if name[1:] not in self._aliases:
-                raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
-            return self._aliases[name[1:]]
+            raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
         if name in ("Int", "Bool", "Str") or name.isupper():
             return Scalar(name)
         raise TypeSyntaxError(
@@ -193,14 +197,14 @@ class _Reader:
         self.expect(">>")
         return Tuple(tuple(parts))
 
-    def _record(self) -> Type:
-        self.expect("{")
+    def _record(self, begin: str, end: str) -> Type:
+        self.expect(begin)
         fields: list[tuple[str, Type]] = []
-        while self._tokens[0] != "}":
+        while self._tokens[0] != end:
             if fields:
                 self.expect(",")
             name = self._name()
             self.expect(":")
             fields.append((name, self.function()))
-        self.expect("}")
+        self.expect(end)
         return Record(tuple(fields))
