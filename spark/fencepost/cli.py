@@ -1,7 +1,8 @@
-"""The command ``fencepost``: ``audit``, ``report``, ``explain``, ``plot`` and ``sql``.
+"""The command ``fencepost``: ``audit``, ``report``, ``explain``, ``plot``, ``sql``, and the protocols' own.
 
-Exit codes: 0 nothing critical is violated, 1 something critical is, 2 bad usage or configuration,
-70 the audit itself failed and says nothing about the cluster.
+Exit codes: 0 nothing critical is violated, 1 something critical is (of a protocol's command: something is
+not as it should be), 2 bad usage or configuration, 70 the audit itself failed and says
+nothing about the cluster.
 """
 
 from __future__ import annotations

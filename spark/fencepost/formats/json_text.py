@@ -33,7 +33,8 @@ def members(
             at = _past(text, at, ",")
         key, at = _SCANNER.raw_decode(text, at)
         at = _past(text, at, ":")
-        end = own_ends.get(str(key), end_of)(text, at)
+        own_end = own_ends.get(str(key))
+        end = own_end(text, at) if own_end else _SCANNER.raw_decode(text, at)[1]
         places[str(key)] = at, end
         at = _past(text, end, "")
     return places, at + 1
