@@ -65,7 +65,16 @@ from fencepost.tables import (
     Table,
 )
 
-_SEGMENT = "segment"
+_SEGMENT, _REQUEST_LOG = "segment", "request_log"
+_IDS = Table(
+    "ids",
+    "What tells whether requests of a client are missing: columns of bronze.requests.",
+    {
+        "cluster": "string", "broker_id": "int", "client_id": "string", "connection": "string",
+        "correlation_id": "int",
+    },
+    ("cluster", "broker_id", "connection", "correlation_id"),
+)  # fmt: skip
 Steps = Iterable[tuple[Table, pa.Table]]
 Entity = Callable[[pa.Table], pa.Array]
 
@@ -175,6 +184,11 @@ def _known(
     engine = given.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
     dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    logged: dict[str, set[int]] = {}
+    files = engine.collect(engine.scan(FILES, ("cluster", "broker_id", "kind")))
+    for cluster, broker_id, kind in _tuples(files):
+        if kind == _REQUEST_LOG:
+            logged.setdefault(cluster, set()).add(broker_id)
     said = {
         cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
         for cluster, history in histories.items()
@@ -191,7 +205,9 @@ def _known(
     for cluster, (history, answered) in said.items():
         seen = [Order(*row) for row in _tuples(_of(told, cluster).drop_columns("cluster"))]
         clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
-        found[cluster] = Known(history, Moments(history, clocks, given.tolerance_ms), answered)
+        moments = Moments(history, clocks, given.tolerance_ms)
+        complete = set(history.brokers) <= logged.get(cluster, set())
+        found[cluster] = Known(history, moments, answered, complete)
     return found
 
 
@@ -210,10 +226,14 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
     entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for name, rows in replay_clients(evidence["requests"], known).items():
+        for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
             yield names[name], rows
 
-    evidence = {"requests": [_with_entity(given, REQUESTS, asked, entity)]}
+    ids = engine.scan(REQUESTS, tuple(_IDS.columns))
+    evidence = {
+        "requests": [_with_entity(given, REQUESTS, asked, entity)],
+        "ids": [_with_entity(given, _IDS, ids, entity)],
+    }
     return engine.replay(evidence, run, list(names.values()))
 
 
