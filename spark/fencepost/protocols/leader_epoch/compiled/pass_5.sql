@@ -110,7 +110,7 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:307)' END
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:308)' END
           END,
           'values',
           CASE
