@@ -7,12 +7,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
+from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
 """Whether a line is worth keeping: told by the line alone, whatever was read before it."""
@@ -48,9 +50,8 @@ _MARK = b"Completed request:"
 _LOGGER = b" (kafka.request.logger)"
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
-_API = re.compile(rb'"requestApiKeyName":"(\w+)"')
-_SCANNER = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t]*")
+_API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
+_RESPONSE = "response"
 # Answers that are long and mostly the same.
 _OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
 _REFUSED = re.compile(rb'"errorCode":-?[1-9]')
@@ -91,37 +92,36 @@ def parse_lines(
 
 
 def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None:
-    return _parse(line, clock) if _is_wanted(wanted, line) else None
-
-
-def _is_wanted(wanted: Wanted, line: bytes) -> bool:
-    """Whether the line is a request that is wanted, or is damaged so that it may be one."""
+    """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
     stamp = _STAMP.match(line)
     if stamp is None:
-        return line.strip() != b""
+        if line.strip():
+            raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+        return None
     if not line.startswith(_MARK, stamp.end()):
-        return False
-    api = _API.search(line, stamp.end())
-    return api is None or any(keep(line) for keep in wanted.get(api[1].decode(), ()))
+        return None
+    found = _API.search(line, stamp.end())
+    api = found[1].decode() if found else None
+    if api is not None and not any(keep(line) for keep in wanted.get(api, ())):
+        return None
+    row = _parse(line, stamp.end() + len(_MARK), of_topics=api in _OF_TOPICS)
+    # Only a line that is whole moves the clock.
+    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
 
 
-def _parse(line: bytes, clock: LogClock) -> dict[str, Any]:
-    stamp = _STAMP.match(line)
-    if stamp is None:
-        raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     if not line.endswith(_LOGGER):
         raise ValueError("its end is missing")
-    body = line[stamp.end() + len(_MARK) : -len(_LOGGER)].decode("utf-8")
-    members = _members(body)
+    body = line[start : -len(_LOGGER)].decode("utf-8")
+    answer = TopicsOfAnswer() if of_topics else None
+    members = _members(body, answer)
     if _SURROGATE.search(line):
         # JSON may escape half of a pair, which is no text: this raises a ValueError then
         json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
     header = json.loads(members["requestHeader"])
     software = json.loads(members.get("clientInformation", "{}"))
-    told = _Told(members.get("response"))
-    if told.response is not None and header["requestApiKeyName"] in _OF_TOPICS:
-        told = _without_topics(told.response)
-    row = {
+    told = answer.topics if answer else None
+    return {
         "total_time_ms": _duration(json.loads(members["totalTimeMs"])),
         "api_key": _integer(header["requestApiKey"]),
         "api_name": _text(header["requestApiKeyName"]),
@@ -134,74 +134,26 @@ def _parse(line: bytes, clock: LogClock) -> dict[str, Any]:
         "software_name": _text(software.get("softwareName")),
         "software_version": _text(software.get("softwareVersion")),
         "request": members["request"],
+        "response": members.get(_RESPONSE),
         "line_digest": hashlib.sha256(line).hexdigest(),
-        **told._asdict(),
+        "topics": told.topics if told else None,
+        "topic_digests": told.digests if told else None,
+        "topics_digest": told.digest if told else None,
     }
-    # Only a line that is whole moves the clock.
-    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
 
 
-def _members(text: str) -> dict[str, str]:
-    """Cut a JSON object into its members' own text, so that request and response stay as logged."""
-    places, end = _cut(text, 0)
+def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, str]:
+    """Cut a line's JSON into its members' own text, so that request and response stay as logged."""
+    places, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
     missing = {"requestHeader", "request", "totalTimeMs"} - places.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    return {key: text[start:stop] for key, (start, stop) in places.items()}
-
-
-class _Told(NamedTuple):
-    """The columns of an answer."""
-
-    response: str | None
-    topics: Sequence[str] | None = None
-    topic_digests: Sequence[str] | None = None
-    topics_digest: str | None = None
-
-
-def _without_topics(response: str) -> _Told:
-    """An answer with a digest in place of its topics; as it is, if it tells of none."""
-    if not response.startswith("{"):
-        return _Told(response)
-    start, stop = _cut(response, 0)[0].get("topics", (0, 0))
-    if not response.startswith("[", start):
-        return _Told(response)
-    topics: list[str] = []
-    at = _past(response, start, "[")
-    while not response.startswith("]", at):
-        if topics:
-            at = _past(response, at, ",")
-        end = _SCANNER.raw_decode(response, at)[1]
-        topics.append(response[at:end])
-        at = _past(response, end, "")
-    digests = [hashlib.sha256(topic.encode()).hexdigest() for topic in topics]
-    digest = hashlib.sha256("".join(digests).encode()).hexdigest()
-    return _Told(f'{response[:start]}"{digest}"{response[stop:]}', topics, digests, digest)
-
-
-def _cut(text: str, at: int) -> tuple[dict[str, tuple[int, int]], int]:
-    """Where each member of the JSON object at ``at`` lies, and where the object ends."""
-    places: dict[str, tuple[int, int]] = {}
-    at = _past(text, _past(text, at, ""), "{")
-    while not text.startswith("}", at):
-        if places:
-            at = _past(text, at, ",")
-        key, at = _SCANNER.raw_decode(text, at)
-        at = _past(text, at, ":")
-        end = _SCANNER.raw_decode(text, at)[1]
-        places[str(key)] = at, end
-        at = _past(text, end, "")
-    return places, at + 1
-
-
-def _past(text: str, at: int, token: str) -> int:
-    """Skip ``token`` and the blanks after it."""
-    if not text.startswith(token, at):
-        raise ValueError(f"expected {token!r} at character {at}")
-    match = _SPACE.match(text, at + len(token))
-    return match.end() if match else at
+    found = {key: text[start:stop] for key, (start, stop) in places.items()}
+    if answer is not None and _RESPONSE in places:
+        found[_RESPONSE] = answer.with_digest(text, *places[_RESPONSE])
+    return found
 
 
 def _duration(value: Any) -> float:

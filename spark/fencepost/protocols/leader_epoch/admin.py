@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,6 +68,13 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
         controller = controller_at(history, record.offset)
         yield Order(line.broker_id, line.requested_ms, controller, record.timestamp_ms)
         yield Order(controller, record.timestamp_ms, line.broker_id, line.responded_ms)
+    for before, term in pairwise(history.log.terms):
+        last = [point.ms for point in history.commits if before.position <= point.position < term.position]
+        if last and last[-1] is not None:
+            yield Order(
+                controller_at(history, before.position), last[-1], controller_at(history, term.position),
+                term.ms,
+            )  # fmt: skip
     for life, partition in history.partitions():
         rows = (
             offsets.filter(
@@ -81,18 +89,18 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
         if not rows.num_rows:
             continue
         epochs, times = longs(rows["leader_epoch"]), longs(rows["max_timestamp_ms"])
-        before: tuple[int, int] | None = None
+        written_before: tuple[int, int] | None = None
         for election in partition.elections:
             written = (
                 times[epochs == election.leader_epoch] if election.leader_epoch is not None else times[:0]
             )
             if not len(written) or election.at.ms is None:
                 continue
-            first, last = int(written.min()), int(written.max())
+            first, newest = int(written.min()), int(written.max())
             yield Order(controller_at(history, election.at.position), election.at.ms, election.leader, first)
-            if before is not None:
-                yield Order(*before, election.leader, first)
-            before = (election.leader, last)
+            if written_before is not None:
+                yield Order(*written_before, election.leader, first)
+            written_before = (election.leader, newest)
 
 
 _TOPICS = (OFFSETS_TOPIC,)

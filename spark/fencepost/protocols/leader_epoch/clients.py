@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -70,11 +71,12 @@ _DESCRIBES = {DESCRIBE_TOPIC_PARTITIONS: 12}
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a cluster without its clients."""
+    """What is known of a cluster without its clients; ``complete``: every broker has a request log."""
 
     history: ClusterHistory
     moments: Moments
     answers: Answers
+    complete: bool = True
 
 
 @dataclass(slots=True)
@@ -96,14 +98,14 @@ class _Position:
     topic_id: str | None
     offset: int
     leader_epoch: int
-    request_id: str
+    line: RequestLine
     row: int
     began_at: int
     began_of: str | None
 
     def incarnation_of(self, offset: int) -> str | None:
-        """The topic id that an offset is of which it commits: where it began, of what it brought along."""
-        return self.began_of if offset == self.began_at and self.began_of is not None else self.topic_id
+        """The topic id that an offset is of: where it began, of what it brought along."""
+        return self.began_of if offset == self.began_at else self.topic_id
 
 
 @dataclass(slots=True)
@@ -111,19 +113,30 @@ class _Client:
     """One instance: its cache, the offsets it was told last, and where it reads, by topic and partition."""
 
     name: str | None
+    ids: list[int]
     cache: ClientCache = field(default_factory=ClientCache)
     told: dict[tuple[str, int], _Offset] = field(default_factory=dict)
     reads: dict[tuple[str, int], _Position] = field(default_factory=dict)
 
+    def sent_nothing_else(self, one: RequestLine, other: RequestLine) -> bool:
+        """Whether every request between two of its requests is known: no correlation id is missing."""
+        first, last = bisect_right(self.ids, one.correlation_id), bisect_left(self.ids, other.correlation_id)
+        return last - first == other.correlation_id - one.correlation_id - 1
 
-def replay_clients(requests: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
-    """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id and host."""
+
+def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
+    """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
+
+    ``ids``: broker, connection and correlation id of the lines of all APIs.
+    """
+    numbers = by_log(ids, "cluster")
     rows = _Rows()
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
         if cluster not in known:
             continue
         software = software_of(lines)
+        sent = _ids(numbers[name,]) if (name,) in numbers else {}
         of_client: dict[tuple[str, str, str], list[RequestLine]] = {}
         for line in each_line(lines, CLIENT_APIS):
             if line.api_key == FETCH and replica_of(line) >= 0:
@@ -132,9 +145,18 @@ def replay_clients(requests: pa.Table, known: Mapping[str, Known]) -> dict[str, 
             key = (line.client_id or "", host_of(line.connection) or "", named or "")
             of_client.setdefault(key, []).append(line)
         for key in sorted(of_client):
-            of = instances(cluster, of_client[key], key[2])
-            _Clients(cluster, known[cluster], software, of, rows).replay(of_client[key])
+            of = instances(cluster, of_client[key], key[2]) if known[cluster].complete else {}
+            _Clients(cluster, known[cluster], (software, sent), of, rows).replay(of_client[key])
     return rows.tables()
+
+
+def _ids(rows: pa.Table) -> dict[Connection, list[int]]:
+    """The correlation ids of each connection."""
+    found: dict[Connection, list[int]] = {}
+    columns = (rows[name].to_pylist() for name in ("broker_id", "connection", "correlation_id"))
+    for broker_id, connection, correlation_id in zip(*columns, strict=True):
+        found.setdefault((broker_id, connection or ""), []).append(correlation_id)
+    return found
 
 
 class _Rows:
@@ -164,25 +186,45 @@ class _Clients:
         self,
         cluster: str,
         known: Known,
-        software: Software,
+        connections: tuple[Software, Mapping[Connection, list[int]]],
         of: Mapping[Connection, str | None],
         rows: _Rows,
     ) -> None:
-        self._cluster, self._known, self._software, self._of = cluster, known, software, of
+        """``connections``: their software, and the correlation ids of all their lines."""
+        self._cluster, self._known, self._of = cluster, known, of
+        self._software, sent = connections
         self._rows = rows
-        self._clients: dict[str, _Client] = {}
+        ids: dict[str, list[int]] = {}
+        for connection, name in of.items():
+            if name is not None:
+                ids.setdefault(name, []).extend(sent.get(connection, ()))
+        self._clients = {name: _Client(name, sorted(each)) for name, each in ids.items()}
 
     def replay(self, lines: Iterable[RequestLine]) -> None:
         """Take the lines; those of one instance in the order of its correlation ids."""
-        ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
-        for line in ordered:
+        for line in self._received(lines):
             name = self._of.get((line.broker_id, line.connection or ""))
-            client = self._clients.setdefault(name, _Client(name)) if name is not None else None
+            client = self._clients[name] if name is not None else None
             if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
                 self._answer(line, client)
             else:
                 for each in partition_lines(line):
                     self._partition(line, each, client)
+
+    def _received(self, lines: Iterable[RequestLine]) -> list[RequestLine]:
+        """Lines in the order of their answers: that of the requests, but for what certainly was late."""
+        ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
+        is_later = self._known.moments.is_later
+        for at in reversed(range(len(ordered))):
+            line, here = ordered[at], at
+            answered = (line.broker_id, line.responded_ms)
+            while here + 1 < len(ordered):
+                after = ordered[here + 1]
+                if not is_later(answered, (after.broker_id, after.responded_ms)):
+                    break
+                ordered[here], ordered[here + 1] = after, line
+                here += 1
+        return ordered
 
     def _partition(self, line: RequestLine, each: PartitionLine, client: _Client | None) -> None:
         topic = each.asked.topic or self._name(each.asked.topic_id)
@@ -235,9 +277,13 @@ class _Clients:
             and each.error in (None, 0)
         )
         if goes_on and before is not None:
-            before.offset, before.topic_id = offset, before.topic_id or of
+            before.offset, before.topic_id, before.line = offset, before.topic_id or of, line
             return
         origin, of_id, of_epoch, request_id, group_id = _origin(told, before, offset, client)
+        if before is not None and client is not None and origin == READ and before.topic_id != of:
+            # what came between may be missing: then only the same place tells that it was brought along
+            sure = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
+            of_id = of_id if sure else None
         identity = digest_of(line.request_id, topic, place[1])
         row = [
             self._cluster,
@@ -272,9 +318,7 @@ class _Clients:
             if before is not None:
                 self._rows.positions[before.row][_NEXT] = identity
             row_number = len(self._rows.positions)
-            client.reads[place] = _Position(
-                of, offset, each.offset_epoch, line.request_id, row_number, offset, of_id
-            )
+            client.reads[place] = _Position(of, offset, each.offset_epoch, line, row_number, offset, of_id)
         self._rows.positions.append(row)
 
     def _epoch(self, topic_id: str | None, partition: int) -> int | None:
@@ -287,7 +331,13 @@ class _Clients:
         return None if life is None else life.partition_epoch
 
     def _commit(self, line: RequestLine, each: PartitionLine, topic: str, client: _Client | None) -> None:
-        reads = None if client is None else client.reads.get((topic, each.asked.partition))
+        place = (topic, each.asked.partition)
+        reads = None if client is None else client.reads.get(place)
+        of = None if reads is None else reads.incarnation_of(each.offset) or None
+        if client is not None and reads is not None and of != self._live(line, *place).topic_id:
+            # it may have gone on to another incarnation since, in lines that are missing
+            sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
+            of = of if sure else None
         self._rows.commits.add(
             self._cluster,
             each.group_id,
@@ -297,7 +347,7 @@ class _Clients:
             each.offset,
             each.offset_epoch,
             error_name(each.error),
-            None if reads is None else reads.incarnation_of(each.offset) or None,
+            of,
             *self._about(line, client),
             line.request_id,
             line.broker_id,
@@ -411,7 +461,8 @@ def _origin(
     if told is not None and told.offset == offset:
         return (told.origin, told.topic_id, told.leader_epoch, told.request_id, told.group_id)
     if before is not None and told is None and offset >= before.offset:
-        return (READ, before.incarnation_of(offset), before.leader_epoch, before.request_id, None)
+        line = before.line
+        return (READ, before.incarnation_of(offset), before.leader_epoch, line.request_id, None)
     return (ELSEWHERE, None, -1, None, None)
 
 

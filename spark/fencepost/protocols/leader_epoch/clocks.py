@@ -78,6 +78,11 @@ class Moments:
         self._dated = [(point.ms or 0, controller_at(history, point.position)) for point in history.commits]
         self._of_broker: dict[int, tuple[list[int], list[int]]] = {}
 
+    def is_later(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a broker's time (broker id, ms) is certainly after another's."""
+        ahead = self._clocks.most(one[0], other[0])
+        return one[1] - other[1] - ahead > self._tolerance_ms
+
     def window(self, broker_id: int, start_ms: int, end_ms: int) -> Window:
         """Between two times of a broker's clock. A broker may learn late what the controller has decided."""
         latest, earliest = self._bounds(broker_id)

@@ -5,7 +5,7 @@ MetadataImage has what is so now; this keeps what was, with KIP-232's partition 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -105,6 +105,12 @@ class ClusterHistory:
             begin.position <= lowest and (end is None or highest < end.position)
             for begin, end in self.covered
         )
+
+    def ms_at(self, position: int) -> int | None:
+        """When the commit of records at an offset was written; None where there is none."""
+        at = bisect_left(self.commits, position, key=lambda point: point.position)
+        there = at < len(self.commits) and self.commits[at].position == position
+        return self.commits[at].ms if there else None
 
     def max_partition_epoch(self, position: int) -> int | None:
         """The counter at an offset."""

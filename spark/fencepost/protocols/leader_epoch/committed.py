@@ -162,9 +162,9 @@ def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
         line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
         line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
         *found.columns, origin, _epoch(known, origin, line["partition"]),
-        "fetched" if line["fetched_topic_id"] else "stored" if origin else None, line["error"], None, None, None,
-        None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest, window.highest + 1,
-        line["requested_ms"], line["responded_ms"],
+        "fetched" if line["fetched_topic_id"] else "stored" if origin else None, line["error"], None, None,
+        None, None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest,
+        window.highest + 1, line["requested_ms"], line["responded_ms"],
     )  # fmt: skip
 
 

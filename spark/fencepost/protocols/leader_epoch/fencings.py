@@ -150,7 +150,9 @@ def _cause(history: ClusterHistory, window: Window, each: _Refused, topic: str |
     for election in of.elections if of is not None and each.epoch is not None else ():
         if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
             return _Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
-    return _Cause(None, now.leader_epoch)
+    # the leader changed, whatever the epoch of a request that lists the partition no more
+    fenced = each.error == "FENCED_LEADER_EPOCH"
+    return _Cause("leader_change" if fenced else None, now.leader_epoch)
 
 
 def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:

@@ -16,7 +16,7 @@ from fencepost.replay.requests import RequestLine
 
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 _NEAR_MS = 40_000
-"""A request may wait so long at a broker that stands still: then its client gives it up (request.timeout.ms)."""
+"""A request may wait so long at a broker that stands still, before its client gives it up."""
 Connection = tuple[int, str]
 """Broker id and the connection as the broker names it."""
 

@@ -7,7 +7,7 @@ or cut off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
+from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UNKNOWN, Batches, Log, Longs, UnreadPiece, longs
 
@@ -145,25 +146,33 @@ class PartitionLog:
             for other in before.tolist()
         )
 
-    def lost(self) -> dict[int, Lost]:
-        """By leader epoch, what it wrote over: batches of older epochs at or behind its first one."""
+    def lost(self, cut: Sequence[Truncation] = ()) -> dict[int, Lost]:
+        """By leader epoch, what it wrote over: batches of older epochs at or behind its first one.
+
+        ``cut`` is what replicas had of it and gave up: the batches may be on no disk any more.
+        """
         runs = self.runs()
+        begins = {run.leader_epoch: run.begins for run in reversed(runs)}
         gone = np.ones(len(self.epoch), dtype=np.bool_)
         gone[self.log.rows] = False
-        found: dict[int, list[int]] = {}
-        for at in np.flatnonzero(gone).tolist():
-            over = [r for r in runs if r.leader_epoch > self.epoch[at] and r.begins <= self.last[at]]
+        pieces = [
+            (int(self.base[at]), int(self.last[at]) + 1, int(self.epoch[at]), int(self.broker[at]))
+            for at in np.flatnonzero(gone).tolist()
+        ]
+        pieces += [(each.begins, each.ends, each.leader_epoch, each.replica) for each in cut]
+        found: dict[int, list[tuple[int, int, int, int]]] = {}
+        for piece in pieces:
+            over = [epoch for epoch, begin in begins.items() if epoch > piece[2] and begin < piece[1]]
             if over:
-                found.setdefault(min(over, key=lambda run: run.leader_epoch).leader_epoch, []).append(at)
-        begins = {run.leader_epoch: run.begins for run in reversed(runs)}
+                found.setdefault(min(over), []).append(piece)
         return {
             epoch: Lost(
-                max(begins[epoch], min(int(self.base[at]) for at in places)),
-                max(int(self.last[at]) for at in places) + 1,
-                max(int(self.epoch[at]) for at in places),
-                tuple(sorted({int(self.broker[at]) for at in places})),
+                max(begins[epoch], min(piece[0] for piece in of)),
+                max(piece[1] for piece in of),
+                max(piece[2] for piece in of),
+                tuple(sorted({piece[3] for piece in of})),
             )
-            for epoch, places in found.items()
+            for epoch, of in found.items()
         }
 
     def end_offset(self) -> int | None:

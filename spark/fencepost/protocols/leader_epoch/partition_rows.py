@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from fencepost.protocols.leader_epoch.tables import (
     METADATA_COVERAGE,
     PARTITION_BATCHES,
 )
+from fencepost.protocols.leader_epoch.truncations import Truncation, Truncations
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, digest_of
@@ -56,6 +57,7 @@ class PartitionEvidence:
     quarantine: pa.Table
     cleaned: pa.Table
     consumed_to: Mapping[str, Mapping[tuple[int, str], int]] = field(default_factory=dict)
+    truncations: Truncations = field(default_factory=dict)
 
 
 def replay_partitions(
@@ -86,7 +88,8 @@ def replay_partitions(
             given.consumed_to.get(place.cluster, {}),
         )
         gave = given_by(histories.get(place.cluster), place)
-        _Rows(rows, log, gave).add(entries.get(key, LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()))
+        cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
+        _Rows(rows, log, gave, cut).add(entries.get(key, LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()))
     return {name: each.to_arrow() for name, each in rows.items()}
 
 
@@ -97,8 +100,10 @@ def _but_metadata(batches: pa.Table) -> pa.Table:
 class _Rows:
     """The rows of one log."""
 
-    def __init__(self, rows: Mapping[str, Columns], log: PartitionLog, given: Given) -> None:
-        self._rows, self._log, self._given = rows, log, given
+    def __init__(
+        self, rows: Mapping[str, Columns], log: PartitionLog, given: Given, cut: Sequence[Truncation]
+    ) -> None:
+        self._rows, self._log, self._given, self._cut = rows, log, given, cut
         self._about = log.place.about
         self._runs, self._first = log.runs(), log.first_offsets()
 
@@ -185,7 +190,7 @@ class _Rows:
         survived: dict[int, list[Run]] = {}
         for run in self._runs:
             survived.setdefault(run.leader_epoch, []).append(run)
-        lost = self._log.lost()
+        lost = self._log.lost(self._cut)
         epochs = sorted({*self._first, *survived, *(e for e in elections if e is not None)})
         for number, epoch in enumerate(epochs):
             runs, election = survived.get(epoch, []), elections.get(epoch)

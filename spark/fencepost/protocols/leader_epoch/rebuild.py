@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
@@ -22,14 +23,15 @@ from fencepost.protocols.leader_epoch.answers import Answers
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.clients import Known, replay_clients
-from fencepost.protocols.leader_epoch.clocks import Clocks, Moments
+from fencepost.protocols.leader_epoch.clocks import Clocks, Moments, Order
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
 from fencepost.protocols.leader_epoch.commits import stored_offsets
 from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
 from fencepost.protocols.leader_epoch.fencings import refused_requests
-from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS
+from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS, FETCH
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
+from fencepost.protocols.leader_epoch.orders import ORDER_APIS, ORDERS, orders_of
 from fencepost.protocols.leader_epoch.partition_rows import (
     EXTENTS,
     PartitionEvidence,
@@ -42,6 +44,12 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
     METADATA_COVERAGE,
+)
+from fencepost.protocols.leader_epoch.truncations import (
+    TRUNCATED,
+    Truncations,
+    truncated_replicas,
+    truncations,
 )
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -57,7 +65,16 @@ from fencepost.tables import (
     Table,
 )
 
-_SEGMENT = "segment"
+_SEGMENT, _REQUEST_LOG = "segment", "request_log"
+_IDS = Table(
+    "ids",
+    "What tells whether requests of a client are missing: columns of bronze.requests.",
+    {
+        "cluster": "string", "broker_id": "int", "client_id": "string", "connection": "string",
+        "correlation_id": "int",
+    },
+    ("cluster", "broker_id", "connection", "correlation_id"),
+)  # fmt: skip
 Steps = Iterable[tuple[Table, pa.Table]]
 Entity = Callable[[pa.Table], pa.Array]
 
@@ -69,7 +86,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset({CREATE_TOPICS, DELETE_TOPICS})}])
     by_admin = admin_requests(engine.collect(asked), histories)
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
-    of_logs = _partitions(given, histories)
+    of_logs = _partitions(given, histories, _truncations(given, histories))
     extents = {
         (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
         for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
@@ -124,7 +141,16 @@ def _metadata(
     return given.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
 
 
-def _partitions(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Mapping[str, Rows]:
+def _truncations(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Truncations:
+    engine = given.engine
+    asked = engine.scan(REQUESTS, where=[{"api_key": FETCH}])
+    found = engine.collect(engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
+    return truncations(found, histories)
+
+
+def _partitions(
+    given: Evidence, histories: Mapping[str, ClusterHistory], cut: Truncations
+) -> Mapping[str, Rows]:
     engine = given.engine
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
     consumed = _consumed_to(files)
@@ -132,7 +158,8 @@ def _partitions(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Map
     names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        logs = PartitionEvidence(evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
+        given = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed, cut)
+        logs = PartitionEvidence(*given)
         for name, rows in replay_partitions(logs, histories).items():
             yield names[name], rows
         stored = stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
@@ -153,17 +180,43 @@ def _partitions(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Map
 def _known(
     given: Evidence, histories: Mapping[str, ClusterHistory], by_admin: Mapping[str, AdminRequests]
 ) -> dict[str, Known]:
+    """What is known of each cluster without its clients, but for the order of things that they tell."""
     engine = given.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
     dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    logged: dict[str, set[int]] = {}
+    files = engine.collect(engine.scan(FILES, ("cluster", "broker_id", "kind")))
+    for cluster, broker_id, kind in _tuples(files):
+        if kind == _REQUEST_LOG:
+            logged.setdefault(cluster, set()).add(broker_id)
+    said = {
+        cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
+        for cluster, history in histories.items()
+    }
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
+    entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
+
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
+        yield ORDERS, orders_of(evidence["requests"], said)
+
+    evidence = {"requests": [_with_entity(given, REQUESTS, asked, entity)]}
+    told = engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
     found = {}
-    for cluster, history in histories.items():
-        of = (rows.filter(pc.equal(rows["cluster"], cluster)) for rows in (lists, answers, dated))
-        told, said, batches = of
-        clocks = Clocks.of(orders(history, by_admin[cluster], batches))
+    for cluster, (history, answered) in said.items():
+        seen = [Order(*row) for row in _tuples(_of(told, cluster).drop_columns("cluster"))]
+        clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
         moments = Moments(history, clocks, given.tolerance_ms)
-        found[cluster] = Known(history, moments, Answers(told, said, history))
+        complete = set(history.brokers) <= logged.get(cluster, set())
+        found[cluster] = Known(history, moments, answered, complete)
     return found
+
+
+def _of(rows: pa.Table, cluster: str) -> pa.Table:
+    return rows.filter(pc.equal(rows["cluster"], cluster))
+
+
+def _tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
 
 
 def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
@@ -173,10 +226,14 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
     entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for name, rows in replay_clients(evidence["requests"], known).items():
+        for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
             yield names[name], rows
 
-    evidence = {"requests": [_with_entity(given, REQUESTS, asked, entity)]}
+    ids = engine.scan(REQUESTS, tuple(_IDS.columns))
+    evidence = {
+        "requests": [_with_entity(given, REQUESTS, asked, entity)],
+        "ids": [_with_entity(given, _IDS, ids, entity)],
+    }
     return engine.replay(evidence, run, list(names.values()))
 
 

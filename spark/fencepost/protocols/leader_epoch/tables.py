@@ -176,7 +176,7 @@ LEADER_EPOCHS = Table(
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
         "lost_leader_epoch": "int",  # the newest epoch of those
-        "lost_brokers": "array<string>",  # whose log still has them in the evidence
+        "lost_brokers": "array<string>",  # whose log had them in the evidence
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records

@@ -1,0 +1,71 @@
+"""What replicas cut off: a leader told them where their log and its own parted (KIP-595's divergingEpoch)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.lines import FETCH, partition_lines, replica_of
+from fencepost.replay.columns import Columns
+from fencepost.replay.logs import by_log
+from fencepost.replay.requests import each_line
+from fencepost.tables import Table
+
+TRUNCATED = Table(
+    "truncated",
+    "One row per Fetch of a replica that was answered with a diverging epoch.",
+    {
+        "cluster": "string", "topic": "string", "topic_id": "string", "partition": "int", "replica": "int",
+        "begins": "bigint", "ends": "bigint", "leader_epoch": "int", "by_leader_epoch": "int",
+    },
+    ("cluster", "topic", "topic_id", "partition", "replica", "ends"),
+)  # fmt: skip
+
+_DIVERGING = '"divergingEpoch"'
+
+
+class Truncation(NamedTuple):
+    """Offsets ``[begins, ends)`` of ``leader_epoch`` that a replica had, and its leader had not."""
+
+    begins: int
+    ends: int
+    leader_epoch: int
+    by_leader_epoch: int
+    replica: int
+
+
+Truncations = Mapping[tuple[str, str, int], Sequence[Truncation]]
+"""By cluster, topic id and partition."""
+
+
+def truncated_replicas(requests: pa.Table) -> pa.Table:
+    """Rows of TRUNCATED, of any rows of ``bronze.requests``."""
+    rows = Columns(TRUNCATED)
+    told = requests.filter(pc.fill_null(pc.match_substring(requests["response"], _DIVERGING), False))
+    for (cluster,), lines in sorted(by_log(told, "cluster").items(), key=str):
+        for line in each_line(lines, (FETCH,)):
+            replica = replica_of(line)
+            for each in partition_lines(line) if replica >= 0 else ():
+                if 0 <= each.answered < each.offset:
+                    epochs = (each.offset_epoch, each.leader_epoch)
+                    rows.add(cluster, *each.asked, replica, each.answered, each.offset, *epochs)
+    return rows.to_arrow()
+
+
+def truncations(rows: pa.Table, histories: Mapping[str, ClusterHistory]) -> Truncations:
+    """By log; a topic that is named is told only where the name had one incarnation."""
+    found: dict[tuple[str, str, int], list[Truncation]] = {}
+    for row in rows.to_pylist():
+        history, topic_id = histories.get(row["cluster"]), row["topic_id"]
+        if topic_id is None and history is not None:
+            lives = history.by_name.get(row["topic"], [])
+            topic_id = lives[0].topic_id if len(lives) == 1 else None
+        if topic_id is not None:
+            names = ("begins", "ends", "leader_epoch", "by_leader_epoch", "replica")
+            cut = Truncation(*(row[name] for name in names))
+            found.setdefault((row["cluster"], topic_id, row["partition"]), []).append(cut)
+    return found
