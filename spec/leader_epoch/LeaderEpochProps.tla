@@ -82,16 +82,16 @@ OlderThanCached(a) ==
                   \/ a.cachedGone /\ a.maxPartitionEpoch < a.cachedMaxPartitionEpoch
        ELSE ~a.cachedGone /\ a.maxPartitionEpoch < a.cachedPartitionEpoch
 
-\* A client that has newer metadata of a partition does not go back to older: not to an earlier incarnation of the topic,
-\* not to a leader before the one it knows, not to a topic that it knows to be gone or not to be there yet.
+\* A client that has newer metadata of a partition does not go back to older: not to an earlier incarnation of the
+\* topic, not to a leader before the one it knows, not to a topic that it knows to be gone or not to be there yet.
 \*
 \* Where it does not hold: shipped clients take any answer with another topic id, also an earlier one, and any answer
 \* that lacks the topic (MCLeaderEpoch_shipped_older_metadata). It lasts until they ask a broker that has caught up. Two
 \* instances of a client that cannot be told apart are unknown.
 \*
-\* On call: a client that goes back finds its offset out of range, or reads nothing, and may reset it: compare its next
-\* Fetch (fct of fetch positions in the report). The broker that answered is behind: bring it back or fence it (`kafka-
-\* metadata-quorum.sh --bootstrap-server ... describe --replication` shows its lag). If the topic was deleted and created
+\* On call: a client that goes back may find its offset out of range and reset it: look at its next fetches in the
+\* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server ... describe --replication`
+\* shows its lag; restart it, or take it out of the clients' bootstrap servers. If the topic was deleted and created
 \* again at that time, wait in future until every broker has applied the deletion.
 \* @invariant("no_older_metadata_accepted", "warning", "answer")
 NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
@@ -101,8 +101,8 @@ NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.a
 (* partition that had the name at that moment.                             *)
 (***************************************************************************)
 
-\* KIP-232: whoever goes on from this offset is told INVALID_PARTITION_EPOCH if it is one of another incarnation than the
-\* one that lives. The offset carries its epochs since it was fetched.
+\* KIP-232: whoever goes on from this offset is told INVALID_PARTITION_EPOCH if it is one of another incarnation than
+\* the one that lives. The offset carries its epochs since it was fetched.
 \*
 \* Where it does not hold: the proposal refuses no commit: the error comes with the first fetch from the stored offset,
 \* which may meet a later incarnation still. An offset without leader epoch is an old client's, and nothing is compared.
@@ -117,8 +117,8 @@ CommitIncarnation(c) ==
     ELSE IF c.offsetPartitionEpoch # c.livePartitionEpoch THEN "INVALID_PARTITION_EPOCH"
     ELSE "NONE"
 
-\* As shipped: a commit that names a topic id which the coordinator does not have is refused (UNKNOWN_TOPIC_ID). One that
-\* names the topic by its name is not looked at.
+\* As shipped: a commit that names a topic id which the coordinator does not have is refused (UNKNOWN_TOPIC_ID). One
+\* that names the topic by its name is not looked at.
 \*
 \* Where it does not hold: only clients of the consumer protocol name ids, and from 4.2 on (OffsetCommit version 10).
 \* From 4.3 on the broker stores the id that it has for the name, whatever the offset is of: such a commit is by id here
@@ -133,13 +133,13 @@ ShippedCommitRule(c) ==
 \* The leader epoch of a committed offset is one that the partition has had: at most that of the live partition at that
 \* moment. A newer one comes from another incarnation, or from a client that makes epochs up.
 \*
-\* Where it does not hold: a commit by name of a consumer that read the incarnation before (MCLeaderEpoch_epoch_of_before),
-\* also by id once its metadata have the new one. A commit while no topic of the name lives. An offset
-\* without leader epoch (-1) is not judged.
+\* Where it does not hold: a commit by name of a consumer that read the incarnation before
+\* (MCLeaderEpoch_epoch_of_before), also by id once its metadata have the new one. A commit while no topic of the name
+\* lives. An offset without leader epoch (-1) is not judged.
 \*
 \* On call: the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
 \* this is what you want before it starts again. If the topic was not created again, look at the software of the client
-\* (client_software of its requests), and for an unclean election of the metadata log.
+\* (software_name in the verdict), and whether the metadata log lost records (leader_epoch_never_falls).
 \* @invariant("committed_leader_epoch_bound", "critical", "commit")
 CommittedLeaderEpochBound ==
     \A c \in committedOffsets : c.error = "NONE" /\ c.leaderEpoch >= 0 => c.leaderEpoch <= c.liveLeaderEpoch
@@ -150,8 +150,8 @@ CommittedLeaderEpochBound ==
 \* (MCLeaderEpoch_coordinator_behind). Commits by name up to 4.2 have no id and are not judged. That the id is the live
 \* one does not show that the offset is: commit_incarnation does.
 \*
-\* On call: the offset is an orphan: from 4.3 on nobody is given it who asks by id, and nothing removes it; a client that
-\* asks by name gets it for the new topic. Delete it (`kafka-consumer-groups.sh --bootstrap-server ... --delete-offsets
+\* On call: the offset is an orphan. Who asks by id is not given it; who asks by name gets it for the new topic, until
+\* offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server ... --delete-offsets
 \* --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
 \* @invariant("commit_to_live_incarnation", "critical", "commit")
 CommitToLiveIncarnation ==
@@ -171,12 +171,12 @@ OfAnIncarnation(f) == f.fetchOffset > 0 /\ f.offsetPartitionEpoch # -1
 \* KIP-232 as proposed: a consumer whose offset is of another incarnation than the answer gets INVALID_PARTITION_EPOCH:
 \* poll() throws, and the application decides where to go on.
 \*
-\* Where it does not hold: no client decides by it. An offset without leader epoch is an old client's, or was stored as a
-\* bare number: nothing is compared, as before the proposal. Where an offset came from elsewhere (a seek without a
+\* Where it does not hold: no client decides by it. An offset without leader epoch is an old client's, or was stored as
+\* a bare number: nothing is compared, as before the proposal. Where an offset came from elsewhere (a seek without a
 \* fetch of the group's offsets before it) it is unknown.
 \*
-\* On call: nothing to do by itself. Beside shipped_fetch_rule it says that the consumer read on where the proposal would
-\* have stopped it (no_offset_of_earlier_incarnation).
+\* On call: nothing to do by itself. Beside shipped_fetch_rule it says that the consumer read on where the proposal
+\* would have stopped it (no_offset_of_earlier_incarnation).
 \* @decision("fetch_incarnation", "fetchPositions")
 FetchIncarnation(f) ==
     IF f.lastFetchedEpoch = -1 \/ ~OfAnIncarnation(f) THEN "NONE"
@@ -202,18 +202,18 @@ ShippedFetchRule(f) ==
     ELSE IF f.currentLeaderEpoch > f.liveLeaderEpoch THEN "UNKNOWN_LEADER_EPOCH"
     ELSE "NONE"
 
-\* No consumer reads an incarnation of a topic at an offset of another one. If one does, it skips the records before that
-\* offset, which it has never seen, and nobody is told.
+\* No consumer reads an incarnation of a topic at an offset of another one. If one does, it skips the records before
+\* that offset, which it has never seen, and nobody is told.
 \*
-\* Where it does not hold: a shipped consumer keeps its offset when the topic gets another id. If the new log reaches so
-\* far, and at no newer leader epoch was the old offset read, it goes on as if nothing had happened
-\* (MCLeaderEpoch_shipped_4_3_skips). Offset 0, an answer that reports a divergence and one with an error are no reading.
-\* Where an offset came from elsewhere it is unknown.
+\* Where it does not hold: a shipped consumer keeps its offset when the topic gets another id. If the new log has
+\* records of the same leader epoch up to that offset, it goes on as if nothing had happened
+\* (MCLeaderEpoch_shipped_4_3_skips). Offset 0, an answer that reports a divergence and one with an error are no
+\* reading. Where an offset came from elsewhere it is unknown.
 \*
-\* On call: records of the live topic from its log start to fetch_offset were not read by this consumer. Stop the group,
-\* reset it for this topic (`kafka-consumer-groups.sh --reset-offsets --to-earliest`), and expect records twice if it had
-\* begun at 0 on another instance. When a topic has to be created again, stop its consumers and delete their offsets
-\* first, or give the new topic another name.
+\* On call: this consumer has not read the records of the live topic from its log start to fetch_offset. Stop the group
+\* and reset it for this topic (`kafka-consumer-groups.sh --reset-offsets --to-earliest`); it then reads again what is
+\* behind fetch_offset. When a topic has to be created again, stop its consumers and delete their offsets first, or give
+\* the new topic another name.
 \* @invariant("no_offset_of_earlier_incarnation", "critical", "fetch")
 NoOffsetOfEarlierIncarnation ==
     \A f \in fetchPositions :
@@ -229,9 +229,9 @@ NoOffsetOfEarlierIncarnation ==
 \* Where it does not hold: KIP-232's counter is in no record; it is counted from the log's beginning. Where that is not
 \* captured, and no snapshot goes back to it, partition epochs are unknown.
 \*
-\* On call: the metadata log creates the same partition twice, or the rebuilt history is wrong. Print the records of both
-\* (`kafka-dump-log.sh --cluster-metadata-decoder`); if they are as the verdict says, keep the log and its snapshots of
-\* all controllers and report them.
+\* On call: the metadata log creates the same partition twice, or the rebuilt history is wrong. Print the records of
+\* both (`kafka-dump-log.sh --cluster-metadata-decoder`); if they are as the verdict says, keep the log and its
+\* snapshots of all controllers and report them.
 \* @invariant("partition_epochs_unique", "critical", "partition")
 PartitionEpochsUnique ==
     \A epoch \in DOMAIN partitionsWith : \A p \in partitionsWith[epoch] : \A q \in partitionsWith[epoch] : p = q
@@ -242,9 +242,9 @@ PartitionEpochsUnique ==
 \* Where it does not hold: it is counted from the metadata log, and unknown where that does not go back to its
 \* beginning. A topic whose earlier incarnation is not in the log is not judged.
 \*
-\* On call: the metadata log, or a snapshot of it, goes back behind what was committed. Compare the end offsets and epochs
-\* of the log on all controllers (`kafka-metadata-quorum.sh describe --status`); a controller that was formatted anew
-\* with the same cluster id does this.
+\* On call: the metadata log, or a snapshot of it, goes back behind what was committed. Compare the end offsets and
+\* epochs of the log on all controllers (`kafka-metadata-quorum.sh describe --status`); a controller that was formatted
+\* anew with the same cluster id does this.
 \* @step("partition_epoch_grows", "critical", "topic")
 PartitionEpochGrows ==
     \A t \in DOMAIN newestTopicId \cap DOMAIN newestTopicId' :
@@ -263,8 +263,8 @@ PartitionEpochGrows ==
 LeaderEpochNeverFalls ==
     \A p \in DOMAIN leaderEpoch \cap DOMAIN leaderEpoch' : leaderEpoch'[p] >= leaderEpoch[p]
 
-\* A broker that registers again gets a larger broker epoch: the offset of its registration. With it the controller tells
-\* a request of the broker as it was before from one of the broker as it is.
+\* A broker that registers again gets a larger broker epoch: the offset of its registration. With it the controller
+\* tells a request of the broker as it was before from one of the broker as it is.
 \*
 \* Where it does not hold: within one metadata log only. A broker that was unregistered and comes back is judged as the
 \* same. Across a hole in the log it can be violated, never hold.
@@ -279,12 +279,12 @@ BrokerEpochNeverFalls ==
 (* The log of a partition.                                                 *)
 (***************************************************************************)
 
-\* In the log of a partition no batch of an older leader epoch follows one of a newer. Replicas find where their logs part
-\* by this order.
+\* In the log of a partition no batch of an older leader epoch follows one of a newer. Replicas find where their logs
+\* part by this order.
 \*
 \* Where it does not hold: what a deposed leader wrote, and its successor has written over, is no part of the log. A
-\* message format before 0.11 has no leader epoch (-1) and can stand before or behind. Across a hole in the log it can be
-\* violated, never hold.
+\* message format before 0.11 has no leader epoch (-1) and can stand before or behind. Across a hole in the log it can
+\* be violated, never hold.
 \*
 \* On call: a replica holds what the others may not: followers that compare epochs with it truncate at the wrong place.
 \* Find the replica (broker and file in the verdict), move the leadership away from it, and let it fetch the partition
@@ -294,10 +294,11 @@ BatchLeaderEpochsInOrder ==
     \A p \in DOMAIN appendedLeaderEpoch \cap DOMAIN appendedLeaderEpoch' :
         appendedLeaderEpoch'[p] >= appendedLeaderEpoch[p]
 
-\* Every leader epoch that a batch carries was given to the partition by the metadata log: some broker was elected at it.
+\* Every leader epoch that a batch carries was given to the partition by the metadata log: some broker was elected at
+\* it.
 \*
-\* Where it does not hold: where the metadata log is not known so far, or not back to the topic's creation, it is unknown.
-\* A cluster that came from ZooKeeper goes on at the epochs it had.
+\* Where it does not hold: where the metadata log is not known so far, or not back to the topic's creation, it is
+\* unknown. A cluster that came from ZooKeeper goes on at the epochs it had.
 \*
 \* On call: batches come from a leader that nobody elected: a folder that was copied from another cluster or another
 \* incarnation, or a metadata log that lost records. Compare topic_id in partition.metadata with the metadata log; see
@@ -309,14 +310,14 @@ BatchLeaderEpochKnown ==
 \* Each entry of a leader-epoch-checkpoint says where its epoch begins in the log: no batch of it or a newer one stands
 \* before that offset, and no older one behind.
 \*
-\* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log; that entry agrees.
-\* Retention moves the first entry to the start of the log. The file is rewritten in place: a copy taken while the log was
-\* written may lag, and is unknown where batches are missing.
+\* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log; that entry
+\* agrees. Retention moves the first entry to the start of the log. The file is rewritten in place: a copy taken while
+\* the log was written may lag. Where batches are missing it is unknown.
 \*
 \* On call: clients and followers that ask this replica where an epoch ends are told wrong: consumers reset or skip,
-\* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; stop the
-\* broker, delete the partition's leader-epoch-checkpoint together with its .kafka_cleanshutdown, and start it: the epochs
-\* are read from the log again.
+\* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; then
+\* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the file
+\* alone does not help: after a clean shutdown the epochs are not read from the log.
 \* @invariant("checkpoint_agrees", "critical", "entry")
 CheckpointAgrees == \A e \in checkpointEntries : e.agrees
 

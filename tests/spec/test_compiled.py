@@ -1,7 +1,8 @@
-"""The SQL that producer epochs became says of the stored traces what TLC says; TLC confirms what it finds.
+"""The SQL that the specifications became says of the stored traces what TLC says; TLC confirms what it finds.
 
 Of offset commits tests/tlasql says it, on many more states. Here are what those do not have: functions of a
-partition and a producer, a scope that is one log, constants with values, several sets of records.
+partition and a producer, functions to sets without a table of their own, a scope that is one log, constants
+with values, several sets of records, decisions that give a text.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import duckdb
 import pytest
 
 from fencepost.protocols import schemas_json
+from fencepost.protocols.leader_epoch.tables import METADATA_LOG
 from tlasql import CompiledModule, compile_module
 from tlasql.data import Data, duckdb_type
 from tlasql.dialect import DUCKDB
@@ -23,10 +25,20 @@ from tlasql.mapping import History, Records
 from tlasql.replay import confirm
 from tlasql.window import window
 
-FOLDER = Path(__file__).resolve().parents[2] / "spec" / "producer_epoch"
-TRACES = sorted((FOLDER / "traces").glob("*/*.json"))
+SPEC = Path(__file__).resolve().parents[2] / "spec"
+PRODUCERS = SPEC / "producer_epoch"
+FOLDERS = [SPEC / "leader_epoch", PRODUCERS]
 PARTITION = "p0"
+# what the scope of a trace has beside its name, which is the last column of it
+SCOPES: dict[str, Row] = {
+    "leader_epoch": {"cluster": "c"},
+    "producer_epoch": {"cluster": "c", "topic": "t", "partition": 0},
+}
 Row = dict[str, Any]
+
+
+def traces_of(folder: Path) -> list[Path]:
+    return sorted((folder / "traces").glob("*/*.json"))
 
 
 def name_of(trace: Path) -> str:
@@ -43,11 +55,19 @@ def schemas() -> dict[str, dict[str, str]]:
     return found
 
 
+def compile_folder(folder: Path, schemas: dict[str, dict[str, str]]) -> CompiledModule:
+    (props,) = folder.glob("*Props.tla")
+    return compile_module(props, folder / "mapping.toml", schemas, dialect="duckdb")
+
+
+@pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: str(folder.name))
+def folder(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
 @pytest.fixture(scope="module")
-def compiled(schemas: dict[str, dict[str, str]]) -> CompiledModule:
-    return compile_module(
-        FOLDER / "ProducerEpochProps.tla", FOLDER / "mapping.toml", schemas, dialect="duckdb"
-    )
+def compiled(folder: Path, schemas: dict[str, dict[str, str]]) -> CompiledModule:
+    return compile_folder(folder, schemas)
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, schemas: dict[str, dict[str, str]]) -> None:
@@ -58,10 +78,16 @@ def create_tables(connection: duckdb.DuckDBPyConnection, schemas: dict[str, dict
             connection.execute(f"CREATE TABLE {table} ({columns})")
 
 
+def values_of(state: Row, name: str) -> list[tuple[str, Any]]:
+    """What a function of one argument has; of sets the rows are those of the variable that it inverts."""
+    return [(key, value) for key, value in state.get(name, {}).items() if not isinstance(value, list)]
+
+
 def rows_of(compiled: CompiledModule, trace: Path) -> Iterator[tuple[str, Row]]:
     """(table, row): the trace as one log, named as it is; every state as far as the next one."""
     states = read(trace)["states"]
-    scope: Row = {"cluster": "c", "topic": "t", "partition": 0, "partition_key": name_of(trace)}
+    name_column = compiled.mapping.scope[-1]
+    scope: Row = {**SCOPES[trace.parents[2].name], name_column: name_of(trace)}
     yield compiled.mapping.coverage, {**scope, "covered": True, "from_position": states[0]["position"]}
     ends = [each["position"] for each in states[1:]] + [None]
     for state, end in zip(states, ends, strict=True):
@@ -70,7 +96,7 @@ def rows_of(compiled: CompiledModule, trace: Path) -> Iterator[tuple[str, Row]]:
         for each in compiled.mapping.variables.values():
             match each:
                 case History(name=name, homes=(home, *_)) if len(home.key) == 1:
-                    for key, value in state.get(name, {}).items():
+                    for key, value in values_of(state, name):
                         row = histories.setdefault((home.table, key), {home.key[0]: key})
                         row[str(home.column)] = value
                 case History(name=name, homes=(home, *_)):
@@ -89,13 +115,16 @@ def rows_of(compiled: CompiledModule, trace: Path) -> Iterator[tuple[str, Row]]:
 
 @pytest.fixture(scope="module")
 def data(
-    compiled: CompiledModule, schemas: dict[str, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+    folder: Path,
+    compiled: CompiledModule,
+    schemas: dict[str, dict[str, str]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Data:
     path = tmp_path_factory.mktemp("traces") / "traces.duckdb"
     with duckdb.connect(str(path)) as connection:
         create_tables(connection, schemas)
         seen = set()
-        for table, row in (each for trace in TRACES for each in rows_of(compiled, trace)):
+        for table, row in (each for trace in traces_of(folder) for each in rows_of(compiled, trace)):
             known = {column: row[column] for column in schemas[table] if column in row}
             # a set of records that is its own universe has one row for each
             if (table, str(known)) not in seen:
@@ -106,14 +135,15 @@ def data(
     return Data(path, schemas)
 
 
-def test_sql_finds_in_each_trace_what_tlc_finds(compiled: CompiledModule, data: Data) -> None:
-    found: dict[str, set[str]] = {name_of(trace): set() for trace in TRACES}
+def test_sql_finds_in_each_trace_what_tlc_finds(folder: Path, compiled: CompiledModule, data: Data) -> None:
+    traces = traces_of(folder)
+    found: dict[str, set[str]] = {name_of(trace): set() for trace in traces}
     exercised: set[tuple[str, str]] = set()
     unknown = []
     for each in compiled.definitions:
         if each.mark.kind != "decision":
             for row in data.rows(each.sql):
-                name = json.loads(row["scope"])["partition_key"]
+                name = json.loads(row["scope"])[compiled.mapping.scope[-1]]
                 if row["verdict"] is None:
                     unknown.append((each.mark.id, name))
                 elif not row["verdict"]:
@@ -123,11 +153,11 @@ def test_sql_finds_in_each_trace_what_tlc_finds(compiled: CompiledModule, data: 
     expected = {
         name_of(trace): set(read(trace)["also"])
         | ({trace.parent.name} if trace.stem == "violated" else set())
-        for trace in TRACES
+        for trace in traces
     }
     assert found == expected
     assert unknown == []
-    assert {(name_of(trace), trace.parent.name) for trace in TRACES} <= exercised
+    assert {(name_of(trace), trace.parent.name) for trace in traces} <= exercised
 
 
 def test_tlc_confirms_what_sql_finds(compiled: CompiledModule, data: Data) -> None:
@@ -139,23 +169,16 @@ def test_tlc_confirms_what_sql_finds(compiled: CompiledModule, data: Data) -> No
             assert said.confirmed, (each.mark.id, row, said.module, said.output)
 
 
-def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
-    compiled: CompiledModule, schemas: dict[str, dict[str, str]], tmp_path: Path
-) -> None:
-    with duckdb.connect(str(tmp_path / "holes.duckdb")) as connection:
-        create_tables(connection, schemas)
-        for topic in ("__transaction_state", "orders"):
-            hole = f"'c', '{topic}', 0, '{topic}', FALSE, 3, 9"
-            columns = "cluster, topic, partition, partition_key, covered, from_position, to_position"
-            connection.execute(f"INSERT INTO silver.log_coverage ({columns}) VALUES ({hole})")
-    found = Data(tmp_path / "holes.duckdb", schemas)
-    unknown: dict[str, set[str]] = {}
-    for each in compiled.passes:
-        for row in found.rows(each.sql):
-            if "verdict" in row:
-                assert row["verdict"] is None
-                unknown.setdefault(json.loads(row["scope"])["topic"], set()).add(row["definition"])
-    assert unknown == {
+# of each protocol: a log, the columns of the scope that it is, and what only such a log shows
+HOLES = {
+    "leader_epoch": {
+        METADATA_LOG: {
+            *("partition_epochs_unique", "partition_epoch_grows"),
+            *("leader_epoch_never_falls", "broker_epoch_never_falls"),
+        },
+        "A:orders-0": {"batch_leader_epochs_in_order", "batch_leader_epoch_known"},
+    },
+    "producer_epoch": {
         "__transaction_state": {
             *("status_transitions", "producer_epoch_steps", "end_txn_bumps_epoch"),
             *("next_producer_id_at_exhaustion", "epoch_headroom"),
@@ -164,19 +187,48 @@ def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
             *("no_write_after_fence", "new_epoch_starts_at_sequence_zero", "no_sequence_gap"),
             *("no_sequence_reset", "marker_coordinator_epoch_never_falls"),
         },
-    }
+    },
+}
+
+
+def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
+    folder: Path, compiled: CompiledModule, schemas: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    told = {"leader_epoch": "log", "producer_epoch": "topic"}[folder.name]
+    with duckdb.connect(str(tmp_path / "holes.duckdb")) as connection:
+        create_tables(connection, schemas)
+        for log in HOLES[folder.name]:
+            scope = {**dict.fromkeys(compiled.mapping.scope, "0"), told: log}
+            hole = {**scope, "covered": False, "from_position": 3, "to_position": 9}
+            marks = ", ".join("?" * len(hole))
+            connection.execute(
+                f"INSERT INTO {compiled.mapping.coverage} ({', '.join(hole)}) VALUES ({marks})",
+                [*hole.values()],
+            )
+    found = Data(tmp_path / "holes.duckdb", schemas)
+    unknown: dict[str, set[str]] = {}
+    # a pass names the definition in each row; what shares a table with no other is judged alone
+    queries = [("", each.sql) for each in compiled.passes]
+    queries += [(each.mark.id, each.sql) for each in compiled.definitions]
+    for name, sql in queries:
+        for row in found.rows(sql):
+            if "verdict" in row:
+                assert row["verdict"] is None
+                unknown.setdefault(json.loads(row["scope"])[told], set()).add(name or row["definition"])
+    assert unknown == HOLES[folder.name]
 
 
 def test_scopes_are_told_apart_by_text_in_their_own_columns(
     schemas: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
     mapping = tmp_path / "mapping.toml"
-    text = (FOLDER / "mapping.toml").read_text(encoding="utf-8")
+    text = (PRODUCERS / "mapping.toml").read_text(encoding="utf-8")
     mapping.write_text(text.replace("{ topic = ", "{ status = "), encoding="utf-8")
     with pytest.raises(TlaSqlError, match="is no text in a column of the scope"):
-        compile_module(FOLDER / "ProducerEpochProps.tla", mapping, schemas)
+        compile_module(PRODUCERS / "ProducerEpochProps.tla", mapping, schemas)
 
 
+@pytest.mark.parametrize("folder", [PRODUCERS], indirect=True)
 def test_each_request_gets_one_answer_of_each_rule(compiled: CompiledModule, data: Data) -> None:
     answers: dict[str, set[str]] = {}
     for each in compiled.definitions:
@@ -189,3 +241,46 @@ def test_each_request_gets_one_answer_of_each_rule(compiled: CompiledModule, dat
     for given in answers.values():
         assert len({each for each in given if each.startswith("kip_360")}) == 1
         assert len({each for each in given if each.startswith("shipped")}) == 1
+
+
+# what each rule says of what was told, committed and fetched in the traces of these definitions
+ANSWERS = {
+    "no_older_metadata_accepted": {
+        "holds": {
+            "outdated_with_max": "OUTDATED",
+            "outdated": "OUTDATED",
+            "shipped_metadata_rule": "OUTDATED",
+        },
+        "violated": {
+            "outdated_with_max": "OUTDATED",
+            "outdated": "OUTDATED",
+            "shipped_metadata_rule": "NONE",
+        },
+    },
+    "committed_leader_epoch_bound": {
+        "holds": {"commit_incarnation": "NONE", "shipped_commit_rule": "NONE"},
+        "violated": {"commit_incarnation": "INVALID_PARTITION_EPOCH", "shipped_commit_rule": "NONE"},
+    },
+    "commit_to_live_incarnation": {
+        "holds": {"commit_incarnation": "NONE", "shipped_commit_rule": "NONE"},
+        "violated": {
+            "commit_incarnation": "INVALID_PARTITION_EPOCH",
+            "shipped_commit_rule": "UNKNOWN_TOPIC_ID",
+        },
+    },
+    "no_offset_of_earlier_incarnation": {
+        "holds": {"fetch_incarnation": "NONE", "shipped_fetch_rule": "NONE"},
+        "violated": {"fetch_incarnation": "INVALID_PARTITION_EPOCH", "shipped_fetch_rule": "NONE"},
+    },
+}
+
+
+@pytest.mark.parametrize("folder", [SPEC / "leader_epoch"], indirect=True)
+def test_each_rule_gives_the_error_that_it_answers(compiled: CompiledModule, data: Data) -> None:
+    answers: dict[str, dict[str, dict[str, str]]] = {}
+    for each in compiled.definitions:
+        if each.mark.kind == "decision":
+            for row in data.rows(each.sql):
+                definition, verdict, _ = row["subject"].split("/")
+                answers.setdefault(definition, {}).setdefault(verdict, {})[each.mark.id] = row["outcome"]
+    assert answers == ANSWERS

@@ -74,4 +74,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'

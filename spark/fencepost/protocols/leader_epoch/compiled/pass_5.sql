@@ -110,7 +110,7 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:307)' END
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:308)' END
           END,
           'values',
           CASE
@@ -162,5 +162,5 @@ FROM (
     ) AS each
   FROM silver.metadata_coverage
   WHERE
-    NOT COALESCE(covered, FALSE)
+    NOT COALESCE(covered, FALSE) AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
 ) AS fanned

@@ -84,4 +84,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'

@@ -79,7 +79,7 @@ FROM (
         END,
         {'definition': 'batch_leader_epoch_known', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2, FALSE), 'failed_conjunct': CASE
           WHEN NOT verdict_2
-          THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:307)' END
+          THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:308)' END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_2, FALSE)
           THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'leaderEpochGiven[p]', "leaderEpochGiven[p]") AS TEXT)
@@ -126,5 +126,5 @@ FROM (
     ) AS each
   FROM silver.metadata_coverage
   WHERE
-    NOT COALESCE(covered, FALSE)
+    NOT COALESCE(covered, FALSE) AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
 ) AS fanned
