@@ -15,9 +15,10 @@ from impostor import refused
 from incarnation_bench import Bench
 from incarnation_cases import CASES
 from incarnation_clients import RealClients
-from incarnation_failures import Overtaken, come_back, finish, leaders, restart
+from incarnation_leaders import come_back, finish, leaders, restart
 from lab_client import note
 from operator_client import Operator
+from overtaken import Overtaken
 from scenario import SEGMENT_MS, Scenario, Stage
 from survivors import Survivors
 from truth import now_ms
@@ -50,28 +51,27 @@ def _play(stage: Stage, bench: Bench) -> None:
         case(name, partial(play, bench))
     case("payments", real.recreate)
     _leaders(bench, "created again")
+    real.stop()
     if len(bench.brokers) == 1:
-        case("epochs", partial(_alone, bench, real))
+        case("epochs", partial(_alone, bench))
     else:
         case("epochs", partial(leaders, bench))
         _leaders(bench, "elected")
-        _three(bench, real, case)
+        _three(bench, case)
     _leaders(bench, "end")
 
 
-def _alone(bench: Bench, real: RealClients) -> None:
+def _alone(bench: Bench) -> None:
     (only,) = bench.brokers
-    real.stop()
     earlier = bench.broker_epoch(only)
     restart(bench)
     refused(bench, only, earlier)
 
 
-def _three(bench: Bench, real: RealClients, case: Callable[[str, Callable[[], None]], None]) -> None:
+def _three(bench: Bench, case: Callable[[str, Callable[[], None]], None]) -> None:
     killed = bench.brokers[0]
     earlier, survivors = bench.broker_epoch(killed), Survivors(bench)
     case("survivor", survivors.prepare)
-    real.stop()
     case("stale", Overtaken(bench, survivors.recreate).play)
     case("survivor", survivors.come_back)
     _leaders(bench, "elected uncleanly")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from record_batch import Batch, crc32c, next_sequence
+from record_batch import Batch, batch_heads, crc32c, next_sequence
 
 
 def test_checksum() -> None:
@@ -30,3 +30,11 @@ def test_layout() -> None:
     assert struct.unpack_from(">qhii", data, 43) == (7, 2, 5, 2)
     # length, attributes, timestamp delta, offset delta, no key, value, no headers
     assert data[61:] == bytes.fromhex("0e 00 00 00 01 02 61 00 10 00 00 02 01 04 62 63 00")
+
+
+def test_heads_of_whole_batches() -> None:
+    one = Batch([b"a", b"bc"]).encode()
+    later = struct.pack(">q", 2) + one[8:12] + struct.pack(">i", 4) + one[16:]
+    assert batch_heads(one + later) == [(0, 1, -1), (2, 3, 4)]
+    assert batch_heads(one + later[:-1]) == [(0, 1, -1)]
+    assert batch_heads(one + later[:40]) == [(0, 1, -1)]
