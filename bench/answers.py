@@ -110,8 +110,8 @@ def main() -> int:
             print(
                 f"{name}: {answers:,} answers about {partitions:,} partitions ({size / 1e6:,.0f} MB of log) "
                 f"are {held / 1e6:,.2f} MB of bronze ({held / answers:,.0f} bytes each, "
-                f"{found['topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU ({cpu / answers * 1000:.1f} ms each, "
-                f"{size / cpu / 1e6:.0f} MB/CPU s)"
+                f"{found['topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU "
+                f"({cpu / answers * 1000:.1f} ms each, {size / cpu / 1e6:.0f} MB/CPU s)"
             )
     return 0
 

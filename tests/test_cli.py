@@ -54,7 +54,7 @@ def _no_java(environment: dict[str, str]) -> dict[str, str]:
 
 
 def test_nothing_is_created_by_looking(run: Run) -> None:
-    for command in (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"]):
+    for command in (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"]):
         done = run(*command, java=False)
         assert done.returncode == 2
         assert "no audit yet. Run: fencepost audit" in done.stderr

@@ -20,9 +20,11 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Settings, load
 
 if TYPE_CHECKING:
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
 
 OK, VIOLATED, BAD_USAGE, FAILED = 0, 1, 2, 70
 VERDICTS = "marts.fct_invariant_verdicts"
-
-
-class UsageError(Exception):
-    """The command cannot be carried out as asked; the message says what to change."""
 
 
 # Looked up when one is raised: what raises them is imported by the commands that need it.
@@ -137,7 +135,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=("duckdb", "spark"),
         help="what runs it: DuckDB, after translation (the default where it can read the lake), or Spark",
     )
-    sql.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    sql.add_argument("--format", choices=WRITERS, default="table")
+    for own in _commands():
+        added = command(own.name, partial(_own, own), own.words)
+        own.options(added)
+        added.add_argument("--format", choices=WRITERS, default="table")
     return parser
 
 
@@ -235,6 +237,20 @@ def _sql(settings: Settings, arguments: argparse.Namespace) -> int:
     with _reading(settings, arguments.engine) as lake:
         WRITERS[arguments.format](lake.query(arguments.query), sys.stdout)
     return OK
+
+
+def _commands() -> list[Command]:
+    """The commands that protocols bring."""
+    from fencepost.protocols import protocols
+
+    return [command for protocol in protocols() for command in protocol.commands]
+
+
+def _own(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
+    with _reading(settings) as lake:
+        found, good = command.run(lake, arguments)
+    WRITERS[arguments.format](found, sys.stdout)
+    return OK if good else VIOLATED
 
 
 @contextmanager

@@ -12,9 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
@@ -23,6 +24,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from fencepost.catalog import NAME, spark_catalog_conf
+from fencepost.protocols import functions
 from fencepost.settings import Lake, Settings
 
 JARS_ENV = "FENCEPOST_JARS"
@@ -50,7 +52,7 @@ def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
     """
     context = SparkContext._active_spark_context
     if context is None:
-        return _first_session(settings, small=small)
+        return _with_functions(_first_session(settings, small=small))
     session = SparkSession.getActiveSession() or SparkSession(context)
     wanted = spark_catalog_conf(settings.lake)
     if all(session.conf.get(key, None) == value for key, value in wanted.items()):
@@ -58,7 +60,7 @@ def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
     session = session.newSession()
     for key, value in wanted.items():
         session.conf.set(key, value)
-    return session
+    return _with_functions(session)
 
 
 def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
@@ -122,6 +124,21 @@ def spark_jars(settings: Settings) -> list[Path]:
             return [jar.absolute() for jar in jars]
     looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
     raise SessionError(f"No jars of Iceberg and SQLite in {looked}. Run `make setup`, or set {JARS_ENV}.")
+
+
+def _with_functions(session: SparkSession) -> SparkSession:
+    """The same session, whose queries may call what the protocols bring."""
+    for each in functions():
+        session.udf.register(each.name, partial(_unless_null, each.call), each.returns)
+    return session
+
+
+def _unless_null(call: Callable[..., Any], *values: Any) -> Any:
+    """As SQL has it: null where an argument is null."""
+    if None in values:
+        return None
+    # bytes come as a bytearray
+    return call(*(bytes(value) if isinstance(value, bytearray) else value for value in values))
 
 
 def _first_session(settings: Settings, *, small: bool) -> SparkSession:

@@ -15,10 +15,10 @@ from importlib import import_module
 from pkgutil import extend_path, iter_modules
 
 from fencepost.formats.request_log import Keep, Wanted
-from fencepost.protocols.base import Protocol
+from fencepost.protocols.base import Protocol, SqlFunction
 from fencepost.tables import BRONZE, VERDICTS, Table
 
-__all__ = ["Protocol", "protocols", "requests", "schemas_json", "tables"]
+__all__ = ["Protocol", "functions", "protocols", "requests", "schemas_json", "tables"]
 
 __path__ = extend_path(__path__, __name__)
 
@@ -35,6 +35,12 @@ def tables() -> tuple[Table, ...]:
     """Every table of the lake but dbt's: bronze, each protocol's bronze and silver, verdicts."""
     own = (table for each in protocols() for table in (*each.bronze, *each.tables))
     return (*BRONZE, *own, *VERDICTS)
+
+
+@cache
+def functions() -> tuple[SqlFunction, ...]:
+    """Every function that queries of the lake may call."""
+    return tuple(function for protocol in protocols() for function in protocol.functions)
 
 
 @cache

@@ -12,6 +12,9 @@ from fencepost.tables import Table
 
 if TYPE_CHECKING:
     import datetime as dt
+    from argparse import ArgumentParser, Namespace
+
+    import pyarrow as pa
 
     from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
@@ -44,6 +47,38 @@ class Plot:
     words: str
     read: Callable[[Reader, str, str | None, dt.datetime | None, dt.datetime | None], Any]
     draw: Callable[[Any, str], tuple[bytes, str]]
+
+
+@dataclass(frozen=True)
+class SqlFunction:
+    """A function that queries of the lake may call, in DuckDB and in Spark.
+
+    ``call`` takes a value for each of ``parameters`` and gives one of ``returns`` (Spark's types: int,
+    binary); a ValueError ends the query with its message. Where an argument is null, so is the result.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    parameters: tuple[str, ...]
+    returns: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of ``fencepost`` that reads the lake.
+
+    ``options`` adds its arguments to a parser. ``run`` takes an open lake and the arguments, and gives rows
+    to print and whether they are as they should be: the exit code. It raises UsageError for bad input.
+    """
+
+    name: str
+    words: str
+    options: Callable[[ArgumentParser], None]
+    run: Callable[[Reader, Namespace], tuple[pa.Table, bool]]
+
+
+class UsageError(Exception):
+    """The command cannot be carried out as asked; the message says what to change."""
 
 
 def no_kinds() -> tuple[Kind, ...]:
@@ -90,6 +125,8 @@ class Protocol:
     names: Callable[[Reader], Mapping[str, str]] = nothing_is_named
     shown: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
+    functions: tuple[SqlFunction, ...] = ()
+    commands: tuple[Command, ...] = ()
 
     @property
     def compiled(self) -> Path:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from fencepost.catalog import NAME
+from fencepost.protocols import functions
 from fencepost.reading import LakeError, QueryError, Value, Where
 from fencepost.reading.local_io import LocalFileIO, local_path
 from fencepost.reading.tables import View, in_words, tables_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
     from sqlglot import exp
 
+_DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
 _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 
 
@@ -52,6 +54,9 @@ class IcebergReader:
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
         self._run(f"USE {NAME}")
+        for each in functions():
+            types: list[Any] = [_DUCKDB_TYPES[kind] for kind in each.parameters]
+            self._connection.create_function(each.name, each.call, types, _DUCKDB_TYPES[each.returns])
 
     def __enter__(self) -> IcebergReader:
         return self

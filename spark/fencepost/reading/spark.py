@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pyspark import SparkContext
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PythonException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -45,7 +45,7 @@ class SparkReader:
         """See Reader."""
         try:
             return self._session.sql(sql, args=dict(parameters)).toArrow()
-        except (AnalysisException, ParseException) as error:
+        except (AnalysisException, ParseException, PythonException) as error:
             raise QueryError(f"Spark refused the query: {_said(error)}") from error
 
     def query_duckdb(self, sql: str) -> pa.Table:

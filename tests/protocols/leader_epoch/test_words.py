@@ -81,14 +81,12 @@ def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
     [
         ("k1", "committed offset 30 of pay'ments:\\n$1-0 at leader epoch 0; it was stored."),
         (
-            "commit_id",
             "k1",
             "It is of topic id idA1; topic id idA2 lived then. KIP-232 says INVALID_PARTITION",
         ),
         ("k4", "It is of an incarnation that nothing tells; topic id idA1 lived then."),
         ("k13", "by topic id idA1 at leader epoch 0; it was refused (UNKNOWN_TOPIC_ID)."),
         (
-            "fetch_position_id",
             "f3",
             "at offset 8, the one its group had committed, and was answered by broker",
         ),
@@ -98,7 +96,6 @@ def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
         ("a3", "broker 3, 20.0 s behind the metadata log at least, told client one's"),
         ("a3", "The client had topic id idA2, leader epoch 0, and took it."),
         (
-            "answer_partition_id",
             "a4",
             "refused it.\nKIP-232 says OUTDATED, the shipped rule OUTDATED, KIP-232",
         ),

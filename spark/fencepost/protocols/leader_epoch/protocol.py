@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.protocols.base import Plot, Protocol, Told, Verdict
-from fencepost.protocols.leader_epoch import bronze, tables
+from fencepost.protocols.base import Command, Plot, Protocol, SqlFunction, Told, Verdict
+from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
+from fencepost.protocols.leader_epoch.stored.arguments import options
 
 if TYPE_CHECKING:
     import datetime as dt
+    from argparse import Namespace
+
+    import pyarrow as pa
 
     from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
@@ -29,6 +33,12 @@ def _kinds() -> tuple[Kind, ...]:
     from fencepost.protocols.leader_epoch.capture.partition_files import KINDS
 
     return KINDS
+
+
+def _stored(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
+    from fencepost.protocols.leader_epoch.stored.command import run
+
+    return run(reader, arguments)
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -76,4 +86,17 @@ PROTOCOL = Protocol(
     requests=REQUESTS,
     kinds=_kinds,
     bronze=(bronze.PARTITION_FOLDERS, bronze.LEADER_EPOCH_CHECKPOINTS),
+    functions=(
+        SqlFunction("offset_epoch", offset_epoch.encode, ("int", "int"), "binary"),
+        SqlFunction("leader_epoch_of", offset_epoch.leader_epoch_of, ("binary",), "int"),
+        SqlFunction("partition_epoch_of", offset_epoch.partition_epoch_of, ("binary",), "int"),
+    ),
+    commands=(
+        Command(
+            "offsets",
+            "tell which offsets that are stored outside Kafka are safe to seek to",
+            options,
+            _stored,
+        ),
+    ),
 )

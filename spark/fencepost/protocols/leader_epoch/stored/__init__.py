@@ -1,0 +1,1 @@
+"""Offsets that users keep outside Kafka: which of them are still safe to seek to (``fencepost offsets``)."""

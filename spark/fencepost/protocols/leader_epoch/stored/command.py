@@ -1,0 +1,55 @@
+"""The command ``fencepost offsets``."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from fencepost.protocols.base import UsageError
+from fencepost.protocols.leader_epoch.stored.lives import lives
+from fencepost.protocols.leader_epoch.stored.offsets import StoredOffset, stored_offsets
+from fencepost.protocols.leader_epoch.stored.seek import Judged, judge
+from fencepost.reading import Reader, rows
+
+_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("safe", pa.bool_()),
+        ("reason", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
+
+def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
+    """A row for each stored offset, in their order; true when none is known to be unsafe."""
+    topics = lives(reader, _cluster(reader, arguments.cluster))
+    judged = [(stored, judge(stored, topics)) for stored in stored_offsets(reader, arguments.stored)]
+    return _table(judged), all(verdict.safe is not False for _, verdict in judged)
+
+
+def _cluster(reader: Reader, asked: str | None) -> str:
+    known = [
+        row["cluster"]
+        for row in rows(
+            reader.query("SELECT DISTINCT cluster FROM silver.topic_incarnations ORDER BY cluster")
+        )
+    ]
+    if asked in known:
+        return asked  # type: ignore[return-value]
+    if asked is None and len(known) == 1:
+        return str(known[0])
+    named = ", ".join(known) or "none whose metadata log was read"
+    raise UsageError(f"--cluster {asked or 'NAME'}: name one of the lake's clusters: {named}")
+
+
+def _table(judged: Sequence[tuple[StoredOffset, Judged]]) -> pa.Table:
+    values = [
+        dict(zip(_SCHEMA.names, (stored.topic, stored.partition, stored.offset, *verdict), strict=True))
+        for stored, verdict in judged
+    ]
+    return pa.Table.from_pylist(values, _SCHEMA)
