@@ -77,41 +77,42 @@ def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "key", "words"),
+    ("key", "words"),
     [
-        ("commit_id", "k1", "committed offset 30 of pay'ments:\\n$1-0 at leader epoch 0; it was stored."),
+        ("k1", "committed offset 30 of pay'ments:\\n$1-0 at leader epoch 0; it was stored."),
         (
-            "commit_id",
             "k1",
             "It is of topic id idA1; topic id idA2 lived then. KIP-232 says INVALID_PARTITION",
         ),
-        ("commit_id", "k4", "It is of an incarnation that nothing tells; topic id idA1 lived then."),
-        ("commit_id", "k13", "by topic id idA1 at leader epoch 0; it was refused (UNKNOWN_TOPIC_ID)."),
+        ("k4", "It is of an incarnation that nothing tells; topic id idA1 lived then."),
+        ("k13", "by topic id idA1 at leader epoch 0; it was refused (UNKNOWN_TOPIC_ID)."),
         (
-            "fetch_position_id",
             "f3",
             "at offset 8, the one its group had committed, and was answered by broker",
         ),
-        ("fetch_position_id", "f6", "and was told that the logs part at offset 25 by broker 1"),
-        ("fetch_position_id", "f8", "which it had from elsewhere, and was answered"),
-        ("fetch_position_id", "f9", "and was refused (FENCED_LEADER_EPOCH) by broker 1"),
-        ("answer_partition_id", "a3", "broker 3, 20.0 s behind the metadata log at least, told client one's"),
-        ("answer_partition_id", "a3", "The client had topic id idA2, leader epoch 0, and took it."),
+        ("f6", "and was told that the logs part at offset 25 by broker 1"),
+        ("f8", "which it had from elsewhere, and was answered"),
+        ("f9", "and was refused (FENCED_LEADER_EPOCH) by broker 1"),
+        ("a3", "broker 3, 20.0 s behind the metadata log at least, told client one's"),
+        ("a3", "The client had topic id idA2, leader epoch 0, and took it."),
         (
-            "answer_partition_id",
             "a4",
             "refused it.\nKIP-232 says OUTDATED, the shipped rule OUTDATED, KIP-232",
         ),
-        ("answer_partition_id", "a6", "took or refused it, which is not known.\nKIP-232 says unknown"),
+        ("a6", "took or refused it, which is not known.\nKIP-232 says unknown"),
     ],
 )
-def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, column: str, key: str, words: str) -> None:
-    evidence = {
-        "v": json.dumps({column: key, "request_id": "r"}),
-        "w": json.dumps({column: "nobody"}),
-        "x": None,
-    }
-    told = telling.tell(reader, [{"verdict_id": name, "evidence": each} for name, each in evidence.items()])
+def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, key: str, words: str) -> None:
+    verdicts = [
+        {"verdict_id": name, "module": module, "witness": witness}
+        for name, module, witness in (
+            ("v", "LeaderEpochProps", json.dumps({"c": key})),
+            ("w", "LeaderEpochProps", json.dumps({"c": "nobody", "d": 7})),
+            ("x", "LeaderEpochProps", None),
+            ("y", "OffsetCommitProps", json.dumps({"c": key})),
+        )
+    ]
+    told = telling.tell(reader, verdicts)
     assert told.keys() == {"v"}
     assert words in told["v"].sentence
     assert told["v"].file and told["v"].position > 0

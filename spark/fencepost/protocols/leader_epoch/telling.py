@@ -16,6 +16,7 @@ Row = Mapping[str, Any]
 COMMITS = "marts.fct_committed_offsets"
 FETCHES = "marts.fct_fetch_positions"
 ANSWERS = "marts.fct_metadata_answers"
+_MODULE = "LeaderEpochProps"
 _ORIGINS = {
     "committed": "the one its group had committed",
     "reset": "as ListOffsets told it",
@@ -26,18 +27,18 @@ _ORIGINS = {
 
 
 def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
-    """Sentences by verdict id, of those whose evidence names a row of one of the three marts."""
-    evidence = {row["verdict_id"]: json.loads(row["evidence"] or "{}") for row in verdicts}
+    """Sentences by verdict id, of those whose witness is a row of one of the three marts."""
+    witnesses = {
+        row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
+        for row in verdicts
+        if row["module"] == _MODULE
+    }
+    ids = sorted(each for named in witnesses.values() for each in named if isinstance(each, str))
     told: dict[str, Told] = {}
-    for column, (mart, sentence) in _SENTENCES.items():
-        named = {verdict: each[column] for verdict, each in evidence.items() if each.get(column)}
-        found = rows(reader.scan(mart, where={column: sorted(set(named.values()))})) if named else []
-        by_id = {row[column]: row for row in found}
-        told |= {
-            verdict: Told(sentence(row), row["file"], row["position"])
-            for verdict, each in named.items()
-            if (row := by_id.get(each)) is not None
-        }
+    for column, (mart, sentence) in _SENTENCES.items() if ids else ():
+        for row in rows(reader.scan(mart, where={column: ids})):
+            sentence_of_it = Told(sentence(row), row["file"], row["position"])
+            told |= {verdict: sentence_of_it for verdict, named in witnesses.items() if row[column] in named}
     return told
 
 
@@ -129,4 +130,4 @@ _SENTENCES: Mapping[str, tuple[str, Callable[[Row], str]]] = {
     "fetch_position_id": (FETCHES, _fetch),
     "answer_partition_id": (ANSWERS, _answer),
 }
-"""By the column of evidence that names a row: its mart, and what is said of the row."""
+"""By the column that identifies a row: its mart, and what is said of the row."""
