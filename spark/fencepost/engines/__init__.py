@@ -82,16 +82,21 @@ class Engine(Protocol):
         """The rows, here. For what is few."""
 
 
+def why_spark(settings: Settings, size: int, limit: int, unit: str) -> str | None:
+    """Why work of this size is Spark's to do; None where it is this process's. The one place that decides."""
+    if settings.spark_is_remote:
+        return f"spark.master is {settings.spark['spark.master']}"
+    if size > limit:
+        return f"{size:,} {unit} are more than {limit:,}"
+    return None
+
+
 def choose(
     settings: Settings, catalog: Catalog, session: Callable[[], SparkSession], size: int, what: str
 ) -> Engine:
     """The engine for work on ``size`` bytes of evidence; ``what`` it is, for the log."""
-    limit = settings.in_process_mb << 20
-    if settings.spark_is_remote:
-        reason = "the Spark master is not on this machine"
-    elif size > limit:
-        reason = f"{size / 1e6:,.0f} MB are more than {settings.in_process_mb} MB"
-    else:
+    reason = why_spark(settings, size, settings.in_process_mb << 20, "bytes of evidence")
+    if reason is None:
         from fencepost.engines.process import ProcessEngine
 
         _log.debug("%s: in this process (%.1f MB)", what, size / 1e6)

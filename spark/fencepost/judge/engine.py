@@ -1,4 +1,4 @@
-"""What runs the judge's queries: DuckDB in this process, or Spark. The choice is made here, nowhere else."""
+"""What runs the judge's queries: DuckDB in this process, or Spark."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from fencepost.definitions import Dialect, Query
+from fencepost.engines import why_spark
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -62,12 +63,8 @@ class Choice:
 
 def choose(settings: Settings, rows: int) -> Choice:
     """The engine for a silver of so many rows."""
-    master = settings.spark.get("spark.master", "local")
-    if not master.startswith("local"):
-        return Choice("spark", f"spark.master is {master}")
-    if rows > LARGEST:
-        return Choice("spark", f"silver has {rows:,} rows, more than {LARGEST:,}")
-    return Choice("duckdb", f"silver has {rows:,} rows, at most {LARGEST:,}")
+    reason = why_spark(settings, rows, LARGEST, "rows of silver")
+    return Choice("spark", reason) if reason else Choice("duckdb", f"silver has {rows:,} rows")
 
 
 def opened(
