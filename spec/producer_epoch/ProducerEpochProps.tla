@@ -709,6 +709,15 @@ MarkerCoordinatorEpochNeverFalls ==
 (* batch to the marker.                                                    *)
 (***************************************************************************)
 
+\* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one that it has
+\* not completed.
+\*
+\* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown.
+\*
+\* On call: see no_dangling_transaction; fct_dangling_transactions has the command that ends it.
+\* @decision("dangling", "partitionTransactions")
+Dangling(x) == x.open /\ ~x.listed
+
 \* A transaction that is open in a partition is one that the coordinator knows: it lists the partition and has not
 \* completed it. Otherwise nobody will ever write the marker. The last stable offset stays where it is, and readers
 \* with read_committed wait for ever.
@@ -723,7 +732,7 @@ MarkerCoordinatorEpochNeverFalls ==
 \* --partition P --start-offset N` (the verdict's first_offset). Then turn verification on, or upgrade to transaction
 \* version 2.
 \* @invariant("no_dangling_transaction", "critical", "transaction")
-NoDanglingTransaction == \A x \in partitionTransactions : x.open => x.listed
+NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 
 \* A transaction that has ended in a partition was listed there by the coordinator, and ended as that had prepared it.
 \* If not, its batches came outside of any transaction of their producer, or a marker ended them that was meant for

@@ -245,6 +245,23 @@ def test_no_model_decides_what_the_specification_decides() -> None:
     assert {name: matches for name, matches in found.items() if matches} == {}
 
 
+@pytest.mark.parametrize(
+    ("rule", "said_by"),
+    [
+        (r"\bnot (?:\w+\.)?listed\b", "dangling"),
+        (r"\bfirst_sequence *(?:=|<>) *expected|expected_sequence *(?:=|<>)|\bpmod\(", "no_sequence_gap"),
+        (r"\bproducer_epoch *< *epoch_before", "no_write_after_fence"),
+        (r"'INVALID_TXN_STATE'|'TRANSACTION_ABORTABLE'", "shipped_end_txn"),
+    ],
+)
+def test_what_a_definition_says_no_mart_says_again(rule: str, said_by: str) -> None:
+    """A mart that speaks of it reads what the compiled definition gave."""
+    assert said_by in {each.id for each in definitions()}
+    models = {path.name: path.read_text() for path in (PROJECT / "models").rglob("*.sql")}
+    assert [name for name, text in models.items() if re.search(rule, text)] == []
+    assert [name for name, text in models.items() if f"'{said_by}'" in text]
+
+
 def test_sql_is_formatted() -> None:
     linted = subprocess.run(
         [Path(sys.executable).with_name("sqlfluff"), "lint", "models", "--disable-progress-bar"],

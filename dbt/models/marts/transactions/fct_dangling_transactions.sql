@@ -1,6 +1,10 @@
 -- Transactions that are open in a partition and that no coordinator knows of: nobody will end them.
 with
 
+dangling as (
+    {{ decided({'dangling': 'is_dangling'}, 'partition_transaction_id') }}
+),
+
 logs as (
     select
         cluster,
@@ -32,7 +36,11 @@ select
         transactions.first_offset
     ) as remedy
 from {{ source('silver', 'partition_transactions') }} as transactions
+inner join dangling
+    on
+        transactions.cluster = dangling.cluster
+        and transactions.partition_transaction_id = dangling.partition_transaction_id
+        and dangling.is_dangling = 'true'
 left join {{ ref('fct_last_stable_offsets') }} as offsets
     on transactions.cluster = offsets.cluster and transactions.partition_key = offsets.partition_key
 left join logs on transactions.cluster = logs.cluster
-where transactions.open and not transactions.listed

@@ -1,6 +1,10 @@
 -- How far consumers that read committed data get in each partition, and what holds them back.
 with
 
+dangling as (
+    {{ decided({'dangling': 'is_dangling'}, 'partition_transaction_id') }}
+),
+
 logs as (
     select
         cluster,
@@ -56,6 +60,7 @@ held as (
         holders.transactional_id,
         holders.from_time,
         coordinated.late,
+        dangling.is_dangling = 'true' as is_dangling,
         coalesce(holders.first_offset, logs.log_end_offset) as lowest_offset
     from logs
     left join open_transactions as holders
@@ -63,6 +68,10 @@ held as (
             logs.cluster = holders.cluster
             and logs.partition_key = holders.partition_key
             and holders.number = 1
+    left join dangling
+        on
+            holders.cluster = dangling.cluster
+            and holders.partition_transaction_id = dangling.partition_transaction_id
     left join coordinated
         on
             holders.cluster = coordinated.cluster
@@ -91,7 +100,7 @@ select
     case
         when not is_known then 'unknown'
         when not is_held then 'nothing'
-        when not listed then 'dangling'
+        when is_dangling then 'dangling'
         when listed and late then 'late'
         when listed and not late then 'ordinary'
         else 'unknown'

@@ -1,6 +1,6 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:726 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:735 by `tlasql compile`; do not edit
 --
--- NoDanglingTransaction == \A x \in partitionTransactions : x.open => x.listed
+-- NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 WITH frame AS (
   SELECT
     cluster,
@@ -19,7 +19,9 @@ WITH frame AS (
   SELECT
     *,
     `x.open` AS antecedent,
-    `x.listed` AS c1
+    NOT (
+      `x.open` AND NOT `x.listed`
+    ) AS c1
   FROM frame
 ), weighed AS (
   SELECT
@@ -36,7 +38,7 @@ WITH frame AS (
     `x.listed`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'x.listed (ProducerEpochProps:726)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~Dangling(x) (ProducerEpochProps:735)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,0 +1,40 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:719 by `tlasql compile`; do not edit
+--
+-- Dangling(x) == x.open /\ ~x.listed
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    partition_transaction_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    open AS `x.open`,
+    listed AS `x.listed`
+  FROM silver.partition_transactions
+), judged AS (
+  SELECT
+    *,
+    `x.open` AND NOT `x.listed` AS c1
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    partition_transaction_id,
+    COUNT(*) AS states,
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+  FROM judged
+  GROUP BY
+    cluster,
+    partition_transaction_id
+)
+SELECT
+  cluster,
+  partition_transaction_id AS subject,
+  agreed.verdict AS outcome
+FROM silver.partition_transactions AS partition_transactions
+FULL OUTER JOIN agreed
+  USING (cluster, partition_transaction_id)

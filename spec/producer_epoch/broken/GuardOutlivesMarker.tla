@@ -1,0 +1,7 @@
+------------------------- MODULE GuardOutlivesMarker -------------------------
+\* What was verified stays so when a marker has ended the transaction: verification in one step cannot show it.
+EXTENDS MCProducerEpoch
+
+BrokenGuards(p, id) == guards
+
+=============================================================================
