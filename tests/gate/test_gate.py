@@ -119,6 +119,7 @@ def _commit() -> dict[str, Any]:
         "client_epoch": 5,
         "requested_at": dt.datetime(2026, 1, 2, 0, 0, 2, tzinfo=dt.UTC),
         "broker_error": "NONE",
+        "shipped_error": "NONE",
         "truth": "not_owner",
         "owner_member_id": "m2",
         **{

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,9 @@ from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.records import CLASSIC_METADATA
 from fencepost.protocols.offset_commit.replay import replay_rows
 from fencepost.protocols.offset_commit.witnesses import Witnesses
+from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.tables import CLEANED, REQUESTS
 
 CLUSTER = "healthy-4.3.1"
 TOLERANCE_MS = 25
@@ -126,3 +130,41 @@ def test_what_members_were_told_is_what_records_say(
                         assert not met or any(_truth(each) == "owner" for each in met), (request, met)
                         owned += bool(met)
     assert compared > 5 and owned > 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fewer_answers_tell_less_and_nothing_else(
+    captures: Path,
+    bronze_of: Callable[[Path], Rows],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+    seed: int,
+) -> None:
+    """Where the cleaner has been, and many lines of the request log are not there either."""
+    folder, chance = captures / "compacted-4.3.1", random.Random(seed)
+    bronze = bronze_of(folder)
+    checkpoint = (folder / "broker-1" / "log_dir" / "cleaner-offset-checkpoint").read_text(encoding="utf-8")
+    (cleaned_to,) = re.findall(r"^__consumer_offsets 0 (\d+)$", checkpoint, re.MULTILINE)
+    place = {"cluster": folder.name, "topic": OFFSETS_TOPIC, "partition": 0, "cleaned_to": int(cleaned_to)}
+    bronze[CLEANED.name] = pa.Table.from_pylist([place], schema=bronze[CLEANED.name].schema)
+    lines = bronze[REQUESTS.name]
+    if seed:
+        kept = [chance.random() < 0.6 for _ in range(lines.num_rows)]
+        bronze[REQUESTS.name] = lines.filter(pa.array(kept))
+    parts, metadata = shards_of(bronze)
+    tables = [replay_rows(rows, metadata, TOLERANCE_MS) for rows in parts]
+    commits = [row for each in tables for row in each["silver.offset_commits"].to_pylist()]
+    met = {
+        row["commit_id"]: row for each in tables for row in each["silver.offset_commit_states"].to_pylist()
+    }
+    text = (folder / "ground_truth.jsonl").read_text(encoding="utf-8")
+    told = {tuple(row[name] for name in KEY): row for row in map(json.loads, text.splitlines())}
+    gone = [row for row in commits if (row["unknown_reason"] or "").startswith("cleaned away")]
+    stood = 0
+    for row in gone:
+        made, state = told[tuple(row[name] for name in KEY)], met.get(row["commit_id"])
+        if state is not None:
+            stood += 1
+            accepted = state["member_known"] and state["member_epoch"] == state["client_epoch"]
+            assert accepted == (made["error"] == "NONE"), (state, made)
+            assert state["owned_at_client_epoch"] is None or _truth(state) == made["truth"], (state, made)
+    assert stood == len(gone) > 100 if seed == 0 else 10 < stood < len(gone)
