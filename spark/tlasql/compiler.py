@@ -434,12 +434,18 @@ class _Stages:
             inlined = Op(inlined.location, "=>", (self._inliner.body(guard), inlined))
         return push_primes(self._checker.check(inlined, bound))
 
+    def _records_decided(self, mark: Mark) -> Records:
+        """The set that a decision is about: the named one, the mapping's choice, or the only one."""
+        known = {name: each for name, each in self._mapping.variables.items() if isinstance(each, Records)}
+        name = mark.records or self._mapping.decisions or (next(iter(known)) if len(known) == 1 else None)
+        if name in known:
+            return known[name]
+        message = f'"{name}" is no set of records of the mapping' if name else f"what is {mark.id} about?"
+        remedy = f"the sets of records it maps: {', '.join(known) or 'none'}"
+        raise fail(mark.location, message, remedy)
+
     def _decision(self, mark: Mark, definition: Definition) -> Compiled:
-        records = self._mapping.variables.get(mark.records or "")
-        if not isinstance(records, Records):
-            known = [name for name, each in self._mapping.variables.items() if isinstance(each, Records)]
-            remedy = f"the sets of records it maps: {', '.join(known) or 'none'}"
-            raise fail(mark.location, f'"{mark.records}" is no set of records of the mapping', remedy)
+        records = self._records_decided(mark)
         if len(records.identity) > 1:
             where = Location(self._mapping.file, 1, 1)
             message = f"{mark.id} decides about {records.name}, whose identity has several columns"

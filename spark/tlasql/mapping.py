@@ -142,6 +142,7 @@ class Mapping:
     covered: str
     evidence: Dict[str, tuple[str, ...]]
     variables: Dict[str, History | Records | Whole]
+    decisions: str | None  # the set that a decision is about which names none
     outputs: Dict[str, str]
     constants: Dict[str, Any]
     extents: Dict[str, tuple[Extent, ...]]
@@ -170,6 +171,9 @@ class _Loader:
             if mapped is not None:
                 variables[name] = mapped
         variables |= self._whole(variables)
+        decisions = self._toml.get("decisions")
+        if decisions is not None and not isinstance(variables.get(decisions), Records):
+            self._wrong("decisions", f"decisions = {decisions!r} names no mapped set of records")
         mapping = Mapping(
             str(self._path),
             str(self._toml.get("module", "")),
@@ -178,6 +182,7 @@ class _Loader:
             str(scope.get("covered", "covered")),
             self._evidence(),
             variables,
+            decisions,
             {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
             dict(self._toml.get("constants", {})),
             self._extents(scope, columns),

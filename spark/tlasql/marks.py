@@ -25,6 +25,7 @@ KINDS = {
     "decision": ("id", "records"),
 }
 """Kind -> what its arguments are."""
+_OPTIONAL = ("records",)
 _MODIFIERS = ("transitive", "when", "scope")
 _MODIFIER_USAGE = {"when": 'write @when("Predicate")', "scope": 'write @scope("column", "column")'}
 _TYPES = ("type", "typeAlias")
@@ -40,7 +41,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 class Mark:
     """One ``@invariant``, ``@step`` or ``@decision``; ``prose`` holds the paragraphs of its comment.
 
-    ``records``: the set of records a decision is about; ``severity`` and ``grain``: of the others.
+    ``records``: the set of records a decision is about, None for the only one that is mapped; ``severity``
+    and ``grain``: of the others.
     """
 
     kind: str
@@ -209,11 +211,11 @@ def _usage(kind: str) -> str:
 
 def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None, list[Diagnostic]]:
     arguments, wanted = main.arguments or (), KINDS[main.name]
-    if len(arguments) != len(wanted):
+    if len(arguments) not in (len(wanted), len(wanted) - (wanted[-1] in _OPTIONAL)):
         count = f"@{main.name} takes {len(wanted)} argument(s), here are {len(arguments)}"
         return None, [Diagnostic(main.location, count, _usage(main.name))]
     problems = []
-    said = dict(zip(wanted, arguments, strict=True))
+    said = dict(zip(wanted, arguments, strict=False))
     if not _ID.fullmatch(said["id"]):
         remedy = "an id is lower-case letters, digits and underscores, beginning with a letter"
         problems.append(Diagnostic(main.location, f'"{said["id"]}" is no id', remedy))
