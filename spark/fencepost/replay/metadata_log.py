@@ -191,7 +191,9 @@ def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:
 
 
 def _commit_of(snapshot: Snapshot, ms: int | None = None) -> Commit:
-    return Commit(snapshot.offset, snapshot.ms if ms is None else ms, snapshot.records, True)
+    # it is what was so right before its offset, where other records may have become visible
+    before = max(snapshot.offset - 1, 0)
+    return Commit(before, snapshot.ms if ms is None else ms, snapshot.records, True)
 
 
 def _commits(

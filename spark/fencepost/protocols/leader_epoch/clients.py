@@ -295,7 +295,7 @@ class _Clients:
             asked_id is not None,
             asked_id or "",
             self._epoch(asked_id, place[1]),
-            offset,
+            offset if offset >= 0 else None,
             each.leader_epoch,
             each.offset_epoch,
             *found.columns,
@@ -366,7 +366,8 @@ class _Clients:
             return
         window = self._narrow(self._window(line), answer)
         lowest, highest = (self._known.history.max_partition_epoch(each) for each in window)
-        told_max = lowest if lowest == highest else None
+        covered = self._known.history.is_covered(*window)
+        told_max = lowest if covered and lowest == highest else None
         version = _DESCRIBES.get(line.api_key, line.api_version)
         cached_max, changed = None, None
         if client is not None:

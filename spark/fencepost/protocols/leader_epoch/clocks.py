@@ -14,9 +14,12 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.replay.metadata_log import Hole, Piece
 
 MOST_MS = 600_000
 """No two clocks of a cluster are further apart than this."""
+
+_NEVER = 2**62
 
 
 class Order(NamedTuple):
@@ -74,8 +77,10 @@ class Moments:
     def __init__(self, history: ClusterHistory, clocks: Clocks, tolerance_ms: int) -> None:
         """``tolerance_ms``: how exact times of one clock are to each other."""
         self._clocks, self._tolerance_ms = clocks, tolerance_ms
-        self._positions = [0, *(point.position for point in history.commits)]
-        self._dated = [(point.ms or 0, controller_at(history, point.position)) for point in history.commits]
+        log = history.log
+        self._pieces: list[Piece] = [*log.pieces, Hole(log.known_to, log.known_ms)]
+        self._positions = [0, *(piece.position for piece in self._pieces)]
+        self._dated = [(piece.ms or 0, controller_at(history, piece.position)) for piece in self._pieces]
         self._of_broker: dict[int, tuple[list[int], list[int]]] = {}
 
     def is_later(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -93,20 +98,26 @@ class Moments:
     def since(self, broker_id: int, position: int, ms: int) -> int:
         """How long what the controller wrote at an offset had been there at least, in milliseconds."""
         at = bisect_left(self._positions, position, lo=1) - 1
-        if at >= len(self._dated):
+        if at >= len(self._dated) or isinstance(self._pieces[at], Hole):
             return 0
         latest, _ = self._bounds(broker_id)
         return max(0, ms - self._tolerance_ms - latest[at])
 
     def _bounds(self, broker_id: int) -> tuple[list[int], list[int]]:
-        """By a broker's clock, when each commit was there at the latest, and not before.
+        """By a broker's clock, when each piece of the log was there at the latest, and not before.
 
-        The log is in the order of time: what was there when a later commit was is bounded by that one too.
+        The log is in the order of time: what was there when a later commit was is bounded by that one too. A
+        hole may begin as soon as what is before it ends, and nobody knows what is in it; so may what comes
+        behind the end.
         """
         found = self._of_broker.get(broker_id)
         if found is None:
-            latest = [ms + self._clocks.most(broker_id, by) for ms, by in self._dated]
-            earliest = [ms + self._clocks.least(broker_id, by) for ms, by in self._dated]
+            latest, earliest = [], []
+            for piece, (ms, by) in zip(self._pieces, self._dated, strict=True):
+                is_hole = isinstance(piece, Hole)
+                latest.append(_NEVER if is_hole else ms + self._clocks.most(broker_id, by))
+                ended = is_hole and piece.ms is None
+                earliest.append(-_NEVER if ended else ms + self._clocks.least(broker_id, by))
             found = (list(accumulate(reversed(latest), min))[::-1], list(accumulate(earliest, max)))
             self._of_broker[broker_id] = found
         return found

@@ -102,7 +102,7 @@ class ClusterHistory:
     def is_covered(self, lowest: int, highest: int) -> bool:
         """Whether the image is known at all offsets from ``lowest`` to ``highest``."""
         return any(
-            begin.position <= lowest and (end is None or highest < end.position)
+            begin.position <= lowest and highest < (self.log.known_to if end is None else end.position)
             for begin, end in self.covered
         )
 

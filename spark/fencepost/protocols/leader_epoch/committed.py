@@ -32,9 +32,6 @@ STORED = Table(
 
 TABLES = (COMMITTED_OFFSETS, FETCH_POSITIONS)
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
-_FILLS_IDS = 30
-"""The metadata.version of 4.3, whose brokers store the live topic's id beside a commit by name."""
-
 Extents = Mapping[tuple[str, str], tuple[int | None, int | None]]
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
 Row = dict[str, Any]
@@ -135,21 +132,11 @@ class _Commit:
     def _origin(self) -> tuple[str | None, str | None]:
         """The incarnation that the offset is of, and what tells it.
 
-        A broker of 4.3 stores the live topic's id beside a commit by name: that says nothing of the offset.
+        A topic id beside a commit does not: a broker of 4.3 stores the live one's, and a client that goes on
+        with an old offset in a new incarnation sends the new id.
         """
-        stored, line = self._stored["topic_id"], self._line
-        if line is None:
-            versions = {
-                state[0].metadata_version
-                for broker in self._known.history.brokers.values()
-                for state in broker.states.states
-                if state is not None and state[0].metadata_version is not None
-            }
-            by_id = stored is not None and bool(versions) and max(versions) < _FILLS_IDS
-            return (stored, "stored") if by_id else (None, None)
-        if line["fetched_topic_id"]:
-            return (line["fetched_topic_id"], "fetched")
-        return (line["topic_id"], "stored") if line["topic_id"] else (None, None)
+        of = None if self._line is None else self._line["fetched_topic_id"]
+        return (of, "fetched") if of else (None, None)
 
 
 def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
@@ -157,12 +144,12 @@ def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
     window = known.moments.window(line["broker_id"], line["requested_ms"], line["responded_ms"])
     found: Live = live(known.history, window, line["topic"], line["partition"])
     identity = digest_of(line["request_id"], line["topic"], line["topic_id"], line["partition"])
-    origin = line["fetched_topic_id"] or line["topic_id"]
+    origin = line["fetched_topic_id"]
     return (
         line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
         line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
         *found.columns, origin, _epoch(known, origin, line["partition"]),
-        "fetched" if line["fetched_topic_id"] else "stored" if origin else None, line["error"], None, None,
+        "fetched" if origin else None, line["error"], None, None,
         None, None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest,
         window.highest + 1, line["requested_ms"], line["responded_ms"],
     )  # fmt: skip

@@ -179,5 +179,6 @@ def _registered(history: ClusterHistory, window: Window, each: _Refused) -> _Cau
             continue
         epoch = state[0].epoch
         if epoch is not None and each.epoch is not None and epoch > each.epoch:
-            return _Cause("restart", epoch, at.position, at.ms)
+            known = history.is_covered(*window)
+            return _Cause("restart", epoch if known else None, at.position, at.ms)
     return _Cause()

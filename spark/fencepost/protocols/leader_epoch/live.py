@@ -29,7 +29,7 @@ def live(
     history: ClusterHistory, window: Window, topic: str, partition: int, topic_id: str | None = None
 ) -> Live:
     """What lived somewhere in a window. With ``topic_id`` that one is known to have been there already: the
-    window begins no earlier than it, and the highest leader epoch is its own.
+    window begins no earlier than it.
     """
     lowest, highest = window
     asked = None if topic_id is None else history.topics.get(topic_id)
@@ -47,10 +47,8 @@ def live(
         return NOT_KNOWN
     of = there[0].partitions[partition]
     states = [each for each in of.between(lowest, highest) if each is not None]
-    epochs = [each.leader_epoch for each in states]
-    known = [each for each in epochs if each is not None]
-    highest_epoch = max(known) if known and len(known) == len(epochs) else None
-    return Live(there[0].topic_id, of.partition_epoch, highest_epoch)
+    epochs = {each.leader_epoch for each in states}
+    return Live(there[0].topic_id, of.partition_epoch, epochs.pop() if len(epochs) == 1 else None)
 
 
 def _overlaps(life: TopicLife, partition: int, lowest: int, highest: int) -> bool:

@@ -39,7 +39,7 @@ _LIVE = {
     # of the incarnation that lived then: '' and -1 where none did, null when it is not known which
     "live_topic_id": "string",
     "live_partition_epoch": "int",
-    "live_leader_epoch": "int",  # the highest that it may have had
+    "live_leader_epoch": "int",
 }
 
 _ORIGIN = {
@@ -243,8 +243,7 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_LIVE,
         **_ORIGIN,
-        # fetched (where its client read), stored (the id that its client sent); null: nothing tells
-        "origin": "string",
+        "origin": "string",  # fetched: where its client read; null where nothing tells
         "error": "string",  # NONE for a stored one
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
@@ -331,7 +330,7 @@ FETCH_POSITIONS = Table(
         "by_id": "boolean",  # the topic id was sent (Fetch v13 and later)
         "asked_topic_id": "string",  # that id; '' for none
         "asked_partition_epoch": "int",  # of that id; -1 for none
-        "fetch_offset": "bigint",
+        "fetch_offset": "bigint",  # null where a request before listed it, which is not known
         "current_leader_epoch": "int",  # as sent; -1 for none
         "last_fetched_epoch": "int",  # as sent; -1 for none
         **_LIVE,
