@@ -26,7 +26,6 @@ select
     used.client_host,
     used.error,
     used.live_topic_id,
-    used.origin_topic_id <> used.live_topic_id as is_of_another_incarnation,
     case
         when used.error = 'OFFSET_OUT_OF_RANGE' then 'out_of_range'
         when used.error <> 'NONE' then 'refused'

@@ -29,7 +29,7 @@ lives as (
             when commits.origin_topic_id is not null or incarnations.incarnation = 1 or not incarnations.live
                 then not incarnations.live
         end as is_gone,
-        coalesce(uses.is_of_another_incarnation, false) as is_used_elsewhere
+        coalesce(uses.live_topic_id <> commits.newest_topic_id, false) as is_used_elsewhere
     from commits
     left join {{ source('silver', 'topic_incarnations') }} as incarnations
         on commits.cluster = incarnations.cluster and commits.newest_topic_id = incarnations.topic_id

@@ -21,7 +21,6 @@ BROKERS = "marts.fct_broker_fencings"
 COMMITS = "marts.fct_commits_without_leader_epoch"
 CAUSES = {
     "session_timeout": "sent no heartbeat in time",
-    "controlled_shutdown": "shut down",
     "restart": "registered again",
     "unregistered": "was unregistered",
     "controller_change": "met another controller",
@@ -164,12 +163,14 @@ class Incarnations:
         yield f"{answers} older than what the client had, and taken: {brokers}."
 
     def _brokers(self, cluster: str) -> Iterator[str]:
-        fenced = self._fenced[cluster]
+        fenced = [row for row in self._fenced[cluster] if row["cause"] != "controlled_shutdown"]
+        shut_down = len(self._fenced[cluster]) - len(fenced)
         if fenced:
             words = "; ".join(_fencing(row) for row in fenced[-_MOST:])
             latest = ", the latest" if len(fenced) > _MOST else ""
-            times = _counted(len(fenced), "time", "times")
-            yield f"The controller fenced brokers {times}{latest}: {words}."
+            yield f"The controller fenced brokers {_counted(len(fenced), 'time', 'times')}{latest}: {words}."
+        if shut_down:
+            yield f"{_counted(shut_down, 'broker', 'brokers')} shut down in good order."
 
     def _commits(self, cluster: str) -> Iterator[str]:
         counts = self._bare.get(cluster)
@@ -202,7 +203,7 @@ def _incarnation(row: Row) -> str:
 
 def _loss(row: Row) -> str:
     brokers = ", ".join(row["lost_brokers"] or ())
-    still = f"; broker {brokers} still has them" if brokers else ""
+    still = f"; the log of broker {brokers} had them" if brokers else ""
     return (
         f"{time_of(row['elected_at'])}  {printable(row['topic'])}-{row['partition']} at leader epoch "
         f"{row['leader_epoch']} ({_elected(row)}): {row['records_lost']} records, offsets {row['lost_from']} "
