@@ -70,12 +70,21 @@ def tables_in(sql: str) -> set[str]:
 
 @cache
 def definitions() -> list[Definition]:
-    """Every compiled definition of every module, in the order of the specification."""
+    """Every compiled definition of every module, in the order of the specification.
+
+    Raises ValueError where two have one id: it names an alert, a severity and a page.
+    """
     found: list[Definition] = []
+    modules: dict[str, str] = {}
     for path, manifest in _manifests():
         for entry in manifest["definitions"]:
             fields = {name: entry.get(name) for name in Definition.__dataclass_fields__ if name != "sql"}
             fields["module"] = manifest["module"]
+            other = modules.setdefault(entry["id"], manifest["module"])
+            if other != manifest["module"]:
+                raise ValueError(
+                    f"{entry['id']} is marked in {other} and in {manifest['module']}: rename one of them"
+                )
             sql = (path.parent / entry["sql"]).read_text(encoding="utf-8")
             found.append(Definition(**fields, sql=sql))
     return found
