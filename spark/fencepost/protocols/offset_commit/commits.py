@@ -15,8 +15,9 @@ from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.places import Candidate
+from fencepost.protocols.offset_commit.reasons import Reasons
 from fencepost.protocols.offset_commit.records import OffsetCommitRecord
-from fencepost.protocols.offset_commit.requests import ELSEWHERE, Commit, CommitRequest
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns
@@ -51,11 +52,11 @@ class Commits:
         base: Base | None,
     ) -> None:
         self._cluster = cluster
-        self._log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
+        log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
+        self._reasons = Reasons(log, lateness, base)
         self._metadata = metadata
         self._offsets = offsets
         self._lateness = lateness
-        self._base = base
         self.commits = Columns(COMMITS)
         self.states = Columns(COMMIT_STATES)
 
@@ -78,7 +79,7 @@ class Commits:
                 rules.append(rule)
                 candidate = number if numbers is None else numbers[number, state.variant]
                 self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
-            reason = self._unknown_reason(asked, commit, met, rules, matches)
+            reason = self._reason(asked, commit, met, rules, matches)
             self._write_commit(
                 asked, commit, matches.sure.get(commit), committer=committer, met=met, reason=reason
             )
@@ -220,7 +221,7 @@ class Commits:
             return None, None, None
         return marker.outcome, marker.offset, marker.timestamp_ms
 
-    def _unknown_reason(
+    def _reason(
         self,
         asked: Request,
         commit: Commit,
@@ -229,49 +230,16 @@ class Commits:
         matches: Matches,
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
-        if commit.broker_error is None:
-            return "the request log has no answer for this partition"
-        if commit.broker_error in ELSEWHERE:
-            return f"no coordinator at that moment: the broker answered {commit.broker_error}"
+        told = self._reasons.unanswered(commit)
+        if told is not None:
+            return told
         if not asked.candidates:
-            return self._unplaced(commit, matches)
-        complete = keyed = True
-        for _, state in met:
-            complete = complete and (state.known or bool(_unfenced(commit.request, state)))
-            keyed = keyed and state.owned_key is not None
+            return self._reasons.unplaced(commit, matches)
+        complete = all(state.known or bool(_unfenced(commit.request, state)) for _, state in met)
+        keyed = all(state.owned_key is not None for _, state in met)
         if complete and keyed and None not in rules:
             return None
-        return self._missing(commit.request, complete=complete, keyed=keyed)
-
-    def _unplaced(self, commit: Commit, matches: Matches) -> str:
-        """Why no place in the log was found for a request that was answered."""
-        request, base = commit.request, self._base
-        start_ms = request.requested_ms - self._lateness.of(request)
-        content = f"{self._log} has records with this commit's content"
-        if commit in matches.competing:
-            return f"not told apart: {content}, and more commits than records"
-        if base is not None and base.ms is not None and start_ms <= base.ms:
-            return f"cleaned away: compaction has been over {self._log} where this commit was decided"
-        if commit in matches.late:
-            return (
-                f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
-            )
-        if commit.accepted:
-            return f"not captured: the record of this accepted commit is not in the log of {self._log}"
-        return f"not captured: {self._log} has no records from around this commit"
-
-    def _missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
-        if not complete:
-            return f"the group's history before this commit is not complete in the log of {self._log}"
-        if not keyed:
-            return (
-                "what the commit's topic is to the group is not known: no record of the topic is in the "
-                "captured metadata log, or none of the topology in the group's"
-            )
-        return (
-            f"the version of broker {request.broker_id} is not known: its registration is not in the "
-            "captured metadata log"
-        )
+        return self._reasons.missing(commit.request, complete=complete, keyed=keyed)
 
 
 _Became = tuple[str | None, int | None, int | None, str | None, int | None]

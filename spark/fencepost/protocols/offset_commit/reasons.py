@@ -1,0 +1,57 @@
+"""Why it is unknown what a commit met, in words: a reason begins with the case, the rest says where."""
+
+from __future__ import annotations
+
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.requests import ELSEWHERE, Commit, CommitRequest
+from fencepost.replay.logs import Base
+
+
+class Reasons:
+    """The reasons that one coordinator's log gives."""
+
+    def __init__(self, log: str, lateness: Lateness, base: Base | None) -> None:
+        """``log``: the partition's name; ``base``: what compaction left of it."""
+        self._log = log
+        self._lateness = lateness
+        self._base = base
+
+    def unanswered(self, commit: Commit) -> str | None:
+        """Of a commit that no coordinator decided, as far as is known; None for others."""
+        if commit.broker_error is None:
+            return "the request log has no answer for this partition"
+        if commit.broker_error in ELSEWHERE:
+            return f"no coordinator at that moment: the broker answered {commit.broker_error}"
+        return None
+
+    def unplaced(self, commit: Commit, matches: Matches) -> str:
+        """Why no place in the log was found for a request that was answered."""
+        request, base = commit.request, self._base
+        start_ms = request.requested_ms - self._lateness.of(request)
+        content = f"{self._log} has records with this commit's content"
+        if commit in matches.competing:
+            return f"not told apart: {content}, and more commits than records"
+        if base is not None and base.ms is not None and start_ms <= base.ms:
+            return f"cleaned away: compaction has been over {self._log} where this commit was decided"
+        if commit in matches.late:
+            return (
+                f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
+            )
+        if commit.accepted:
+            return f"not captured: the record of this accepted commit is not in the log of {self._log}"
+        return f"not captured: {self._log} has no records from around this commit"
+
+    def missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
+        """What of a state that was found nothing tells."""
+        if not complete:
+            return f"the group's history before this commit is not complete in the log of {self._log}"
+        if not keyed:
+            return (
+                "what the commit's topic is to the group is not known: no record of the topic is in the "
+                "captured metadata log, or none of the topology in the group's"
+            )
+        return (
+            f"the version of broker {request.broker_id} is not known: its registration is not in the "
+            "captured metadata log"
+        )
