@@ -229,10 +229,10 @@ def test_scopes_are_told_apart_by_text_in_their_own_columns(
 
 
 @pytest.mark.parametrize("folder", [PRODUCERS], indirect=True)
-def test_each_request_gets_one_answer_of_each_rule(compiled: CompiledModule, data: Data) -> None:
+def test_each_init_producer_id_gets_one_answer_of_each_rule(compiled: CompiledModule, data: Data) -> None:
     answers: dict[str, set[str]] = {}
     for each in compiled.definitions:
-        if each.mark.kind == "decision":
+        if each.mark.records == "initProducerIds":
             for row in data.rows(each.sql):
                 answers.setdefault(row["subject"], set())
                 if row["outcome"]:
