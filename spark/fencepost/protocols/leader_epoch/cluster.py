@@ -19,7 +19,7 @@ from fencepost.replay.metadata_image import (
     PartitionRegistration,
     PartitionStep,
 )
-from fencepost.replay.metadata_log import PARTITION_CHANGE, Commit, Hole, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import PARTITION, Commit, Hole, MetadataLog, MetadataRecord
 
 _UNKNOWN = PartitionRegistration()
 
@@ -249,7 +249,7 @@ class _Replay:
         for record, now in steps:
             if now is not None:
                 when = Point(record.offset, record.timestamp_ms)
-                election = election_of(when, before, now, created=record.type != PARTITION_CHANGE)
+                election = election_of(when, before, now, created=record.type == PARTITION)
                 found += [] if election is None else [election]
             before = now
         if before is not None or life.gone is None:
