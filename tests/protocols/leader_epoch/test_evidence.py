@@ -191,3 +191,38 @@ def test_the_order_of_evidence_does_not_matter(all_of_it: Bronze, whole: Silver,
     again = rebuilt(shuffled)
     for table, rows in whole.items():
         assert sorted(map(repr, again[table])) == sorted(map(repr, rows)), table
+
+
+def _shifted(bronze: Bronze, whole: Silver, broker: int, ms: int) -> Bronze:
+    """As if a broker's clock were ``ms`` ahead: its request log, and what it wrote as a coordinator."""
+    led = {(r["topic_id"], r["partition"], r["leader_epoch"]) for r in whole["leader_epochs"]
+           if r["leader"] == broker and r["topic"].startswith("__")}  # fmt: skip
+    left = dict(bronze)
+    requests = left["bronze.requests"]
+    left["bronze.requests"] = _later(requests, "logged_at_ms", _of(requests, broker_id=broker), ms)
+    for name, columns in (("batches", ("max_timestamp_ms",)), ("records", ("timestamp_ms",))):
+        rows = left[f"bronze.{name}"]
+        keys = (rows[key].to_pylist() for key in ("topic_id", "partition", "leader_epoch"))
+        here = pa.array([key in led for key in zip(*keys, strict=True)], pa.bool_())
+        for column in columns:
+            rows = _later(rows, column, here, ms)
+        left[f"bronze.{name}"] = rows
+    return left
+
+
+def _later(rows: pa.Table, column: str, here: Any, ms: int) -> pa.Table:
+    changed = pc.if_else(here, pc.add(rows[column], ms), rows[column])
+    return rows.set_column(rows.schema.get_field_index(column), column, changed)
+
+
+@pytest.mark.parametrize(("broker", "ms"), [(1, 90_000), (2, -90_000), (3, 90_000), (3, -3_000)])
+def test_clocks_that_differ_never_say_otherwise(
+    broker: int, ms: int, all_of_it: Bronze, whole: Silver, rebuilt: Rebuilt
+) -> None:
+    less = rebuilt(_shifted(all_of_it, whole, broker, ms))
+    for table in SAID:
+        said = _said(less, table)
+        for key, before in _said(whole, table).items():
+            for column, then in before.items():
+                value = said.get(key, {}).get(column)
+                assert None in (value, then) or value == then, (table, key, column)

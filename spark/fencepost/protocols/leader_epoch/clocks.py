@@ -20,6 +20,7 @@ MOST_MS = 600_000
 """No two clocks of a cluster are further apart than this."""
 
 _NEVER = 2**62
+_UNNAMED = -(2**31)
 
 
 class Order(NamedTuple):
@@ -126,8 +127,11 @@ class Moments:
 
 
 def controller_at(history: ClusterHistory, position: int) -> int:
-    """The broker whose clock dated an offset of the metadata log; negative for one that is not known."""
+    """The clock that dated an offset of the metadata log, as a number that no broker has.
+
+    A controller may run on a broker's machine, and need not: its clock is one of its own.
+    """
     for term in reversed(history.log.terms):
         if term.position <= position:
-            return -1 - term.epoch if term.controller_id is None else term.controller_id
-    return -1
+            return -2 - term.controller_id if term.controller_id is not None else _UNNAMED + term.epoch
+    return _UNNAMED
