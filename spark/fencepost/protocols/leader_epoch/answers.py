@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.errors import error_names
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
 from fencepost.replay.keys import ZERO_ID
 from fencepost.replay.requests import integer, parse_object, text
 
@@ -110,10 +110,19 @@ def _held(
         if not any(has) or any(s is not None and s.leader_epoch is None for s in states.states):
             continue
         first, last = has.index(True), len(has) - 1 - has[::-1].index(True)
-        since = max(since, states.begins[first].position)
+        if _began(of, first):
+            since = max(since, states.begins[first].position)
         if last + 1 < len(has):
             until = min(until, states.begins[last + 1].position)
     return since, until
+
+
+def _began(of: PartitionLife, number: int) -> bool:
+    """Whether a state began where its row does, and is not just known from there on, as behind a hole."""
+    if number == 0:
+        return bool(of.elections) and of.elections[0].how == "created"
+    before = of.states.states[number - 1]
+    return before is not None and before.leader_epoch is not None
 
 
 def _list_answer(topics: Sequence[TopicAnswer | None]) -> ListAnswer | None:

@@ -295,7 +295,7 @@ class _Clients:
             asked_id is not None,
             asked_id or "",
             self._epoch(asked_id, place[1]),
-            offset if offset >= 0 else None,
+            each.offset if each.offset >= 0 else None,
             each.leader_epoch,
             each.offset_epoch,
             *found.columns,

@@ -50,6 +50,8 @@ class Clocks:
         ahead: dict[tuple[int, int], int] = {}
         brokers: set[int] = set()
         for each in orders:
+            if each.first == each.then:
+                continue
             brokers |= {each.first, each.then}
             key = (each.then, each.first)
             least = min(each.then_ms - each.first_ms, MOST_MS)

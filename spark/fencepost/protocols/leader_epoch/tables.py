@@ -330,7 +330,7 @@ FETCH_POSITIONS = Table(
         "by_id": "boolean",  # the topic id was sent (Fetch v13 and later)
         "asked_topic_id": "string",  # that id; '' for none
         "asked_partition_epoch": "int",  # of that id; -1 for none
-        "fetch_offset": "bigint",  # null where a request before listed it, which is not known
+        "fetch_offset": "bigint",  # as sent; null where a request before listed it (a fetch session)
         "current_leader_epoch": "int",  # as sent; -1 for none
         "last_fetched_epoch": "int",  # as sent; -1 for none
         **_LIVE,
