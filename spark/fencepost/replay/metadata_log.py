@@ -18,7 +18,7 @@ from fencepost.formats.decode import decode
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import Batches, Log, by_log, damaged_batches, unread_pieces
 
-_NAMES = {
+NAMES = {
     0: "RegisterBrokerRecord",
     1: "UnregisterBrokerRecord",
     2: "TopicRecord",
@@ -33,10 +33,12 @@ _NAMES = {
     25: "AbortTransactionRecord",
     28: "ClearElrRecord",
 }
+"""The records that are replayed, by their apiKey."""
+
 (
     REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, PARTITION_CHANGE, FENCE_BROKER, UNFENCE_BROKER,
     REMOVE_TOPIC, BROKER_CHANGE, BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION, CLEAR_ELR,
-) = _NAMES  # fmt: skip
+) = NAMES  # fmt: skip
 _BRACKETS = (BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION)
 _LEADER_CHANGE = 2
 _DAMAGED = ("malformed", "unknown_version")
@@ -54,7 +56,7 @@ class MetadataRecord:
     @property
     def name(self) -> str:
         """What Kafka calls its type."""
-        return _NAMES[self.type]
+        return NAMES[self.type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,17 @@ def metadata_log(
         damaged=damaged_batches(records),
         unread=[piece for piece in unread_pieces(quarantine) if piece.topic == METADATA_TOPIC],
     )
+    return assemble(log, _by_batch(records), snapshots, tuple(_terms(log, records)))
+
+
+def assemble(
+    log: Log,
+    of_batch: Mapping[tuple[int, int], Sequence[MetadataRecord]],
+    snapshots: Iterable[Snapshot] = (),
+    terms: tuple[ControllerTerm, ...] = (),
+) -> MetadataLog:
+    """A log whose batches are known, with the records of each by (base offset, leader epoch)."""
     by_offset = {each.offset: each for each in sorted(snapshots, key=lambda s: (s.offset, s.epoch))}
-    of_batch = _by_batch(records)
     pieces: list[Piece] = []
     newest = max((stretch.last_offset + 1 for stretch in log.stretches), default=0)
     for stretch in log.stretches:
@@ -162,7 +173,7 @@ def metadata_log(
     known = [piece.ms for piece in pieces if piece.ms is not None]
     known += [stretch.newest_ms for stretch in log.stretches]
     begins = bool(log.stretches) and log.stretches[0].number == 0
-    return MetadataLog(tuple(pieces), tuple(_terms(log, records)), newest, max(known, default=None), begins)
+    return MetadataLog(tuple(pieces), terms, newest, max(known, default=None), begins)
 
 
 def snapshots(rows: pa.Table) -> list[Snapshot]:
@@ -197,7 +208,7 @@ def _commit_of(snapshot: Snapshot, ms: int | None = None) -> Commit:
 
 
 def _commits(
-    log: Log, places: Sequence[int], of_batch: Mapping[tuple[int, int], list[MetadataRecord]]
+    log: Log, places: Sequence[int], of_batch: Mapping[tuple[int, int], Sequence[MetadataRecord]]
 ) -> Iterator[Commit]:
     """A batch's records, or a transaction's at its end; one without an end is not visible yet."""
     batches = [(at, of_batch.get((int(log.base_offset[at]), int(log.leader_epoch[at])), ())) for at in places]
@@ -252,9 +263,9 @@ def metadata_records(
     ``value`` as in ``bronze.records``.
     """
     known = pc.equal(rows["decode_status"], "known")
-    rows = rows.filter(pc.and_(known, pc.is_in(rows["record_type"], pa.array(_NAMES, pa.int32()))))
+    rows = rows.filter(pc.and_(known, pc.is_in(rows["record_type"], pa.array(NAMES, pa.int32()))))
     found = []
-    for number, name in _NAMES.items():
+    for number, name in NAMES.items():
         of_type = rows.filter(pc.equal(rows["record_type"], number))
         if not of_type.num_rows:
             continue

@@ -19,7 +19,7 @@ from fencepost.replay.metadata_image import (
     PartitionRegistration,
     PartitionStep,
 )
-from fencepost.replay.metadata_log import PARTITION_CHANGE, Commit, Hole, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import PARTITION, Commit, Hole, MetadataLog, MetadataRecord
 
 _UNKNOWN = PartitionRegistration()
 
@@ -179,6 +179,9 @@ class _Replay:
                 life.known = True
         for topic_id, _ in sorted(delta.topics, key=lambda each: (image.names[each[0]], each[0])):
             life = found.topics.get(topic_id) or self._begin(topic_id, at, None)
+            if life.topic is None:
+                # what was told of it in a hole had the id only
+                self._name(life)
             life.known = True
             for number, now in sorted(image.topics[topic_id].items()):
                 if number not in life.partitions:
@@ -219,15 +222,17 @@ class _Replay:
         self._counted(at)
 
     def _begin(self, topic_id: str, at: Point, created: MetadataRecord | None) -> TopicLife:
-        name = self._image.names.get(topic_id)
-        life = TopicLife(topic_id, name, at, created=created)
-        self._found.topics[topic_id] = life
-        if name is not None:
-            before = self._found.by_name.setdefault(name, [])
+        life = self._found.topics[topic_id] = TopicLife(topic_id, None, at, created=created)
+        self._name(life)
+        return life
+
+    def _name(self, life: TopicLife) -> None:
+        life.topic = self._image.names.get(life.topic_id)
+        if life.topic is not None:
+            before = self._found.by_name.setdefault(life.topic, [])
             life.number = len(before) + 1 if self._whole else None
             life.previous = before[-1].topic_id if before else None
             before.append(life)
-        return life
 
     def _end(self, life: TopicLife, at: Point) -> None:
         life.gone = at
@@ -244,7 +249,7 @@ class _Replay:
         for record, now in steps:
             if now is not None:
                 when = Point(record.offset, record.timestamp_ms)
-                election = election_of(when, before, now, created=record.type != PARTITION_CHANGE)
+                election = election_of(when, before, now, created=record.type == PARTITION)
                 found += [] if election is None else [election]
             before = now
         if before is not None or life.gone is None:

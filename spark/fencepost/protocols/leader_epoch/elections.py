@@ -31,15 +31,12 @@ class Election:
 def election_of(
     at: Point, before: PartitionRegistration | None, now: PartitionRegistration, *, created: bool
 ) -> Election | None:
-    """The election that a change of a partition is; None when it keeps its leader epoch.
-
-    Where the epoch before is not known, a known leader that was not known before is one.
-    """
+    """The election that a change of a partition is; None when it keeps its leader epoch, or none is known."""
     if now.leader is None:
         return None
-    if created or before is None:
+    if created:
         return Election(at, now.leader_epoch, now.leader, NO_LEADER, "created")
-    if before.leader_epoch is None or now.leader_epoch is None:
+    if before is None or before.leader_epoch is None or now.leader_epoch is None:
         return None
     if before.leader_epoch == now.leader_epoch:
         return None

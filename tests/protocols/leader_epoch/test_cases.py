@@ -1,0 +1,97 @@
+"""Metadata logs written by hand, and what the replay makes of them. Their format: ``cases/README.md``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.replay import metadata_log as ml
+from fencepost.replay.logs import Batches, Log
+from fencepost.tables import BATCHES
+
+CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
+MARK = ' "expect":'
+_TYPES = {name.removesuffix("Record"): number for number, name in ml.NAMES.items()}
+
+
+def _records(listed: list[Any], offset: int) -> tuple[ml.MetadataRecord, ...]:
+    return tuple(
+        ml.MetadataRecord(offset + number, offset * 1000, _TYPES[name], fields)
+        for number, (name, fields) in enumerate(listed)
+    )
+
+
+def _history(case: Mapping[str, Any]) -> ClusterHistory:
+    rows, of_batch, offset = [], {}, 0
+    for batch in case["log"]:
+        lost = isinstance(batch, dict)
+        records = _records(batch["lost"] if lost else batch, offset)
+        end = offset + len(records)
+        if not lost:
+            of_batch[offset, 1] = records
+            rows.append(
+                {
+                    "base_offset": offset, "last_offset": end - 1, "leader_epoch": 1,
+                    "record_count": len(records), "max_timestamp_ms": offset * 1000, "file": "log",
+                    "position": offset * 100,
+                }
+            )  # fmt: skip
+        offset = end
+    schema = pa.schema([field for field in BATCHES.arrow_schema if field.name in rows[0]])
+    log = Log(Batches.of(pa.Table.from_pylist(rows, schema=schema)))
+    taken = [
+        ml.Snapshot(int(at), 1, int(at) * 1000, _records(listed, 0))
+        for at, listed in case.get("snapshots", {}).items()
+    ]
+    return replay(ml.assemble(log, of_batch, taken))
+
+
+def _span(begin: int, end: int | None) -> str:
+    return f"[{begin}, {'' if end is None else end})"
+
+
+def _or_unknown(value: Any) -> Any:
+    return "?" if value is None else value
+
+
+def _told(history: ClusterHistory) -> list[str]:
+    lines = [f"covered {_span(b.position, e and e.position)}" for b, e in history.covered]
+    for life in history.topics.values():
+        name = f"{_or_unknown(life.topic)} {life.topic_id}"
+        gone = "?" if not life.known else "live" if life.gone is None else f"gone at {life.gone.position}"
+        number = f"number {_or_unknown(life.number)}, after {life.previous or '-'}"
+        lines.append(f"{name} from {life.begins.position}: {number}, {gone}")
+        for partition in life.partitions.values():
+            place = f"{name}-{partition.id.partition} #{_or_unknown(partition.partition_epoch)}"
+            for now, (begin, end, _, _) in partition.states.between(partition.states.begins[0], None):
+                if now is not None:
+                    values = (now.leader, now.leader_epoch, now.partition_epoch, now.isr, now.elr)
+                    said = " ".join(str(_or_unknown(value)) for value in values)
+                    lines.append(
+                        f"{place} {_span(begin, end)}: {said}{', recovering' * bool(now.recovering)}"
+                    )
+            lines += [
+                f"{place} elected {each.leader} in {each.leader_epoch} at {each.at.position}: {each.how}"
+                for each in partition.elections
+            ]
+    counter = "the cluster's own" if history.from_beginning else "their order only"
+    return [*sorted(lines), f"counted to {_or_unknown(history.counter.newest)}, {counter}"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name: str) -> None:
+    """What is told is exactly what the case expects."""
+    text = CASES[name].read_text(encoding="utf-8")
+    told = _told(_history(json.loads(text)))
+    if os.environ.get("FENCEPOST_UPDATE"):
+        expected = json.dumps(told, indent=1, ensure_ascii=False)
+        text = f"{text.split(MARK)[0]}{MARK} {expected}\n}}\n"
+        CASES[name].write_text(text, encoding="utf-8")
+    assert told == json.loads(text)["expect"]
