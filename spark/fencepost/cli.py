@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "tell the story of one verdict")
     explain.add_argument("verdict_id", metavar="VERDICT_ID")
     explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
-    plot = command("plot", _plot, "draw the epochs of one group or transactional id (see below) over time")
+    plot = command("plot", _plot, "draw the epochs of one of these (see below) over time")
     whose = plot.add_mutually_exclusive_group(required=True)
     for drawn in _plots():
         if drawn.option is None:

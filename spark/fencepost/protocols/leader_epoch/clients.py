@@ -28,6 +28,7 @@ from fencepost.protocols.leader_epoch.lines import (
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
     TXN_OFFSET_COMMIT,
     PartitionLine,
     partition_lines,
@@ -240,6 +241,14 @@ class _Clients:
         elif line.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
             self._commit(line, each, topic, client)
         elif client is not None and each.error == 0 and each.answered >= 0:
+            asked_about = client.told.get(place) or client.reads.get(place)
+            if (
+                line.api_key == OFFSET_FOR_LEADER_EPOCH
+                and asked_about
+                and each.answered >= asked_about.offset
+            ):
+                # the log goes on as it was known (SubscriptionState.maybeCompleteValidation): nothing moves
+                return
             origin = COMMITTED if line.api_key == OFFSET_FETCH else RESET
             topic_id = each.asked.topic_id
             if origin == RESET:

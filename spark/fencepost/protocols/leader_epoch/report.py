@@ -230,5 +230,5 @@ def _fencing(row: Row) -> str:
         )
         if row[name]
     ]
-    cause = CAUSES.get(row["cause"], row["cause"])
+    cause = CAUSES.get(row["cause"]) or str(row["cause"])
     return f"broker {row['broker_id']} at {time_of(row['fenced_at'])} {lasted} ({', '.join([cause, *moved])})"

@@ -50,7 +50,8 @@ def draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
 
 
 def _draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
-    lanes = [(lane.name, lane.detail) for lane in (*layout.partitions, *layout.groups)]
+    lanes = [(lane.name, lane.detail) for lane in layout.partitions]
+    lanes += [(lane.name, lane.detail) for lane in layout.groups]
     figure, axes, height = canvas.sheet(
         0.6, -len(lanes), (layout.start, layout.end), 0.62 if len(lanes) <= 16 else 0.45
     )
