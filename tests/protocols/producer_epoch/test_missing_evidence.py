@@ -167,7 +167,7 @@ def test_what_a_request_met_stays_among_the_states(
             if len(full) == 1 and not any(_agrees(state, full[0]) for state in states):
                 wrong.append((name, lost, request, states, full))
     assert not wrong, f"{len(wrong)} requests, the first: {wrong[0]}"
-    assert seen > 100
+    assert seen > 80
 
 
 def _agrees(state: Row, full: Row) -> bool:

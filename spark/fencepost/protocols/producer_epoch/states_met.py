@@ -84,7 +84,12 @@ class Coordinator:
         self.leaders = leaders
         self._terms = log.terms(leaders)
         self._of_broker: dict[int, BrokersTerms] = {}
+        self._last = self._terms[-1] if self._terms else None
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
+
+    def goes_on_past(self, term: Term, ms: int) -> bool:
+        """Whether a term is known past a moment: after its newest record the log's end may be missing."""
+        return term is not self._last or ms <= term.last_ms
 
     def terms(self, broker_id: int) -> BrokersTerms:
         """The terms of a broker."""
@@ -148,6 +153,10 @@ class States:
         start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
         for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
+            # a granted InitProducerId has its record: where one is missing, that tells. An accepted EndTxn may
+            # have written none, or one that was not captured
+            if asked.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
+                return []
             found.update(self._in_term(term, start_ms, end_ms))
         at_least, below = order.bounds(asked)
         return [
