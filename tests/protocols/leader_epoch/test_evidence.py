@@ -78,18 +78,16 @@ def _some(chance: random.Random, share: float) -> Callable[[pa.Table], pa.Array]
     return lambda rows: pa.array([chance.random() < share for _ in range(rows.num_rows)], pa.bool_())
 
 
+def _by_broker(broker: int, **values: Any) -> Callable[[pa.Table], Any]:
+    return lambda rows: _of(rows, broker_id=broker, **values)
+
+
 def _thinned(bronze: Bronze) -> Iterator[tuple[str, Bronze]]:
     chance = random.Random(16)
     for broker in (1, 2, 3):
-        of_broker = {"cluster": THREE_BROKERS, "broker_id": broker}
-        by = lambda rows, of=of_broker: _of(rows, **of)  # noqa: E731
-        yield (
-            f"no request log of broker {broker}",
-            _without(
-                bronze, requests=by,
-                files=lambda rows, of=of_broker: _of(rows, **of, kind="request_log"),
-            ),
-        )  # fmt: skip
+        by = _by_broker(broker)
+        logs = _by_broker(broker, kind="request_log")
+        yield f"no request log of broker {broker}", _without(bronze, requests=by, files=logs)
         yield f"no file of broker {broker}", _without(
             bronze, requests=by, files=by, batches=by, records=by, leader_epoch_checkpoints=by,
         )  # fmt: skip
@@ -174,7 +172,7 @@ def test_less_evidence_leaves_incarnations_in_order(table: str, whole: Silver, t
         pairs: dict[tuple[str, int], set[tuple[int, int]]] = {}
         for row in less[table]:
             then = full.get((row["cluster"], row[key]))
-            if None not in (then, row[column]) and row[column] >= 0 <= then:
+            if then is not None and row[column] is not None and min(then, row[column]) >= 0:
                 pairs.setdefault((row["topic"], row["partition"]), set()).add((then, row[column]))
         for of_partition in pairs.values():
             numbers = [now for _, now in sorted(of_partition)]
