@@ -153,8 +153,8 @@ class States:
         start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
         for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
-            # a granted InitProducerId has its record, or lacks it; an accepted EndTxn may have written none, or
-            # one that was not captured
+            # a granted InitProducerId has its record, or lacks it; an accepted EndTxn may have written none,
+            # or one that was not captured
             if asked.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
                 return []
             found.update(self._in_term(term, start_ms, end_ms))
