@@ -65,9 +65,11 @@ def _fetch(row: Row) -> str:
     answer = "and was answered" if row["error"] == "NONE" else f"and was refused ({row['error']})"
     if row["error"] == "NONE" and row["diverging_epoch"] >= 0:
         answer = f"and was told that the logs part at offset {row['diverging_end_offset']}"
+    offset = row["fetch_offset"]
+    place = f"offset {offset}" if offset is not None else "the offset that its fetch session had"
     return (
-        f"{time_of(row['requested_at'])}  {_client(row)} began to read {_place(row)} at offset "
-        f"{row['fetch_offset']}, {_ORIGINS.get(row['origin'], row['origin'])}, {answer} by broker "
+        f"{time_of(row['requested_at'])}  {_client(row)} began to read {_place(row)} at "
+        f"{place}, {_ORIGINS.get(row['origin'], row['origin'])}, {answer} by broker "
         f"{row['broker_id']}.\n"
         f"The offset is of {_incarnation(row['origin_topic_id'])}; {_live(row)}. {_rules(row)}."
     )
