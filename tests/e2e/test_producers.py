@@ -177,12 +177,17 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
     expected = {
         **{name: {"no_stale_abort", *hanging} for name in HANGING},
         COMPACTED: {"no_dangling_transaction", "epoch_headroom"},
-        # who was fenced is given the current epoch; a retry fails at the last epoch, and across two rotations
-        **{name: {"no_stale_epoch_granted", "no_retry_fenced", "epoch_headroom"} for name in ENDS},
+        # who was fenced is given the current epoch, also by EndTxn; a retry fails at the last epoch, and
+        # across two rotations
+        **{
+            name: {"no_stale_epoch_granted", "no_stale_end_granted", "no_retry_fenced", "epoch_headroom"}
+            for name in ENDS
+        },
         # the retry after a failover (KAFKA-20357), and markers written again by the next coordinator
         **{name: {"no_retry_fenced", "one_marker_each"} for name in FAILOVERS},
     }
     expected["ends-4.2.1"].add("next_producer_id_at_exhaustion")  # KAFKA-20310
+    expected["producers-4.3.1"].add("no_stale_end_granted")
     # a copy of a marker does no harm where nothing is open, and else ends it, before 4.2 (KAFKA-19446)
     expected |= {name: {"one_marker_each"} for name in MARKERS}
     expected["markers-4.1.2"].add("no_write_outside_transaction")
