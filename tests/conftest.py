@@ -94,6 +94,7 @@ def new_lake(
 _TOGETHER = ("tests/e2e/", "tests/dags/", "tests/dbt/", "tests/protocols/offset_commit/", "tests/formats/")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Which tests one process does (groups of pytest-xdist): a folder or a file; of TLC's models any one."""
     places = {item: _place(item) for item in items}

@@ -24,6 +24,8 @@ def test_every_checkpoint_of_every_capture_agrees_with_the_batches_beside_it(cap
         entries = read_leader_epochs(file.read_bytes())
         assert (entries.faults, entries.consumed_to) == ((), file.stat().st_size)
         rows = [(row["start_offset"], row["leader_epoch"]) for row in entries.rows.to_pylist()]
+        if not rows and file.parent.name.endswith("-delete"):
+            continue  # a broker empties it before it removes the folder
         assert rows == sorted(rows)
         starts = [start for start, _ in rows]
         end = 0

@@ -49,4 +49,5 @@ select
     positions.file,
     positions.position
 from {{ source('silver', 'fetch_positions') }} as positions
-left join decided on positions.cluster = decided.cluster and positions.fetch_position_id = decided.fetch_position_id
+left join decided
+    on positions.cluster = decided.cluster and positions.fetch_position_id = decided.fetch_position_id

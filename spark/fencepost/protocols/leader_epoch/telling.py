@@ -36,6 +36,8 @@ def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
     ids = sorted(each for named in witnesses.values() for each in named if isinstance(each, str))
     told: dict[str, Told] = {}
     for column, (mart, sentence) in _SENTENCES.items() if ids else ():
+        if not reader.has(mart):
+            continue
         for row in rows(reader.scan(mart, where={column: ids})):
             sentence_of_it = Told(sentence(row), row["file"], row["position"])
             told |= {verdict: sentence_of_it for verdict, named in witnesses.items() if row[column] in named}
@@ -44,6 +46,8 @@ def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
 
 def topic_names(reader: Reader) -> dict[str, str]:
     """The names of topics, those that are gone among them, by their ids."""
+    if not reader.has(INCARNATIONS):
+        return {}
     found = reader.scan(INCARNATIONS, ("topic_id", "topic"))
     return {row["topic_id"]: row["topic"] for row in rows(found) if row["topic"] is not None}
 
