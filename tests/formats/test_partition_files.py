@@ -21,6 +21,8 @@ def test_every_checkpoint_of_every_capture_agrees_with_the_batches_beside_it(cap
     files = sorted(captures.glob("*/broker-*/log_dir/*/leader-epoch-checkpoint"))
     seen, exact, ends = 0, 0, 0
     for file in files:
+        if not file.stat().st_size:
+            continue  # what a killed broker left
         entries = read_leader_epochs(file.read_bytes())
         assert (entries.faults, entries.consumed_to) == ((), file.stat().st_size)
         rows = [(row["start_offset"], row["leader_epoch"]) for row in entries.rows.to_pylist()]
