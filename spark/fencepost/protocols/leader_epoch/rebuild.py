@@ -8,10 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
-from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -51,6 +49,7 @@ from fencepost.protocols.leader_epoch.truncations import (
     truncated_replicas,
     truncations,
 )
+from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import (
@@ -76,7 +75,6 @@ _IDS = Table(
     ("cluster", "broker_id", "connection", "correlation_id"),
 )  # fmt: skip
 Steps = Iterable[tuple[Table, pa.Table]]
-Entity = Callable[[pa.Table], pa.Array]
 
 
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
@@ -154,7 +152,7 @@ def _partitions(
     engine = given.engine
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
     consumed = _consumed_to(files)
-    entity = partial(_bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
+    entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
@@ -166,12 +164,12 @@ def _partitions(
         yield STORED, stored_rows(stored)
 
     evidence = {
-        "batches": [_with_entity(given, BATCHES, engine.scan(BATCHES), entity)],
+        "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],
         "records": [
-            _with_entity(given, RECORDS, engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC}]), entity)
+            with_entity(engine, RECORDS, engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC}]), entity)
         ],
         "checkpoints": [
-            _with_entity(given, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
+            with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
     return engine.replay(evidence, run, list(names.values()))
@@ -186,7 +184,7 @@ def _known(
     dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
     logged: dict[str, set[int]] = {}
     files = engine.collect(engine.scan(FILES, ("cluster", "broker_id", "kind")))
-    for cluster, broker_id, kind in _tuples(files):
+    for cluster, broker_id, kind in tuples(files):
         if kind == _REQUEST_LOG:
             logged.setdefault(cluster, set()).add(broker_id)
     said = {
@@ -194,16 +192,16 @@ def _known(
         for cluster, history in histories.items()
     }
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
-    entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
+    entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         yield ORDERS, orders_of(evidence["requests"], said)
 
-    evidence = {"requests": [_with_entity(given, REQUESTS, asked, entity)]}
+    evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
     told = engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
     found = {}
     for cluster, (history, answered) in said.items():
-        seen = [Order(*row) for row in _tuples(_of(told, cluster).drop_columns("cluster"))]
+        seen = [Order(*row) for row in tuples(_of(told, cluster).drop_columns("cluster"))]
         clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
         moments = Moments(history, clocks, given.tolerance_ms)
         complete = set(history.brokers) <= logged.get(cluster, set())
@@ -215,15 +213,11 @@ def _of(rows: pa.Table, cluster: str) -> pa.Table:
     return rows.filter(pc.equal(rows["cluster"], cluster))
 
 
-def _tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
-
-
 def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in clients.TABLES}
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(CLIENT_APIS)}])
-    entity = partial(_bucket_of, ("cluster", "client_id"), engine.parallelism)
+    entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
@@ -231,8 +225,8 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
 
     ids = engine.scan(REQUESTS, tuple(_IDS.columns))
     evidence = {
-        "requests": [_with_entity(given, REQUESTS, asked, entity)],
-        "ids": [_with_entity(given, _IDS, ids, entity)],
+        "requests": [with_entity(engine, REQUESTS, asked, entity)],
+        "ids": [with_entity(engine, _IDS, ids, entity)],
     }
     return engine.replay(evidence, run, list(names.values()))
 
@@ -240,7 +234,7 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
 def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Rows]) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in committed.TABLES}
-    entity = partial(_bucket_of, ("cluster", "group_id"), engine.parallelism)
+    entity = partial(bucket_of, ("cluster", "group_id"), engine.parallelism)
 
     def of_groups(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_valid(rows["group_id"]))
@@ -254,26 +248,11 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
 
     asked = told[clients.COMMIT_LINES.name]
     evidence = {
-        "stored": [_with_entity(given, STORED, stored, entity)],
-        "asked": [_with_entity(given, clients.COMMIT_LINES, asked, entity)],
-        "positions": [_with_entity(given, FETCH_POSITIONS, positions, entity)],
+        "stored": [with_entity(engine, STORED, stored, entity)],
+        "asked": [with_entity(engine, clients.COMMIT_LINES, asked, entity)],
+        "positions": [with_entity(engine, FETCH_POSITIONS, positions, entity)],
     }
     return engine.replay(evidence, run, [COMMITTED_OFFSETS, FETCH_POSITIONS])
-
-
-def _with_entity(given: Evidence, table: Table, rows: Rows, entity: Entity) -> Rows:
-    schema = table.arrow_schema.append(pa.field("entity", pa.string()))
-    return given.engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)
-
-
-def _bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
-    """One of so many buckets, the same for all rows with the same values of ``key``."""
-    names = pc.binary_join_element_wise(
-        *(rows[name].cast(pa.string()) for name in key), "/", null_handling="replace", null_replacement="?"
-    )
-    coded = names.combine_chunks().dictionary_encode()
-    of_code = [str(crc32(name.encode()) % buckets) for name in coded.dictionary.to_pylist()]
-    return pa.array(of_code, pa.string()).take(coded.indices)
 
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +34,7 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
+from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata, Sighting
@@ -73,7 +73,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             for cluster, each in metadata.items()
             if OFFSETS_TOPIC in each.partition_counts
         },
-        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in _tuples(seen)],
+        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(seen)],
     )
     shards: dict[str, Callable[[pa.Table], pa.Array]] = {
         **dict.fromkeys(_OF_LOG, shards_of_log),
@@ -82,7 +82,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
     columns = {"quarantine": QUARANTINE, "requests": REQUESTS, "batches": BATCHES, "records": RECORDS}
     evidence = {
-        name: [engine.map(each, _with_entity(shards[name]), _entity_schema(columns.get(name, CLEANED)))]
+        name: [with_entity(engine, columns.get(name, CLEANED), each, shards[name])]
         for name, each in rows.items()
     }
     sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
@@ -120,7 +120,7 @@ def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table
 
 def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
     seen: dict[str, list[Sighting]] = defaultdict(list)
-    for cluster, topic, topic_id, ms in _tuples(rows):
+    for cluster, topic, topic_id, ms in tuples(rows):
         seen[cluster].append(Sighting(topic, topic_id, ms))
     return {
         cluster: ClusterMetadata.of(
@@ -144,18 +144,6 @@ def _unread_lines(quarantine: pa.Table) -> pa.Table:
 
 def _by_cluster(rows: pa.Table) -> dict[str, dict[str, list[int]]]:
     found: dict[str, dict[str, list[int]]] = defaultdict(dict)
-    for cluster, file, position in _tuples(rows):
+    for cluster, file, position in tuples(rows):
         found[cluster].setdefault(file, []).append(position or 0)
     return found
-
-
-def _with_entity(shards: Callable[[pa.Table], pa.Array]) -> Callable[[pa.Table], pa.Table]:
-    return lambda rows: rows.append_column("entity", shards(rows))
-
-
-def _entity_schema(table: Table) -> pa.Schema:
-    return table.arrow_schema.append(pa.field("entity", pa.string()))
-
-
-def _tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in rows.columns), strict=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,6 +49,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
 )
+from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
@@ -113,12 +113,11 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
     asking = set(engine.collect(engine.map(requests, _connections, _CONNECTIONS))["connection"].to_pylist())
 
-    def spread(table: Table, rows: Rows, entity: Callable[[pa.Table], pa.Array]) -> list[Rows]:
-        schema = table.arrow_schema.append(pa.field("entity", pa.string()))
-        return [engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)]
+    def spread(table: Table, rows: Rows, entity: Entity) -> list[Rows]:
+        return [with_entity(engine, table, rows, entity)]
 
     answers = engine.map(requests, _with_offset, PRODUCER_REQUESTS.arrow_schema)
-    by_log = partial(_bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
+    by_log = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_partitions = engine.replay(
         {
             "batches": spread(BATCHES, engine.scan(BATCHES), by_log),
@@ -136,8 +135,8 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     places = engine.collect(engine.map(records, homes, _HOMES))
     with_partition = PRODUCER_REQUESTS.arrow_schema.append(pa.field(PARTITION, pa.int32()))
     sent = engine.map(requests, partial(_placed, metadata, places), with_partition)
-    by_shard = partial(_bucket_of, ("cluster", "partition"), engine.parallelism)
-    by_coordinator = partial(_bucket_of, ("cluster", PARTITION), engine.parallelism)
+    by_shard = partial(bucket_of, ("cluster", "partition"), engine.parallelism)
+    by_coordinator = partial(bucket_of, ("cluster", PARTITION), engine.parallelism)
     sent_by_shard = engine.map(
         sent,
         lambda rows: rows.append_column("entity", by_coordinator(rows)),
@@ -259,16 +258,6 @@ def _of_kinds(kinds: tuple[str, ...], packed: pa.Table) -> pa.Table:
 
 def _bucket(packed: pa.Table) -> pa.Array:
     return packed["bucket"].cast(pa.string())
-
-
-def _bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
-    """One of so many buckets, the same for all rows with the same values of ``key``."""
-    names = pc.binary_join_element_wise(
-        *(rows[name].cast(pa.string()) for name in key), "/", null_handling="replace", null_replacement="?"
-    )
-    coded = names.combine_chunks().dictionary_encode()
-    of_code = [str(crc32(name.encode()) % buckets) for name in coded.dictionary.to_pylist()]
-    return pa.array(of_code, pa.string()).take(coded.indices)
 
 
 def _connections(requests: pa.Table) -> pa.Table:

@@ -1,0 +1,37 @@
+"""Whose evidence rows are: what an engine gives each replay its rows by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.tables import Table
+
+Entity = Callable[[pa.Table], pa.Array]
+"""The entity of each row, as text; null for a row that is nobody's."""
+
+
+def with_entity(engine: Engine, table: Table, rows: Rows, entity: Entity) -> Rows:
+    """The rows of a table with the column ``entity``, as ``Engine.replay`` takes them."""
+    schema = table.arrow_schema.append(pa.field("entity", pa.string()))
+    return engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)
+
+
+def bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
+    """One of so many buckets, the same for all rows with the same values of ``key``."""
+    names = pc.binary_join_element_wise(
+        *(rows[name].cast(pa.string()) for name in key), "/", null_handling="replace", null_replacement="?"
+    )
+    coded = names.combine_chunks().dictionary_encode()
+    of_code = [str(crc32(name.encode()) % buckets) for name in coded.dictionary.to_pylist()]
+    return pa.array(of_code, pa.string()).take(coded.indices)
+
+
+def tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
+    """The rows as tuples of Python values, in the order of the columns."""
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
