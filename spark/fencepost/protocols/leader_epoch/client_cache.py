@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.answers import ListAnswer, PartitionAnswer, TopicAnswer
 
-_HAS_RELIABLE_LEADER_EPOCHS = 9
-_HAS_TOPIC_IDS = 10
+HAS_RELIABLE_LEADER_EPOCHS = 9
+HAS_TOPIC_IDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class ClientCache:
             return
         # only between two ids of the cache and the answer a change of incarnation is seen
         cached_id = None if of is None or of.gone else of.topic_id
-        told_id = told.topic_id if version >= _HAS_TOPIC_IDS else None
+        told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
         changed_id = cached_id is not None and told_id is not None and cached_id != told_id
         for each in told.partitions:
             place = (told.topic, each.partition)
             last = self.last_seen.get(place)
             accepted = True
-            if version < _HAS_RELIABLE_LEADER_EPOCHS or each.leader_epoch < 0:
+            if version < HAS_RELIABLE_LEADER_EPOCHS or each.leader_epoch < 0:
                 self.last_seen.pop(place, None)
             elif last is None or changed_id or each.leader_epoch >= last:
                 self.last_seen[place] = each.leader_epoch

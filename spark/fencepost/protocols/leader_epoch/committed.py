@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.clients import Known
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commits import StoredOffset
+from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.live import Live, live
 from fencepost.protocols.leader_epoch.tables import COMMITTED_OFFSETS, FETCH_POSITIONS, METADATA_LOG
 from fencepost.replay.columns import Columns
@@ -63,7 +63,7 @@ def committed_offsets(
 ) -> dict[str, pa.Table]:
     """The rows of TABLES of some groups.
 
-    Given are their rows of STORED, of clients.COMMIT_LINES, and of FETCH_POSITIONS that OffsetFetch gave.
+    Given are their rows of STORED, of COMMIT_LINES, and of FETCH_POSITIONS that OffsetFetch gave.
     """
     rows = Columns(COMMITTED_OFFSETS)
     lines: dict[tuple[Any, ...], list[Row]] = {}

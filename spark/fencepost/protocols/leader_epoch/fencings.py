@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.clients import Known
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.instances import host_of, software_of
+from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     ALTER_PARTITION,
     APIS,

@@ -14,22 +14,22 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.capture.plan import SEGMENT
 from fencepost.engines import Rows
 from fencepost.protocols.leader_epoch import clients, committed, partition_rows
-from fencepost.protocols.leader_epoch.admin import AdminRequests, admin_requests, orders
-from fencepost.protocols.leader_epoch.answers import Answers
+from fencepost.protocols.leader_epoch.admin import AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
-from fencepost.protocols.leader_epoch.clients import Known, replay_clients
-from fencepost.protocols.leader_epoch.clocks import Clocks, Moments, Order
+from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
 from fencepost.protocols.leader_epoch.commits import stored_offsets
 from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
 from fencepost.protocols.leader_epoch.fencings import refused_requests
+from fencepost.protocols.leader_epoch.known import Known, known_clusters
 from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS, FETCH
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
-from fencepost.protocols.leader_epoch.orders import ORDER_APIS, ORDERS, orders_of
 from fencepost.protocols.leader_epoch.partition_rows import (
     EXTENTS,
     PartitionEvidence,
@@ -49,7 +49,7 @@ from fencepost.protocols.leader_epoch.truncations import (
     truncated_replicas,
     truncations,
 )
-from fencepost.replay.entities import bucket_of, tuples, with_entity
+from fencepost.replay.entities import bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import (
@@ -59,12 +59,9 @@ from fencepost.tables import (
     QUARANTINE,
     RECORDS,
     REQUESTS,
-    TOPIC_ANSWERS,
-    TOPIC_LISTS,
     Table,
 )
 
-_SEGMENT, _REQUEST_LOG = "segment", "request_log"
 _IDS = Table(
     "ids",
     "What tells whether requests of a client are missing: columns of bronze.requests.",
@@ -89,7 +86,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
         for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
     }
-    known = _known(given, histories, by_admin)
+    known = known_clusters(given, histories, by_admin)
     told = _clients(given, known)
     groups = Groups(known, extents, leaders, given.tolerance_ms)
     met = _groups(given, groups, of_logs[STORED.name], told)
@@ -175,44 +172,6 @@ def _partitions(
     return engine.replay(evidence, run, list(names.values()))
 
 
-def _known(
-    given: Evidence, histories: Mapping[str, ClusterHistory], by_admin: Mapping[str, AdminRequests]
-) -> dict[str, Known]:
-    """What is known of each cluster without its clients, but for the order of things that they tell."""
-    engine = given.engine
-    lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
-    dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
-    logged: dict[str, set[int]] = {}
-    files = engine.collect(engine.scan(FILES, ("cluster", "broker_id", "kind")))
-    for cluster, broker_id, kind in tuples(files):
-        if kind == _REQUEST_LOG:
-            logged.setdefault(cluster, set()).add(broker_id)
-    said = {
-        cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
-        for cluster, history in histories.items()
-    }
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
-    entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
-
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield ORDERS, orders_of(evidence["requests"], said)
-
-    evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
-    told = engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
-    found = {}
-    for cluster, (history, answered) in said.items():
-        seen = [Order(*row) for row in tuples(_of(told, cluster).drop_columns("cluster"))]
-        clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
-        moments = Moments(history, clocks, given.tolerance_ms)
-        complete = set(history.brokers) <= logged.get(cluster, set())
-        found[cluster] = Known(history, moments, answered, complete)
-    return found
-
-
-def _of(rows: pa.Table, cluster: str) -> pa.Table:
-    return rows.filter(pc.equal(rows["cluster"], cluster))
-
-
 def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in clients.TABLES}
@@ -246,10 +205,10 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
         for name, rows in found.items():
             yield names[name], rows
 
-    asked = told[clients.COMMIT_LINES.name]
+    asked = told[COMMIT_LINES.name]
     evidence = {
         "stored": [with_entity(engine, STORED, stored, entity)],
-        "asked": [with_entity(engine, clients.COMMIT_LINES, asked, entity)],
+        "asked": [with_entity(engine, COMMIT_LINES, asked, entity)],
         "positions": [with_entity(engine, FETCH_POSITIONS, positions, entity)],
     }
     return engine.replay(evidence, run, [COMMITTED_OFFSETS, FETCH_POSITIONS])
@@ -257,7 +216,7 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:
     """By cluster, how far the newest run read each (broker, segment)."""
-    rows = files.filter(pc.equal(files["kind"], _SEGMENT)).sort_by("captured_at")
+    rows = files.filter(pc.equal(files["kind"], SEGMENT)).sort_by("captured_at")
     found: dict[str, dict[tuple[int, str], int]] = {}
     columns = (rows[name].to_pylist() for name in ("cluster", "broker_id", "file", "consumed_to"))
     for cluster, broker_id, file, consumed_to in zip(*columns, strict=True):

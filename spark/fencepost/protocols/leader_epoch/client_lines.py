@@ -1,0 +1,63 @@
+"""What the lines of one cluster's clients mean there, and the columns that rows of all of them have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.protocols.leader_epoch.client import Client
+from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.instances import Software, host_of
+from fencepost.protocols.leader_epoch.known import Known
+from fencepost.protocols.leader_epoch.lines import APIS
+from fencepost.protocols.leader_epoch.live import Live, live
+from fencepost.replay.requests import RequestLine
+
+
+@dataclass(frozen=True)
+class ClientLines:
+    """``software``: what is at the other end of each connection."""
+
+    cluster: str
+    known: Known
+    software: Software
+
+    def topic_of(self, topic_id: str | None) -> str | None:
+        """The name of an incarnation."""
+        life = self.known.history.topics.get(topic_id) if topic_id is not None else None
+        return None if life is None else life.topic
+
+    def window(self, line: RequestLine) -> Window:
+        """Where the metadata log was while a request was handled."""
+        return self.known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
+
+    def live(self, line: RequestLine, topic: str, partition: int, topic_id: str | None = None) -> Live:
+        """What lived then; with ``topic_id`` that one is known to have been there."""
+        return live(self.known.history, self.window(line), topic, partition, topic_id)
+
+    def partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
+        """The partition epoch of an incarnation; -1 for none (''), None where it is not known."""
+        if topic_id is None:
+            return None
+        if topic_id == "":
+            return -1
+        life = self.known.history.partition(topic_id, partition)
+        return None if life is None else life.partition_epoch
+
+    def client_columns(self, line: RequestLine, client: Client | None) -> tuple[object, ...]:
+        """From client to connection."""
+        software = self.software.get((line.broker_id, line.connection or ""), (None, None))
+        name = None if client is None else client.name
+        return (name, line.client_id, host_of(line.connection), *software, line.connection)
+
+
+def line_columns(line: RequestLine) -> tuple[object, ...]:
+    """From request_id to position."""
+    return (
+        line.request_id, line.broker_id, APIS[line.api_key], line.api_version, line.correlation_id,
+        line.requested_ms, line.responded_ms, line.file, line.position,
+    )  # fmt: skip
+
+
+def span_columns(window: Window, line: RequestLine) -> tuple[object, ...]:
+    """The interval in the metadata log, from the lowest offset to behind the highest, and the line's time."""
+    return (window.lowest, window.highest + 1, line.requested_ms, line.responded_ms)

@@ -1,0 +1,56 @@
+"""Commits as clients asked for them, each with the incarnation that its client last read there."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from fencepost.protocols.leader_epoch.client import Client
+from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns
+from fencepost.protocols.leader_epoch.lines import PartitionLine
+from fencepost.replay.columns import Columns
+from fencepost.replay.requests import RequestLine, error_name
+from fencepost.tables import Table
+
+COMMIT_LINES = Table(
+    "commit_lines",
+    "One row per partition of a commit in the request logs, with what its client last fetched there.",
+    {
+        "cluster": "string", "group_id": "string", "topic": "string", "topic_id": "string",
+        "partition": "int", "offset": "bigint", "leader_epoch": "int", "error": "string",
+        "fetched_topic_id": "string",
+        "client": "string", "client_id": "string", "client_host": "string", "software_name": "string",
+        "software_version": "string", "connection": "string",
+        "request_id": "string", "broker_id": "int", "api_name": "string", "api_version": "int",
+        "correlation_id": "int", "requested_ms": "bigint", "responded_ms": "bigint", "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "topic", "topic_id", "partition"),
+)  # fmt: skip
+
+
+class CommitLines:
+    """The rows of COMMIT_LINES while they are made."""
+
+    def __init__(self) -> None:
+        self._rows = Columns(COMMIT_LINES)
+
+    def add(
+        self, lines: ClientLines, line: RequestLine, each: PartitionLine, topic: str, client: Client | None
+    ) -> None:
+        """A partition of an OffsetCommit or a TxnOffsetCommit."""
+        place = (topic, each.asked.partition)
+        reads = None if client is None else client.reads.get(place)
+        of = None if reads is None else reads.incarnation_of(each.offset) or None
+        if client is not None and reads is not None and of != lines.live(line, *place).topic_id:
+            # it may have gone on to another incarnation since, in lines that are missing
+            sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
+            of = of if sure else None
+        self._rows.add(
+            lines.cluster, each.group_id, topic, each.asked.topic_id, each.asked.partition, each.offset,
+            each.offset_epoch, error_name(each.error), of, *lines.client_columns(line, client),
+            *line_columns(line),
+        )  # fmt: skip
+
+    def to_arrow(self) -> pa.Table:
+        """Every row."""
+        return self._rows.to_arrow()

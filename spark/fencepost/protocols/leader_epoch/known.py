@@ -1,0 +1,82 @@
+"""What is known of a cluster before anything is asked of its clients and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.capture.plan import REQUEST_LOG
+from fencepost.protocols.leader_epoch.admin import AdminRequests, orders
+from fencepost.protocols.leader_epoch.answers import Answers
+from fencepost.protocols.leader_epoch.clocks import Clocks, Moments, Order
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.orders import ORDER_APIS, ORDERS, orders_of
+from fencepost.replay.entities import bucket_of, tuples, with_entity
+from fencepost.replay.evidence import Evidence
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.tables import BATCHES, FILES, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the metadata log, its clocks and the texts of answers say; ``complete``: every broker has a
+    request log.
+    """
+
+    history: ClusterHistory
+    moments: Moments
+    answers: Answers
+    complete: bool = True
+
+
+def known_clusters(
+    given: Evidence, histories: Mapping[str, ClusterHistory], by_admin: Mapping[str, AdminRequests]
+) -> dict[str, Known]:
+    """What is known of each cluster; of its clients' lines only the order of things at different brokers."""
+    engine = given.engine
+    lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
+    dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    said = {
+        cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
+        for cluster, history in histories.items()
+    }
+    told, logged = _told_orders(given, said), _brokers_with_request_log(given)
+    found = {}
+    for cluster, (history, answered) in said.items():
+        seen = [Order(*row) for row in tuples(_of(told, cluster).drop_columns("cluster"))]
+        clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
+        moments = Moments(history, clocks, given.tolerance_ms)
+        complete = set(history.brokers) <= logged.get(cluster, set())
+        found[cluster] = Known(history, moments, answered, complete)
+    return found
+
+
+def _told_orders(given: Evidence, said: Mapping[str, tuple[ClusterHistory, Answers]]) -> pa.Table:
+    """Rows of ORDERS, by clients' lines."""
+    engine = given.engine
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
+    entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
+
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        yield ORDERS, orders_of(evidence["requests"], said)
+
+    evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
+    return engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
+
+
+def _brokers_with_request_log(given: Evidence) -> dict[str, set[int]]:
+    """By cluster, whose request log was found."""
+    engine = given.engine
+    found: dict[str, set[int]] = {}
+    files = engine.scan(FILES, ("cluster", "broker_id"), [{"kind": REQUEST_LOG}])
+    for cluster, broker_id in tuples(engine.collect(files)):
+        found.setdefault(cluster, set()).add(broker_id)
+    return found
+
+
+def _of(rows: pa.Table, cluster: str) -> pa.Table:
+    return rows.filter(pc.equal(rows["cluster"], cluster))
