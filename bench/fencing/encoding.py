@@ -63,7 +63,12 @@ def zigzag(value: int) -> bytes:
 
 
 def batch(
-    records: Sequence[Record], timestamp_ms: int, *, control: bool = False, sequence: int = -1
+    records: Sequence[Record],
+    timestamp_ms: int,
+    *,
+    control: bool = False,
+    sequence: int = -1,
+    leader_epoch: int = 0,
 ) -> bytes:
     """A record batch, all of it but the base offset, which is outside the checksum and comes first."""
     body = bytearray()
@@ -89,7 +94,7 @@ def batch(
         )
         + body
     )
-    return struct.pack(">ibI", 0, 2, crc32c(covered)) + covered
+    return struct.pack(">ibI", leader_epoch, 2, crc32c(covered)) + covered
 
 
 def placed(base_offset: int, batch_bytes: bytes) -> bytes:
@@ -101,11 +106,18 @@ def placed(base_offset: int, batch_bytes: bytes) -> bytes:
 
 
 def commit_record(
-    group: str, topic: str, partition: int, *, topic_id: bytes | None, offset: int, now_ms: int
+    group: str,
+    topic: str,
+    partition: int,
+    *,
+    topic_id: bytes | None,
+    offset: int,
+    now_ms: int,
+    leader_epoch: int = -1,
 ) -> Record:
     """OffsetCommit (type 1, version 4); a broker before 4.3 does not know the id of a topic sent by name."""
     key = struct.pack(">h", 1) + _plain(group) + _plain(topic) + struct.pack(">i", partition)
-    value = struct.pack(">hqi", 4, offset, -1) + b"\x01" + struct.pack(">q", now_ms)
+    value = struct.pack(">hqi", 4, offset, leader_epoch) + b"\x01" + struct.pack(">q", now_ms)
     return key, value + (b"\0" if topic_id is None else b"\x01\x00\x10" + topic_id)
 
 
@@ -209,11 +221,11 @@ def feature_level(name: str, level: int) -> Record:
 
 
 def register_broker(
-    version: int, incarnation: bytes, epoch: int, metadata_version: int, log_dir: bytes
+    version: int, incarnation: bytes, epoch: int, metadata_version: int, log_dir: bytes, *, broker_id: int = 1
 ) -> Record:
-    """RegisterBrokerRecord of broker 1; its range of metadata.version tells its release."""
+    """RegisterBrokerRecord; its range of metadata.version tells the broker's release."""
     features = (("group.version", 0, 1), ("metadata.version", 7, metadata_version))
-    body = struct.pack(">i?", 1, False) + incarnation + struct.pack(">q", epoch)
+    body = struct.pack(">i?", broker_id, False) + incarnation + struct.pack(">q", epoch)
     body += b"\x02" + _compact("PLAINTEXT") + _compact("127.0.0.1") + struct.pack(">Hh", 9092, 0) + b"\0"
     body += varint(len(features) + 1)
     for name, low, high in features:
@@ -227,11 +239,40 @@ def topic(name: str, topic_id: bytes) -> Record:
     return _metadata(2, 0, _compact(name) + topic_id)
 
 
-def partition(topic_id: bytes, number: int, log_dir: bytes) -> Record:
-    """PartitionRecord of a partition that broker 1 leads alone."""
-    body = struct.pack(">i", number) + topic_id + _numbers([1]) + _numbers([1]) + b"\x01\x01"
-    body += struct.pack(">iii", 1, 0, 0) + b"\x02" + log_dir
+def remove_topic(topic_id: bytes) -> Record:
+    """RemoveTopicRecord."""
+    return _metadata(9, 0, topic_id)
+
+
+def partition(topic_id: bytes, number: int, log_dir: bytes, replicas: Sequence[int] = (1,)) -> Record:
+    """PartitionRecord of a partition that its first replica leads, with all of them in sync."""
+    body = struct.pack(">i", number) + topic_id + _numbers(replicas) + _numbers(replicas) + b"\x01\x01"
+    body += struct.pack(">iii", replicas[0], 0, 0) + varint(len(replicas) + 1) + log_dir * len(replicas)
     return _metadata(3, 2, body)
+
+
+def partition_change(
+    topic_id: bytes, number: int, *, isr: Sequence[int] | None = None, leader: int | None = None
+) -> Record:
+    """PartitionChangeRecord; a leader that is named is a new leader epoch."""
+    tags = [] if isr is None else [(0, _numbers(isr))]
+    tags += [] if leader is None else [(1, struct.pack(">i", leader))]
+    return _metadata(5, 0, struct.pack(">i", number) + topic_id, tags=_tags(tags))
+
+
+def no_op() -> Record:
+    """NoOpRecord: a controller with nothing to write says that it is there."""
+    return _metadata(20, 0, b"")
+
+
+def broker_change(broker_id: int, epoch: int, *, fenced: bool) -> Record:
+    """BrokerRegistrationChangeRecord."""
+    tags = [(0, struct.pack(">b", 1 if fenced else -1))]
+    return _metadata(17, 0, struct.pack(">iq", broker_id, epoch), tags=_tags(tags))
+
+
+def _tags(tags: Sequence[tuple[int, bytes]]) -> bytes:
+    return varint(len(tags)) + b"".join(varint(tag) + varint(len(data)) + data for tag, data in tags)
 
 
 def _metadata(api_key: int, version: int, body: bytes, tags: bytes = b"\0") -> Record:

@@ -64,7 +64,7 @@ class FetchPositions:
         """A partition of a Fetch: it goes on from the one before, or begins anew."""
         place = (topic, each.asked.partition)
         before = None if client is None else client.reads.get(place)
-        told = None if client is None else client.told.pop(place, None)
+        told = None if client is None else client.told.get(place)
         asked_id = each.asked.topic_id
         if each.error == 0 and asked_id is not None:
             # who answers a fetch by id has that incarnation
@@ -74,6 +74,9 @@ class FetchPositions:
             found = lines.live(line, *place)
             of = asked_id or found.topic_id or None
         offset = each.offset if each.offset >= 0 or before is None else before.offset
+        if client is not None and told is not None and (each.error == 0 or told.offset != offset):
+            # who is refused stays where it is
+            del client.told[place]
         if before is not None and told is None and _goes_on(before, of, offset, each.error):
             before.offset, before.topic_id, before.line = offset, before.topic_id or of, line
             return

@@ -1,0 +1,210 @@
+"""A controller that never ran: topics that come and go, leaders that change, and the metadata log of it.
+
+It counts as KIP-232 would have: one for each partition created, one for each topic deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import encoding
+from encoding import Record, uuid_text
+
+REPLICAS = 3
+_METADATA_VERSION = 30
+
+
+@dataclass
+class Partition:
+    """One partition of one incarnation: ``led`` are its leaders, by leader epoch."""
+
+    partition_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    led: list[int]
+
+    @property
+    def leader(self) -> int:
+        """The newest."""
+        return self.led[-1]
+
+    @property
+    def leader_epoch(self) -> int:
+        """Of the newest leader."""
+        return len(self.led) - 1
+
+
+@dataclass
+class Incarnation:
+    """One topic id of a name; positions are offsets of the metadata log."""
+
+    topic: str
+    raw_id: bytes
+    number: int
+    created: int
+    partitions: list[Partition]
+    removed: int | None = None
+    removed_epoch: int | None = None
+    _text: str | None = None
+
+    @property
+    def topic_id(self) -> str:
+        """As Kafka writes it."""
+        return uuid_text(self.raw_id)
+
+    def changed(self) -> None:
+        """Its partitions are not what they were."""
+        self._text = None
+
+    def as_now(self) -> Incarnation:
+        """What stays as it is while this one changes."""
+        partitions = [
+            Partition(each.partition_epoch, each.replicas, list(each.isr), list(each.led))
+            for each in self.partitions
+        ]
+        return replace(self, partitions=partitions)
+
+    def told(self) -> str:
+        """What a broker's answer says of it (MetadataResponseTopic)."""
+        if self._text is None:
+            self._text = self._told()
+        return self._text
+
+    def _told(self) -> str:
+        partitions = [
+            {
+                "errorCode": 0, "partitionIndex": number, "leaderId": each.leader,
+                "leaderEpoch": each.leader_epoch, "replicaNodes": each.replicas, "isrNodes": each.isr,
+                "offlineReplicas": [],
+            }
+            for number, each in enumerate(self.partitions)
+        ]  # fmt: skip
+        answer = {
+            "errorCode": 0, "name": self.topic, "topicId": self.topic_id, "isInternal": False,
+            "partitions": partitions, "topicAuthorizedOperations": -2147483648,
+        }  # fmt: skip
+        return json.dumps(answer, separators=(",", ":"))
+
+
+@dataclass
+class Fencing:
+    """A broker that the controller fenced."""
+
+    broker_id: int
+    position: int
+    leaders_moved: int
+    isr_shrunk: int
+
+
+@dataclass
+class Controller:
+    """``batches``: what it wrote, each with its time; ``incarnations`` and ``fencings`` in their order."""
+
+    brokers: list[int]
+    rng: Random
+    batches: list[tuple[int, list[Record], bool]] = field(default_factory=list)
+    live: dict[str, Incarnation] = field(default_factory=dict)
+    incarnations: list[Incarnation] = field(default_factory=list)
+    fencings: list[Fencing] = field(default_factory=list)
+    counter: int = 0
+    fenced: int | None = None
+    _position: int = 0
+    _disk: bytes = b"\7" * 16
+    _epochs: dict[int, int] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def begin(self, ms: int) -> None:
+        """The log's first records: its leader, the features, the brokers."""
+        self._write(ms, [encoding.leader_change()], control=True)
+        self._write(ms, [encoding.feature_level("metadata.version", _METADATA_VERSION)])
+        for broker_id in self.brokers:
+            self._epochs[broker_id] = self._position
+            incarnation = self.rng.randbytes(16)
+            record = encoding.register_broker(
+                3, incarnation, self._position, _METADATA_VERSION, self._disk, broker_id=broker_id
+            )
+            self._write(ms, [record, encoding.broker_change(broker_id, self._position, fenced=False)])
+
+    def idle(self, ms: int) -> None:
+        """Nothing has changed."""
+        self._write(ms, [encoding.no_op()])
+
+    def create(self, topic: str, partitions: int, ms: int, brokers: list[int] | None = None) -> Incarnation:
+        """A topic with all of its partitions, on some of ``brokers``, else of those that are not fenced."""
+        raw_id = self.rng.randbytes(16)
+        number = self._numbers[topic] = self._numbers.get(topic, 0) + 1
+        made = Incarnation(topic, raw_id, number, self._position, [])
+        records = [encoding.topic(topic, raw_id)]
+        usable = brokers or [each for each in self.brokers if each != self.fenced]
+        for index in range(partitions):
+            replicas = self.rng.sample(usable, min(REPLICAS, len(usable)))
+            self.counter += 1
+            made.partitions.append(Partition(self.counter, replicas, sorted(replicas), [replicas[0]]))
+            records.append(encoding.partition(raw_id, index, self._disk, replicas))
+        self._write(ms, records)
+        self.live[topic] = made
+        self.incarnations.append(made)
+        return made
+
+    def delete(self, topic: str, ms: int) -> Incarnation:
+        """The topic and what it has."""
+        gone = self.live.pop(topic)
+        self.counter += 1
+        gone.removed, gone.removed_epoch = self._position, self.counter
+        self._write(ms, [encoding.remove_topic(gone.raw_id)])
+        return gone
+
+    def elect(self, topic: str, number: int, ms: int) -> None:
+        """Another replica in sync leads."""
+        of = self.live[topic]
+        self._write(ms, self._led_by_another(of, number, of.partitions[number].isr))
+
+    def fence(self, broker_id: int, ms: int) -> None:
+        """The broker leaves every ISR, and somebody else leads what it led."""
+        fencing = Fencing(broker_id, self._position, 0, 0)
+        records = [encoding.broker_change(broker_id, self._epochs[broker_id], fenced=True)]
+        for of in self.live.values():
+            for number, each in enumerate(of.partitions):
+                if broker_id in each.isr:
+                    of.changed()
+                    each.isr = [other for other in each.isr if other != broker_id]
+                    fencing.isr_shrunk += 1
+                    fencing.leaders_moved += each.leader == broker_id
+                    leads = each.leader == broker_id
+                    records += (
+                        self._led_by_another(of, number, each.isr)
+                        if leads
+                        else [encoding.partition_change(of.raw_id, number, isr=each.isr)]
+                    )
+        self._write(ms, records)
+        self.fenced = broker_id
+        self.fencings.append(fencing)
+
+    def unfence(self, ms: int) -> None:
+        """The fenced broker is back, and in sync again."""
+        assert self.fenced is not None
+        records = [encoding.broker_change(self.fenced, self._epochs[self.fenced], fenced=False)]
+        for of in self.live.values():
+            for number, each in enumerate(of.partitions):
+                if self.fenced in each.replicas and self.fenced not in each.isr:
+                    of.changed()
+                    each.isr = sorted([*each.isr, self.fenced])
+                    records.append(encoding.partition_change(of.raw_id, number, isr=each.isr))
+        self._write(ms, records)
+        self.fenced = None
+
+    def _led_by_another(self, of: Incarnation, number: int, isr: list[int]) -> list[Record]:
+        each = of.partitions[number]
+        others = [broker for broker in isr if broker not in (each.leader, self.fenced)]
+        if not others:
+            return []
+        of.changed()
+        each.led.append(self.rng.choice(others))
+        return [encoding.partition_change(of.raw_id, number, isr=isr, leader=each.leader)]
+
+    def _write(self, ms: int, records: list[Record], *, control: bool = False) -> None:
+        if records:
+            self.batches.append((ms, records, control))
+            self._position += len(records)

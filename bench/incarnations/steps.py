@@ -1,0 +1,89 @@
+"""Steps of an audit over a generated cluster, in a process of its own that can be measured.
+
+    python bench/incarnations/steps.py FOLDER {capture,rebuild,judge,check}
+
+``check`` compares silver with what the generator knows: of each table the rows that are not the same, either
+way. Prints one line of JSON: what the step took and said.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
+
+from meter import Meter
+
+from fencepost import lake, pipeline
+from fencepost.protocols.leader_epoch.tables import (
+    FETCH_POSITIONS,
+    LEADER_EPOCH_FENCINGS,
+    METADATA_ANSWERS,
+    TABLES,
+)
+from fencepost.settings import load
+
+_OF_TABLE = {
+    "broker_fencings": (LEADER_EPOCH_FENCINGS.name, "kind = 'broker'"),
+    "refused": (LEADER_EPOCH_FENCINGS.name, "api_name = 'FETCH'"),
+    "leader_epochs": ("silver.leader_epochs", "topic LIKE 'orders.%' AND start_offset IS NOT NULL"),
+}
+"""Where the rows of a file of truth are, if not in the table of its name."""
+_UNSURE = " UNION ".join(
+    f"SELECT client_host FROM {table} WHERE client IS NULL"
+    for table in ("metadata_answers", "fetch_positions")
+)
+
+
+def main() -> int:
+    """Run the step."""
+    folder, step = Path(sys.argv[1]), sys.argv[2]
+    settings = load(folder / "fencepost.toml")
+    meter = Meter()
+    meter.start()
+    begun = time.monotonic()
+    with pipeline.Run(settings, "bench") as run:
+        run.catalog  # noqa: B018 (the tables are made)
+        found: dict[str, dict[str, Any]] = {"start": {"wall": time.monotonic() - begun, **meter.read()}}
+        begun = time.monotonic()
+        said = pipeline.STEPS[step](run) if step in pipeline.STEPS else differences(run)
+        found[step] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
+    sys.stdout.write(json.dumps(found, default=str))
+    return 0
+
+
+def differences(run: pipeline.Run) -> dict[str, Any]:
+    """Of each table some of the rows that are told and not found, or found and not told; and how many clients
+    are unknown, because their instances cannot be told apart. Of those nothing is compared.
+    """
+    tables = {table.name: table for table in TABLES}
+    wrong: dict[str, Any] = {}
+    with duckdb.connect() as connection:
+        for table in (METADATA_ANSWERS, FETCH_POSITIONS):
+            connection.register(table.name.removeprefix("silver."), lake.scan(run.catalog, table))
+        connection.execute(f"CREATE TABLE unsure AS {_UNSURE}")
+        for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
+            name, where = _OF_TABLE.get(file.stem, (f"silver.{file.stem}", "TRUE"))
+            told = connection.read_parquet(str(file))
+            columns = ", ".join(f'"{each}"' for each in told.columns)
+            of_clients = "client_host" in told.columns
+            sure = "client_host NOT IN (SELECT client_host FROM unsure)" if of_clients else "TRUE"
+            connection.register("rows", lake.scan(run.catalog, tables[name]))
+            found = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
+            expected = f"SELECT {columns} FROM read_parquet('{file}') WHERE {sure}"
+            for first, second, what in ((expected, found, "missing"), (found, expected, "more")):
+                different = connection.sql(f"({first}) EXCEPT ALL ({second})").to_arrow_table()
+                if different.num_rows:
+                    wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
+        unsure = connection.sql("SELECT count(*) FROM unsure").fetchall()[0][0]
+    return {"wrong": wrong, "unsure": unsure}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
