@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,14 +57,17 @@ def read_lines(requests: pa.Table, api_keys: Collection[int]) -> list[RequestLin
     return list(each_line(requests, api_keys))
 
 
-def each_line(requests: pa.Table, api_keys: Collection[int]) -> Iterator[RequestLine]:
-    """The lines of these APIs among rows of ``bronze.requests``, by answer, file, position and digest.
+def each_line(
+    requests: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
+) -> Iterator[RequestLine]:
+    """The lines of these APIs among rows of ``bronze.requests``, by answer, file, position and digest; by the
+    columns ``first`` before that.
 
     A line whose request is no JSON object is left out.
     """
     wanted = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
     rows = requests.select(LINE_COLUMNS).filter(wanted)
-    rows = rows.sort_by([(name, "ascending") for name in _ORDER])
+    rows = rows.sort_by([(name, "ascending") for name in (*first, *_ORDER)])
     for start in range(0, rows.num_rows, _LINES_AT_ONCE):
         yield from _lines(rows.slice(start, _LINES_AT_ONCE))
 

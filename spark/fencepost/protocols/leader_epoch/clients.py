@@ -11,7 +11,7 @@ from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.clocks import Moments
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, CommitLines
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
-from fencepost.protocols.leader_epoch.instances import Connection, host_of, instances, software_of
+from fencepost.protocols.leader_epoch.instances import Connection, by_client, instances, software_of
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     CLIENT_APIS,
@@ -33,7 +33,7 @@ from fencepost.protocols.leader_epoch.tables import (
     METADATA_ANSWERS,
 )
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine, each_line
+from fencepost.replay.requests import RequestLine
 
 TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, COMMIT_LINES)
 
@@ -51,17 +51,13 @@ def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]
             continue
         software = software_of(lines)
         sent = _ids(numbers[name,]) if (name,) in numbers else {}
-        of_client: dict[tuple[str, str, str], list[RequestLine]] = {}
-        for line in each_line(lines, CLIENT_APIS):
-            if line.api_key == FETCH and replica_of(line) >= 0:
-                continue
-            named = software.get((line.broker_id, line.connection or ""), (None, None))[0]
-            key = (line.client_id or "", host_of(line.connection) or "", named or "")
-            of_client.setdefault(key, []).append(line)
         meaning = ClientLines(cluster, known[cluster], software)
-        for key in sorted(of_client):
-            of = instances(cluster, of_client[key], key[2]) if known[cluster].complete else {}
-            _replay(_in_order(of_client[key], known[cluster].moments), _clients(of, sent), meaning, rows)
+        for key, found in by_client(lines, CLIENT_APIS, software):
+            own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
+            of = instances(cluster, own, key.software) if known[cluster].complete else {}
+            clients = _clients(of, sent)
+            for instance in _by_instance(own, of):
+                _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
     return rows.to_arrow()
 
 
@@ -97,6 +93,16 @@ def _clients(
     return {connection: clients[name] for connection, name in of.items() if name is not None}
 
 
+def _by_instance(
+    lines: Iterable[RequestLine], of: Mapping[Connection, str | None]
+) -> Iterable[list[RequestLine]]:
+    """The lines of each instance, and of those that are nobody's."""
+    found: dict[str | None, list[RequestLine]] = {}
+    for line in lines:
+        found.setdefault(of.get((line.broker_id, line.connection or "")), []).append(line)
+    return found.values()
+
+
 def _in_order(lines: Iterable[RequestLine], moments: Moments) -> list[RequestLine]:
     """Lines in the order of their answers: that of the requests, but for what certainly was late."""
     ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
@@ -115,7 +121,7 @@ def _in_order(lines: Iterable[RequestLine], moments: Moments) -> list[RequestLin
 def _replay(
     lines: Iterable[RequestLine], clients: Mapping[Connection, Client], meaning: ClientLines, rows: _Rows
 ) -> None:
-    """The lines of one client id, host and software."""
+    """The lines of one instance."""
     for line in lines:
         client = clients.get((line.broker_id, line.connection or ""))
         if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):

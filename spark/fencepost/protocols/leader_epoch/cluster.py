@@ -47,11 +47,14 @@ class PartitionLife:
 
 @dataclass(slots=True)
 class TopicLife:
-    """One incarnation. ``begins`` is where it is first seen, ``created`` and ``removed`` the records."""
+    """One incarnation. ``begins`` is where it is first seen, ``named`` where its name is known from,
+    ``created`` and ``removed`` the records.
+    """
 
     topic_id: str
     topic: str | None
     begins: Point
+    named: int = -1
     number: int | None = None
     previous: str | None = None
     created: MetadataRecord | None = None
@@ -98,6 +101,15 @@ class ClusterHistory:
         """One of them."""
         life = self.topics.get(topic_id) if topic_id is not None else None
         return life.partitions.get(partition) if life else None
+
+    def named(self, topic: str, lowest: int, highest: int) -> Sequence[TopicLife]:
+        """The incarnations of a name that may have been there at offsets ``lowest`` to ``highest``, all of
+        which are covered: of those that came before, only the newest may not have gone.
+        """
+        lives = self.by_name.get(topic, ())
+        first = bisect_right(lives, lowest, key=lambda life: life.named)
+        last = bisect_right(lives, highest, key=lambda life: life.named)
+        return lives[max(first - 1, 0) : last]
 
     def is_covered(self, lowest: int, highest: int) -> bool:
         """Whether the image is known at all offsets from ``lowest`` to ``highest``."""
@@ -181,7 +193,7 @@ class _Replay:
             life = found.topics.get(topic_id) or self._begin(topic_id, at, None)
             if life.topic is None:
                 # what was told of it in a hole had the id only
-                self._name(life)
+                self._name(life, at)
             life.known = True
             for number, now in sorted(image.topics[topic_id].items()):
                 if number not in life.partitions:
@@ -223,11 +235,11 @@ class _Replay:
 
     def _begin(self, topic_id: str, at: Point, created: MetadataRecord | None) -> TopicLife:
         life = self._found.topics[topic_id] = TopicLife(topic_id, None, at, created=created)
-        self._name(life)
+        self._name(life, at)
         return life
 
-    def _name(self, life: TopicLife) -> None:
-        life.topic = self._image.names.get(life.topic_id)
+    def _name(self, life: TopicLife, at: Point) -> None:
+        life.topic, life.named = self._image.names.get(life.topic_id), at.position
         if life.topic is not None:
             before = self._found.by_name.setdefault(life.topic, [])
             life.number = len(before) + 1 if self._whole else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
@@ -39,6 +40,7 @@ _KINDS = {
     "STALE_BROKER_EPOCH": BROKER_EPOCH,
     "BROKER_ID_NOT_REGISTERED": BROKER_EPOCH,
 }
+_ANY_ERROR = '"errorCode": *-?[1-9]'
 _OF_BROKERS = (CONTROLLED_SHUTDOWN, ALTER_PARTITION, BROKER_REGISTRATION, BROKER_HEARTBEAT)
 
 
@@ -70,7 +72,9 @@ def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table
         if cluster not in known:
             continue
         software = software_of(lines)
-        for line in each_line(lines, APIS):
+        # most requests are not refused, and need not be read for that
+        refused = lines.filter(pc.match_substring_regex(lines["response"], _ANY_ERROR))
+        for line in each_line(refused, APIS):
             for each in _refused(line):
                 of = software.get((line.broker_id, line.connection or ""), (None, None))
                 rows.add(*_row(str(cluster), known[str(cluster)], line, each, of))

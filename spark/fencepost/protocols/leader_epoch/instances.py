@@ -7,12 +7,14 @@ one instance, ordered by time, have rising ids. Where that does not tell instanc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from fencepost.replay.keys import digest_of
-from fencepost.replay.requests import RequestLine
+from fencepost.replay.requests import RequestLine, each_line
 
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 _NEAR_MS = 40_000
@@ -38,6 +40,31 @@ def software_of(requests: pa.Table) -> Software:
         (broker_id, connection or ""): (name, version)
         for broker_id, connection, name, version in zip(*columns, strict=True)
     }
+
+
+class ClientKey(NamedTuple):
+    """What a client says of itself: two instances of one application may say the same."""
+
+    client_id: str
+    host: str
+    software: str
+
+
+def by_client(
+    requests: pa.Table, api_keys: Collection[int], software: Software
+) -> Iterator[tuple[ClientKey, list[RequestLine]]]:
+    """The lines of these APIs by client, from rows of ``bronze.requests`` of one cluster.
+
+    One client id is read after another: the parsed lines of all of them would take much memory.
+    """
+    lines = each_line(requests, api_keys, ("client_id",))
+    for client_id, of_id in groupby(lines, key=lambda line: line.client_id or ""):
+        found: dict[ClientKey, list[RequestLine]] = {}
+        for line in of_id:
+            named = software.get((line.broker_id, line.connection or ""), (None, None))[0]
+            key = ClientKey(client_id, host_of(line.connection) or "", named or "")
+            found.setdefault(key, []).append(line)
+        yield from sorted(found.items())
 
 
 def instances(

@@ -40,7 +40,9 @@ def live(
         highest = max(highest, lowest)
     if not history.is_covered(lowest, highest):
         return NOT_KNOWN
-    there = [life for life in history.by_name.get(topic, ()) if _overlaps(life, partition, lowest, highest)]
+    there = [
+        life for life in history.named(topic, lowest, highest) if _overlaps(life, partition, lowest, highest)
+    ]
     if not there:
         return NONE_LIVED
     if len(there) > 1 or _was_away(there[0], partition, lowest, highest):
