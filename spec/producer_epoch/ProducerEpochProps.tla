@@ -258,7 +258,9 @@ ShippedEndTxn(e) ==
 \*
 \* Where it does not hold: CONCURRENT_TRANSACTIONS may come at any time, as for shipped_end_txn. 3.6 and 3.7 answer
 \* INVALID_TXN_STATE where later releases say TRANSACTION_ABORTABLE. Topics that do not exist and missing rights are
-\* answered before the coordinator is asked, and the request's other partitions OPERATION_NOT_ATTEMPTED.
+\* answered before the coordinator is asked, and the request's other partitions OPERATION_NOT_ATTEMPTED. No decision of a
+\* proposal stands beside this one, because none has another rule: KIP-360 moves epochs by InitProducerId alone and leaves
+\* this request as it was, and what KIP-890 proposes for it, the verification, is what brokers do.
 \*
 \* On call: PRODUCER_FENCED to a broker (AddPartitionsManager-client) is a fenced producer that still writes.
 \* TRANSACTION_ABORTABLE is a batch that came after its transaction, or a client that did not add the partition: refused,
@@ -724,7 +726,7 @@ MarkerCoordinatorEpochNeverFalls ==
 \* On call: readers saw these records twice, under offsets that the verdict names. Idempotence does not promise more once
 \* a batch has failed for good: look in the client's log for "Going to bump epoch and reset sequence numbers", and why a
 \* batch failed (delivery.timeout.ms, an election, INVALID_RECORD). Where twice is too often use transactions, or have
-\* readers drop what they have seen; fct_sequence_anomalies lists the batches of each bump.
+\* readers drop what they have seen; fct_local_bumps counts them for each bump.
 \* @invariant("no_records_written_twice", "warning", "local_bump")
 NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 
