@@ -792,15 +792,15 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \* A snapshot of producer state holds every producer that wrote to the partition and has not expired, with the epoch,
 \* sequence and open transaction that the log has. A leader that starts from it can fence, and refuse duplicates.
 \*
-\* Where it does not hold: a producer idle for longer than producer.id.expiration.ms (24 h) is not due, nor is one whose
-\* batches a follower has never seen. Snapshots are written when a segment is rolled and at a clean shutdown: between
-\* two of them nothing is judged.
+\* Where it does not hold: a producer idle for longer than producer.id.expiration.ms is not due, nor is one whose batches a
+\* follower has never seen. That configuration may be any (24 h by default): who is absent is due if another producer is
+\* there that was idle for as long; else it is unknown. Snapshots are written when a segment is rolled and at a clean
+\* shutdown: between two of them nothing is judged.
 \*
 \* On call: a leader that starts from this snapshot does not know the producer: a fenced one may write again
 \* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then
 \* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the
-\* snapshot alone makes it worse: after a clean shutdown the log is not read again. Compare the broker's
-\* producer.id.expiration.ms with what the audit was told.
+\* snapshot alone makes it worse: after a clean shutdown the log is not read again.
 \* @invariant("producer_state_is_kept", "critical", "snapshot")
 ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 
