@@ -1,4 +1,17 @@
 -- Epochs that producers without a transactional id gave themselves, and what they wrote again under them.
+with
+
+told as (
+    select
+        cluster,
+        producer_id,
+        producer_epoch,
+        min(logged_at) as bumped_at
+    from {{ source('silver', 'client_events') }}
+    where event in ('epoch_bumped', 'producer_id_set') and transactional_id is null
+    group by cluster, producer_id, producer_epoch
+)
+
 select
     bumps.cluster,
     bumps.topic,
@@ -9,6 +22,7 @@ select
     bumps.previous_epoch,
     producers.client_id,
     producers.connection,
+    told.bumped_at,
     bumps.batches,
     bumps.records,
     bumps.written_twice as is_written_twice,
@@ -22,3 +36,8 @@ select
 from {{ source('silver', 'local_bumps') }} as bumps
 left join {{ ref('int_idempotent_producers') }} as producers
     on bumps.cluster = producers.cluster and bumps.producer_id = producers.producer_id
+left join told
+    on
+        bumps.cluster = told.cluster
+        and bumps.producer_id = told.producer_id
+        and bumps.producer_epoch = told.producer_epoch
