@@ -125,7 +125,8 @@ select
     uncoordinated.producer_epoch,
     case
         when uncoordinated.epoch_before is not null then uncoordinated.producer_id
-        when not uncoordinated.is_transactional and uncoordinated.producer_epoch = 0 then asked.previous_producer_id
+        when not uncoordinated.is_transactional and uncoordinated.producer_epoch = 0
+            then asked.previous_producer_id
     end as previous_producer_id,
     uncoordinated.epoch_before as previous_producer_epoch,
     case
