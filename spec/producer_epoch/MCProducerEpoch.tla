@@ -63,7 +63,7 @@ NoEpochWithTwoInstances ==
 
 \* No transactional id rests at the last epoch, where it can neither end a transaction nor be fenced. (Under version 1
 \* it may: the next InitProducerId replaces the producer id.)
-NobodyIsStuck == Closed => Epoch < MaxEpoch \/ TransactionVersion = 1
+NobodyIsStuck == Closed => Epoch < MaxEpoch \/ TransactionVersion < 2
 
 -----------------------------------------------------------------------------
 (***************************************************************************)

@@ -9,13 +9,13 @@
 (* asks for an epoch when it starts (it says none), and again after an     *)
 (* error (it says its producer id and epoch). The answer may be lost; then *)
 (* it asks again, maybe another coordinator. The coordinator decides by    *)
-(* its rule (constant Rule):                                               *)
+(* its rule (Rule, which follows from the constant Release):               *)
 (*                                                                         *)
 (*   "kip_360"  the epoch before the last bump that its owner asked for,   *)
 (*              and the producer id before the last exhausted one, are in  *)
 (*              the log; epochs are compared whatever the status           *)
 (*   "shipped"  both are in memory and forgotten by a new coordinator      *)
-(*              (the second one is in the log from 4.3, constant           *)
+(*              (the second one is in the log from 4.3, see                *)
 (*              NextIdInLog); while a transaction is open no epoch is      *)
 (*              compared, and at the last epoch no retry succeeds          *)
 (*                                                                         *)
@@ -34,14 +34,15 @@
 (* is what KIP-360 is about; a batch may arrive long after its producer    *)
 (* gave it up (constant LateBatches), which is what KIP-890 is about.      *)
 (*                                                                         *)
-(* It follows TransactionCoordinator, TransactionMetadata and              *)
-(* ProducerAppendInfo. Left out: idempotent producers without              *)
-(* transactional id, offsets in transactions, replicas of the partitions,  *)
-(* a change of the transaction version, two-phase commit. A change of the  *)
-(* id that is being written, during which the coordinator answers          *)
-(* CONCURRENT_TRANSACTIONS, is one step here.                              *)
+(* It follows TransactionCoordinator, TransactionMetadata and, for what a  *)
+(* partition knows, ProducerState. Idempotent producers without            *)
+(* transactional id are IdempotentProducer's. Left out: offsets in         *)
+(* transactions, replicas of the partitions, a change of the transaction   *)
+(* version, two-phase commit. A change of the id that is being written,    *)
+(* during which the coordinator answers CONCURRENT_TRANSACTIONS, is one    *)
+(* step here.                                                              *)
 (***************************************************************************)
-EXTENDS Integers, FiniteSets
+EXTENDS ProducerState, FiniteSets
 
 \* @typeAlias: held = {lastEpoch: Int, previousId: Int, nextId: Int};
 \* @typeAlias: instance = {state: Str, id: Int, epoch: Int};
@@ -54,6 +55,7 @@ EXTENDS Integers, FiniteSets
 \* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
 \* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
+\* @typeAlias: localBump = {partition: PARTITION, producerId: Int, producerEpoch: Int, previousEpoch: Int, firstOffset: Int, batches: Int, writtenTwice: Bool};
 
 \* The transactional id that all instances use.
 \* @type: TRANSACTIONAL_ID;
@@ -63,31 +65,14 @@ CONSTANT TransactionalId
 \* @type: Set(INSTANCE);
 CONSTANT Instances
 
-\* The partitions that it writes to.
-\* @type: Set(PARTITION);
-CONSTANT Partitions
-
-\* The rule by which this coordinator decides InitProducerId, see above.
+\* Whose brokers they are: "3.9" to "4.3" as shipped; "kip_360" by the proposal's words, "kip_890" with its verification
+\* and transaction version 2 as well, which no broker ever was.
 \* @type: Str;
-CONSTANT Rule
+CONSTANT Release
 
-\* 1: the epoch stays at the end of a transaction. 2 (KIP-890): it moves.
+\* 0 and 1: the epoch stays at the end of a transaction. 2 (KIP-890): it moves.
 \* @type: Int;
 CONSTANT TransactionVersion
-
-\* TRUE: a partition asks the coordinator before it opens a transaction (KIP-890, from 3.6 on).
-\* @type: Bool;
-CONSTANT Verification
-
-\* TRUE: under transaction version 2 the epoch of a marker must be above that of the batches it ends (KAFKA-19446, from
-\* 4.2 on).
-\* @type: Bool;
-CONSTANT StrictMarkers
-
-\* TRUE: the next and the previous producer id are in the coordinator's log, and it replaces the producer id also where
-\* it ends the last epoch on its own (from 4.3 on; under KIP-360 always).
-\* @type: Bool;
-CONSTANT NextIdInLog
 
 \* TRUE: a partition remembers a producer for as long as that may write (KIP-360). FALSE: it may forget one that has
 \* no open transaction, when its records are deleted.
@@ -136,18 +121,25 @@ CONSTANT MaxEpoch
 \* @type: Int;
 CONSTANT EpochReserve
 
-\* The largest sequence number: 2147483647.
-\* @type: Int;
-CONSTANT MaxSequence
-
-ASSUME Rule \in {"kip_360", "shipped"}
-ASSUME TransactionVersion \in {1, 2} /\ (TransactionVersion = 2 => Verification)
-ASSUME {Verification, StrictMarkers, NextIdInLog, KeepsState, ResetsSequences} \subseteq BOOLEAN
-ASSUME VerifiedBefore \in BOOLEAN /\ (VerifiedBefore => Verification)
+ASSUME Release \in {"kip_360", "kip_890", "3.9", "4.0", "4.1", "4.2", "4.3"}
+ASSUME TransactionVersion \in {0, 1, 2} /\ (Release \in {"kip_360", "3.9"} => TransactionVersion < 2)
+ASSUME {KeepsState, ResetsSequences, VerifiedBefore} \subseteq BOOLEAN /\ (VerifiedBefore => Release # "kip_360")
 ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire, Snapshots} \subseteq BOOLEAN
-ASSUME Rule = "kip_360" => NextIdInLog
 ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
 ASSUME BatchSizes \subseteq 1..MaxSequence
+
+\* The rule by which the coordinator decides, see above.
+Rule == IF Release \in {"kip_360", "kip_890"} THEN "kip_360" ELSE "shipped"
+
+\* A partition asks the coordinator before it opens a transaction (KIP-890, from 3.6 on).
+Verification == Release # "kip_360"
+
+\* Under transaction version 2 the epoch of a marker must be above that of the batches it ends (KAFKA-19446, from 4.2 on).
+StrictMarkers == Release \notin {"3.9", "4.0", "4.1"}
+
+\* The next and the previous producer id are in the coordinator's log, and it replaces the producer id also where it ends
+\* the last epoch on its own (from 4.3 on; as proposed).
+NextIdInLog == Release \notin {"3.9", "4.0", "4.1", "4.2"}
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -177,38 +169,6 @@ VARIABLE coordinatorEpoch
 VARIABLE transactionVersion
 
 (***************************************************************************)
-(* What a partition's log says of each producer id in it.                  *)
-(***************************************************************************)
-
-\* The epoch of the newest batch or marker.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE appendedEpoch
-
-\* The first sequence of the newest batch of that epoch; -1 when it has none yet.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE firstSequence
-
-\* The last sequence of that batch; -1 when there is none yet.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE lastSequence
-
-\* The offset of the newest batch or marker.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE lastOffset
-
-\* It is a marker.
-\* @type: PARTITION -> Int -> Bool;
-VARIABLE newestIsMarker
-
-\* The coordinator epoch of the last marker; -1 before any.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE markerCoordinatorEpoch
-
-\* The first offset of the open transaction; -1 when none is open.
-\* @type: PARTITION -> Int -> Int;
-VARIABLE currentTxnFirstOffset
-
-(***************************************************************************)
 (* What was asked, and what came of it.                                    *)
 (***************************************************************************)
 
@@ -235,6 +195,11 @@ VARIABLE partitionTransactions
 \* The snapshot that was written in the last step: an element for each producer in the log.
 \* @type: Set($producerSnapshot);
 VARIABLE producerSnapshots
+
+\* The newest epoch of each producer in each partition, if the producer gave it to itself after another one there. None
+\* of a producer with a transactional id: see IdempotentProducer.
+\* @type: Set($localBump);
+VARIABLE localBumps
 
 (***************************************************************************)
 (* The rest of the coordinator.                                            *)
@@ -302,14 +267,6 @@ VARIABLE requests
 \* @type: Set($batch);
 VARIABLE lateBatches
 
-\* The offset after the last in each partition.
-\* @type: PARTITION -> Int;
-VARIABLE logEnd
-
-\* The producer ids that each partition remembers.
-\* @type: PARTITION -> Set(Int);
-VARIABLE remembered
-
 \* The batches on their way that the coordinator was asked for with success: each partition's verification guards.
 \* @type: Set($batch);
 VARIABLE guards
@@ -317,26 +274,19 @@ VARIABLE guards
 recordVars      == <<status, producerId, producerEpoch, nextProducerId, coordinatorEpoch, transactionVersion>>
 coordinatorVars == <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, pendingMarkers, issuedIds,
                      bumpedBy>>
-logVars         == <<appendedEpoch, firstSequence, lastSequence, lastOffset, newestIsMarker, markerCoordinatorEpoch,
-                     currentTxnFirstOffset, logEnd>>
 partitionVars   == <<logVars, remembered, guards>>
 instanceVars    == <<instances, added, nextSequence>>
 networkVars     == <<requests, lateBatches, lateMarkers>>
 observedVars    == <<initProducerIds, endTxns, addPartitionsToTxns, transactionMarkers, partitionTransactions,
-                     producerSnapshots>>
+                     producerSnapshots, localBumps>>
 vars            == <<coordinatorVars, partitionVars, instanceVars, networkVars, observedVars>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* Partial functions, sequences, epochs.                                   *)
+(* Epochs, and what the coordinator knows.                                 *)
 (***************************************************************************)
 
-With(f, x, value) == [y \in DOMAIN f \cup {x} |-> IF y = x THEN value ELSE f[y]]
-Empty             == [x \in {} |-> 0]
-Only(value)       == [t \in {TransactionalId} |-> value]
-
-\* The sequence number that is n records after s: after the largest comes 0.
-Advanced(s, n) == (s + n) % (MaxSequence + 1)
+Only(value) == [t \in {TransactionalId} |-> value]
 
 \* No bump is possible any more for an owner: the last epoch is kept for a fence.
 Exhausted(epoch) == epoch >= MaxEpoch - 1
@@ -352,9 +302,6 @@ Closed    == Status \in {"Empty", "CompleteCommit", "CompleteAbort"}
 
 \* This instance has the current producer id and epoch.
 Current(i) == Known /\ instances[i].id = Id /\ instances[i].epoch = Epoch
-
-\* What the partition remembers of a producer: nothing, or what its log says.
-Remembers(p, id) == id \in remembered[p]
 
 \* The coordinator has the transaction that is open in p, as one that it has not completed. Prepare is written one above
 \* the transaction's own epoch under transaction version 2 and after a fence.
@@ -383,18 +330,21 @@ OpenTransactions ==
 Observe(ended) ==
     /\ partitionTransactions' = OpenTransactions' \cup ended
     /\ endTxns' = {} /\ addPartitionsToTxns' = {}
+    /\ UNCHANGED localBumps
 
 \* An EndTxn as it was met and answered.
 ObserveEndTxn(met) ==
     /\ partitionTransactions' = OpenTransactions'
     /\ endTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
     /\ addPartitionsToTxns' = {}
+    /\ UNCHANGED localBumps
 
 \* An AddPartitionsToTxn as it was met and answered.
 ObserveAddPartitionsToTxn(met) ==
     /\ partitionTransactions' = OpenTransactions'
     /\ endTxns' = {}
     /\ addPartitionsToTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
+    /\ UNCHANGED localBumps
 
 -----------------------------------------------------------------------------
 Init ==
@@ -406,21 +356,13 @@ Init ==
     /\ transactionPartitions = {} /\ pendingMarkers = {} /\ lateMarkers = {}
     /\ issuedIds = 0
     /\ bumpedBy = {}
-    /\ appendedEpoch = [p \in Partitions |-> Empty]
-    /\ firstSequence = [p \in Partitions |-> Empty]
-    /\ lastSequence = [p \in Partitions |-> Empty]
-    /\ lastOffset = [p \in Partitions |-> Empty]
-    /\ newestIsMarker = [p \in Partitions |-> Empty]
-    /\ markerCoordinatorEpoch = [p \in Partitions |-> Empty]
-    /\ currentTxnFirstOffset = [p \in Partitions |-> Empty]
-    /\ logEnd = [p \in Partitions |-> 0]
-    /\ remembered = [p \in Partitions |-> {}] /\ guards = {}
+    /\ InitLogs /\ guards = {}
     /\ instances = [i \in Instances |-> [state |-> "new", id |-> -1, epoch |-> -1]]
     /\ added = [i \in Instances |-> {}]
     /\ nextSequence = [i \in Instances |-> [p \in Partitions |-> 0]]
     /\ requests = {} /\ lateBatches = {}
     /\ initProducerIds = {} /\ endTxns = {} /\ addPartitionsToTxns = {}
-    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {}
+    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {} /\ localBumps = {}
 
 \* The coordinator epoch of what is written now.
 WritingTerm == term
@@ -667,7 +609,7 @@ TimeOut ==
 
 \* The epoch that the answer to EndTxn brings the producer under transaction version 2.
 After(i) ==
-    IF TransactionVersion = 1 THEN [id |-> instances[i].id, epoch |-> instances[i].epoch]
+    IF TransactionVersion < 2 THEN [id |-> instances[i].id, epoch |-> instances[i].epoch]
     ELSE IF NextId(PreparedEpoch) # -1 THEN [id |-> NextId(PreparedEpoch), epoch |-> 0]
     ELSE [id |-> Id, epoch |-> PreparedEpoch]
 
@@ -685,7 +627,7 @@ DecideEndTxnAsProposed(id, epoch, commit) ==
     THEN IF Status = "Ongoing" THEN "NONE"
          ELSE IF ~HasEnd(commit) THEN "INVALID_TXN_STATE"
          ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
-    ELSE IF TransactionVersion = 1 \/ epoch # held.lastEpoch \/ Status \in {"Empty", "Ongoing"} THEN "PRODUCER_FENCED"
+    ELSE IF TransactionVersion < 2 \/ epoch # held.lastEpoch \/ Status \in {"Empty", "Ongoing"} THEN "PRODUCER_FENCED"
     ELSE IF HasEnd(commit) THEN "NONE" ELSE "INVALID_TXN_STATE"
 
 \* TransactionCoordinator.endTransaction: the epoch before the current one may end again what has ended, whoever ended
@@ -736,7 +678,7 @@ EndTxn(i, commit) ==
                IF TransactionVersion = 2 THEN Epoch ELSE held.lastEpoch,
                NextId(PreparedEpoch))
     /\ bumpedBy' = IF TransactionVersion = 2 THEN {i} ELSE bumpedBy
-    /\ Answered(i, commit, IF instances[i].state = "failed" /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
+    /\ Answered(i, commit, IF instances[i].state = "failed" /\ TransactionVersion < 2 THEN "failing" ELSE "ready",
                 After(i).id, After(i).epoch)
     /\ added' = [added EXCEPT ![i] = {}]
     /\ initProducerIds' = {} /\ producerSnapshots' = {}
@@ -769,7 +711,7 @@ EndTxnAgain(i, commit) ==
     \* state changes
     /\ IF DecideEndTxn(i, commit) # "NONE" THEN UNCHANGED instanceVars
        ELSE /\ instances' = [instances EXCEPT ![i] =
-                   [state |-> IF ~commit /\ TransactionVersion = 1 THEN "failing" ELSE "ready",
+                   [state |-> IF ~commit /\ TransactionVersion < 2 THEN "failing" ELSE "ready",
                     id |-> IF TransactionVersion = 2 THEN Id ELSE @.id,
                     epoch |-> IF TransactionVersion = 2 THEN Epoch ELSE @.epoch]]
             /\ added' = [added EXCEPT ![i] = {}]
@@ -896,12 +838,7 @@ AddPartitionRefused(i, p) ==
 
 \* The epoch and sequence of a batch against what the partition remembers.
 InSequence(b) ==
-    IF ~Remembers(b.partition, b.id)
-    THEN ResetsSequences \/ TransactionVersion = 2 => b.first = 0
-    ELSE LET epoch == appendedEpoch[b.partition][b.id]
-             last  == lastSequence[b.partition][b.id]
-         IN  \/ b.epoch > epoch /\ b.first = 0
-             \/ b.epoch = epoch /\ b.first = (IF last = -1 THEN 0 ELSE Advanced(last, 1))
+    IF Remembers(b.partition, b.id) THEN Follows(b) ELSE ResetsSequences \/ TransactionVersion = 2 => b.first = 0
 
 \* A transaction is open in the partition, or the coordinator has just said that it may be opened.
 Verified(b) ==
@@ -920,25 +857,10 @@ AcceptsGuarded(b) ==
 \* The guards that are left when this producer has a batch or a marker in the partition: none of its own.
 GuardsAfter(p, id) == {b \in guards : b.partition # p \/ b.id # id}
 
-\* A function of partitions with a new value for this producer.
-Set(f, p, id, value) == [f EXCEPT ![p] = With(@, id, value)]
-
-\* What the log had for it before.
-Before(f, p, id) == IF id \in DOMAIN f[p] THEN f[p][id] ELSE -1
-
 Append(b) ==
-    LET p == b.partition
-        open == Before(currentTxnFirstOffset, p, b.id)
-    IN  /\ appendedEpoch' = Set(appendedEpoch, p, b.id, b.epoch)
-        /\ firstSequence' = Set(firstSequence, p, b.id, b.first)
-        /\ lastSequence' = Set(lastSequence, p, b.id, b.last)
-        /\ lastOffset' = Set(lastOffset, p, b.id, logEnd[p])
-        /\ newestIsMarker' = Set(newestIsMarker, p, b.id, FALSE)
-        /\ markerCoordinatorEpoch' = Set(markerCoordinatorEpoch, p, b.id, Before(markerCoordinatorEpoch, p, b.id))
-        /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, b.id, IF open = -1 THEN logEnd[p] ELSE open)
-        /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
-        /\ remembered' = [remembered EXCEPT ![p] = @ \cup {b.id}]
-        /\ guards' = GuardsAfter(p, b.id)
+    LET open == Before(currentTxnFirstOffset, b.partition, b.id)
+    IN  /\ AppendBatch(b, IF open = -1 THEN logEnd[b.partition] ELSE open)
+        /\ guards' = GuardsAfter(b.partition, b.id)
 
 \* The next batch of i for p.
 Batch(i, p, size) ==

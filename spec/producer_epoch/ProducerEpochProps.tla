@@ -39,7 +39,7 @@ NamesTheProducer(r) ==
 \* Where it does not hold: no broker decides by it. The proposal does not say what becomes of an open transaction; here
 \* it decides who may ask for a new epoch, whatever the status. Taken by its words it compares an exhausted epoch of
 \* the producer id before with that of the current one, and grants it when that is exhausted, too
-\* (MCProducerEpoch_exhausted_again). Where the log begins in the middle it is unknown whether the id was known.
+\* (MCProducerEpoch_kip_360_exhausted_again). Where the log begins in the middle it is unknown whether the id was known.
 \*
 \* On call: nothing to do. Beside shipped_fenced it says that the proposal would have let this producer go on.
 \* @decision("kip_360_new_epoch", "initProducerIds")
@@ -54,7 +54,7 @@ Kip360NewEpoch(r) ==
 \*
 \* Where it does not hold: no broker has the last epoch in its log (up to 4.4.0); the state judged here follows from
 \* the records and from who asked for each bump. It is unknown where no request line tells who asked. A producer that
-\* comes back after its transactional id expired is new, and its retry is none (MCProducerEpoch_expired_retry).
+\* comes back after its transactional id expired is new, and its retry is none (MCProducerEpoch_kip_360_expired_retry).
 \*
 \* On call: nothing to do by itself. Beside shipped_fenced it is a producer that was fenced by its own retry
 \* (no_retry_fenced).
@@ -258,7 +258,9 @@ ShippedEndTxn(e) ==
 \*
 \* Where it does not hold: CONCURRENT_TRANSACTIONS may come at any time, as for shipped_end_txn. 3.6 and 3.7 answer
 \* INVALID_TXN_STATE where later releases say TRANSACTION_ABORTABLE. Topics that do not exist and missing rights are
-\* answered before the coordinator is asked, and the request's other partitions OPERATION_NOT_ATTEMPTED.
+\* answered before the coordinator is asked, and the request's other partitions OPERATION_NOT_ATTEMPTED. No decision of a
+\* proposal stands beside this one, because none has another rule: KIP-360 moves epochs by InitProducerId alone and leaves
+\* this request as it was, and what KIP-890 proposes for it, the verification, is what brokers do.
 \*
 \* On call: PRODUCER_FENCED to a broker (AddPartitionsManager-client) is a fenced producer that still writes.
 \* TRANSACTION_ABORTABLE is a batch that came after its transaction, or a client that did not add the partition: refused,
@@ -426,7 +428,7 @@ StaleEpochNeverBumped ==
 \*
 \* Where it does not hold: under transaction version 2 the coordinator remembers the epoch of whoever it fences as if he
 \* had asked for the bump. Who was timed out, or whose transaction a new instance has ended, is given the current epoch
-\* when he presents his old one (MCProducerEpoch_version_2_stale_epoch_granted). That epoch was nobody's: a new instance
+\* when he presents his old one (MCProducerEpoch_4_3_version_2_stale_epoch_granted). That epoch was nobody's: a new instance
 \* is given the one after it. Where it is not known who asked for the last bump it is unknown.
 \*
 \* On call: nothing is lost. After a timeout the producer goes on, and there is no successor. If a new instance was
@@ -454,10 +456,10 @@ RetryReturnsTheSameEpoch ==
 \* coordinator failover".
 \*
 \* Where it does not hold: brokers up to 4.4.0 keep the last epoch in memory only, and refuse the retry after the
-\* coordinator moved (KAFKA-20357; MCProducerEpoch_shipped_retry_fenced). Before 4.3 they forget the exhausted producer
+\* coordinator moved (KAFKA-20357; MCProducerEpoch_4_3_version_1_retry_fenced). Before 4.3 they forget the exhausted producer
 \* id, too (KAFKA-20310). Where epochs run out no move of the coordinator is needed: at 32766 the retry of the bump from
 \* 32765 is answered UNKNOWN_SERVER_ERROR, and of a retry that reaches over to the next producer id only the first
-\* succeeds (MCProducerEpoch_shipped_retry_at_the_last_epoch).
+\* succeeds (MCProducerEpoch_4_3_version_1_retry_at_the_last_epoch).
 \*
 \* On call: nobody took the id over: the producer fenced itself. Start it again (a fatal ProducerFencedException, or
 \* KafkaException, in the client); Kafka Streams and Connect do that alone. Look for the coordinator's move before it
@@ -470,7 +472,7 @@ NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~
 \*
 \* Where it does not hold: shipped brokers look at the epoch only between transactions. In Ongoing they abort the
 \* current producer's transaction, whatever epoch of its producer id the request says, and answer
-\* CONCURRENT_TRANSACTIONS (MCProducerEpoch_shipped_stale_abort). The same answer without an abort comes while an
+\* CONCURRENT_TRANSACTIONS (MCProducerEpoch_4_3_version_1_stale_abort). The same answer without an abort comes while an
 \* earlier change is being written: the status after the request tells.
 \*
 \* On call: the current producer's transaction was aborted and its epoch passed; it fails with a fatal fencing error
@@ -518,7 +520,7 @@ BrokerKeepsItsEndTxnRule ==
 \*
 \* Where it does not hold: under transaction version 2 the coordinator takes the epoch before the current one for a retry,
 \* also where it has aborted the transaction on its own: after a timeout, or for a new instance. The old one's abort is
-\* answered with the current epoch (MCProducerEpoch_version_2_end_granted). That epoch was nobody's, as in
+\* answered with the current epoch (MCProducerEpoch_4_3_version_2_end_granted). That epoch was nobody's, as in
 \* no_stale_epoch_granted. Where it is not known who ended the transaction it is unknown.
 \*
 \* On call: after a timeout nothing is lost: the producer wanted to abort, and goes on. If a new instance was under way,
@@ -579,9 +581,9 @@ MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >=
 \* was written, and does no harm as long as no other transaction has begun.
 \*
 \* Where it does not hold: a new coordinator writes the markers of prepared transactions again
-\* (MCProducerEpoch_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
-\* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_repeated_marker),
-\* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_version_2_equal_epochs).
+\* (MCProducerEpoch_kip_360_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
+\* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_4_3_version_1_repeated_marker),
+\* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_4_1_version_2_equal_epochs).
 \*
 \* On call: look whether the coordinator moved between the two markers: then nothing is wrong. If a transaction of the
 \* same producer began between them, it was cut short: its later records are outside of any transaction
@@ -630,7 +632,7 @@ Behind(f, n) == f # n /\ ~Ahead(f, n)
 \*
 \* Where it does not hold: a leader that has lost the producer's state (retention and DeleteRecords before KIP-360,
 \* expiration after producer.id.expiration.ms, a new replica) takes what comes first
-\* (MCProducerEpoch_state_lost). Followers append what the leader did without a check. A step across a hole in the log
+\* (MCProducerEpoch_kip_360_state_lost). Followers append what the leader did without a check. A step across a hole in the log
 \* is unknown.
 \*
 \* On call: a zombie wrote after it was fenced. The verdict names partition, producer id and offset: look whether a
@@ -677,7 +679,7 @@ NoSequenceGap ==
 \* for ever. Numbering anew inside an epoch breaks that, and nobody can tell a duplicate from a new record any more.
 \*
 \* Where it does not hold: clients before KIP-360 (2.5) reset their sequences inside the epoch after
-\* UNKNOWN_PRODUCER_ID (MCProducerEpoch_sequences_reset). A leader that has lost the producer's state appends a batch
+\* UNKNOWN_PRODUCER_ID (MCProducerEpoch_kip_360_sequences_reset). A leader that has lost the producer's state appends a batch
 \* that it has already. Batches removed by retention are a hole: unknown. Offsets that the group coordinator
 \* writes have no chain, and are not judged.
 \*
@@ -705,6 +707,30 @@ MarkerCoordinatorEpochNeverFalls ==
         markerCoordinatorEpoch'[p][k] >= markerCoordinatorEpoch[p][k]
 
 (***************************************************************************)
+(* Epochs that producers without a transactional id give to themselves: an *)
+(* element for each one that a partition has batches of, after another.    *)
+(***************************************************************************)
+
+\* What a producer writes under an epoch that it gave to itself is new: none of its batches holds the records of a batch
+\* that the partition has under an earlier epoch of the same producer. No partition can refuse that: sequences are
+\* compared within an epoch. KIP-360 has a batch keep its epoch and sequence; then it cannot happen.
+\*
+\* Where it does not hold: as shipped. At a local bump the Java client numbers the batches in flight to the failed
+\* partition again (MCIdempotentProducer_client_java_twice), and librdkafka does so in all partitions
+\* (MCIdempotentProducer_client_librdkafka_twice): one that was written, and whose answer was lost, is written again. Two
+\* batches are the same if their size, timestamps and the checksum of their records are: an application that sends the
+\* same records with the same timestamps again counts, too. A batch that is not found among those before, but is as old as
+\* they are, may have been put together anew: unknown, as behind a hole in the log. Producers with a transactional id are
+\* not judged, nor what is sent again under another producer id.
+\*
+\* On call: readers saw these records twice, under offsets that the verdict names. Idempotence does not promise more once
+\* a batch has failed for good: look in the client's log for "Going to bump epoch and reset sequence numbers", and why a
+\* batch failed (delivery.timeout.ms, an election, INVALID_RECORD). Where twice is too often use transactions, or have
+\* readers drop what they have seen; fct_local_bumps counts them for each bump.
+\* @invariant("no_records_written_twice", "warning", "local_bump")
+NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
+
+(***************************************************************************)
 (* Transactions as the partitions' logs have them: from a producer's first *)
 (* batch to the marker.                                                    *)
 (***************************************************************************)
@@ -723,8 +749,8 @@ Dangling(x) == x.open /\ ~x.listed
 \* with read_committed wait for ever.
 \*
 \* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
-\* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_late_batch) or after
-\* the state was lost (MCProducerEpoch_dangling). Where the coordinator's log is not known past that moment it is
+\* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_kip_360_late_batch) or after
+\* the state was lost (MCProducerEpoch_kip_360_dangling). Where the coordinator's log is not known past that moment it is
 \* unknown.
 \*
 \* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
@@ -739,7 +765,7 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* another one or written by an operator.
 \*
 \* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
-\* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_version_2_equal_epochs);
+\* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_4_1_version_2_equal_epochs);
 \* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. A
 \* coordinator's log that does not reach so far back makes it unknown.
 \*
@@ -766,15 +792,15 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \* A snapshot of producer state holds every producer that wrote to the partition and has not expired, with the epoch,
 \* sequence and open transaction that the log has. A leader that starts from it can fence, and refuse duplicates.
 \*
-\* Where it does not hold: a producer idle for longer than producer.id.expiration.ms (24 h) is not due, nor is one whose
-\* batches a follower has never seen. Snapshots are written when a segment is rolled and at a clean shutdown: between
-\* two of them nothing is judged.
+\* Where it does not hold: a producer idle for longer than producer.id.expiration.ms is not due, nor is one whose batches a
+\* follower has never seen. That configuration may be any (24 h by default): who is absent is due if another producer is
+\* there that was idle for as long; else it is unknown. Snapshots are written when a segment is rolled and at a clean
+\* shutdown: between two of them nothing is judged.
 \*
 \* On call: a leader that starts from this snapshot does not know the producer: a fenced one may write again
 \* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then
 \* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the
-\* snapshot alone makes it worse: after a clean shutdown the log is not read again. Compare the broker's
-\* producer.id.expiration.ms with what the audit was told.
+\* snapshot alone makes it worse: after a clean shutdown the log is not read again.
 \* @invariant("producer_state_is_kept", "critical", "snapshot")
 ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 

@@ -113,4 +113,7 @@ AbortedTransactionsAreIndexedReach == ~\E x \in partitionTransactions : ~x.open 
 \* No snapshot has a producer.
 ProducerStateIsKeptReach == ~\E s \in producerSnapshots : s.due
 
+\* No producer gives itself an epoch. (Here none does, see MCIdempotentProducer.)
+NoRecordsWrittenTwiceReach == localBumps = {}
+
 =============================================================================

@@ -27,7 +27,7 @@ POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_e
 CAPTURES = sorted(path.parent.name for path in Path(__file__).parents[1].glob("captures/*/fencepost.toml"))
 ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
-WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "incarnations")
+WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "idempotent", "incarnations")
 """Captures whose drivers commit as no member; they are about something else."""
 
 # What real brokers let through, and what follows from it.
@@ -48,6 +48,8 @@ CRITICAL: dict[str, set[str]] = {
     "markers": set(),
     # before 4.2 the second copy of a marker ends the next transaction
     "markers-4.1": {"no_write_outside_transaction"},
+    # by hand, to a partition that has forgotten its producers
+    "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},
     # who led at the moment of the commit is not one: its clock and the controller's are two
     "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},

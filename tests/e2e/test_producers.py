@@ -28,6 +28,9 @@ ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7}
 MARKERS = ("markers-4.1.2", "markers-4.3.1")
 """Nobody is fenced there."""
 
+IDEMPOTENT = "idempotent-4.3.1"
+"""Nobody has a transactional id there."""
+
 OPERATORS = "__consumer_offsets"
 
 
@@ -153,7 +156,7 @@ def test_every_transaction_is_told_with_its_end(audit: Any, name: str) -> None:
     made = defaultdict(list)
     for row in told(name, "transaction"):
         made[row["transactional_id"], row["producer_id"], row["producer_epoch"]].append(row)
-    assert made
+    assert bool(made) == (name != IDEMPOTENT)
     for key, transactions in made.items():
         ends = [(row["outcome"], row["abort_cause"]) for row in found[key]]
         own = {"client": "end_txn"}
@@ -191,7 +194,27 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
     # a copy of a marker does no harm where nothing is open, and else ends it, before 4.2 (KAFKA-19446)
     expected |= {name: {"one_marker_each"} for name in MARKERS}
     expected["markers-4.1.2"].add("no_write_outside_transaction")
+    # sent again after a local bump; and what a partition takes that has forgotten the producer
+    expected[IDEMPOTENT] = {
+        *("no_records_written_twice", "no_sequence_gap", "no_sequence_reset", "no_write_after_fence")
+    }
     assert {name: found for name, found in violated.items() if name in TOLD} == expected
+
+
+def test_what_a_local_bump_wrote_twice_is_told(audit: Any) -> None:
+    """By the checksums of its batches; of nobody else it is said."""
+    rows = audit.rows("SELECT * FROM marts.fct_local_bumps")
+    twice = [row for row in rows if row["is_written_twice"]]
+    (again,) = (row for row in twice if row["cluster"] == IDEMPOTENT)
+    written = (again["client_id"], again["topic"], again["partition"])
+    assert written == ("idempotent-again-A", "idempotent", 2)
+    assert (again["batches_again"], again["records_again"]) == (1, 3)
+    assert (again["original_offset"], again["again_offset"]) == (0, 3)
+    assert {row["cluster"] for row in twice} & set(PRODUCERS) == {IDEMPOTENT}
+    bumps = {row["client_id"]: row for row in rows if row["cluster"] == IDEMPOTENT}
+    assert bumps["idempotent-bumping-A"]["is_written_twice"] is False
+    assert bumps["idempotent-exhausted-A"]["producer_epoch"] == 32767
+    assert bumps["java"]["bumped_at"] is not None
 
 
 ENDED = {

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.formats.batches import Walk, records, walk
-from fencepost.formats.crc32c import crc32c
+from fencepost.formats.crc32c import TABLES, crc32c, followed_by_zeros
 
 Encode = Callable[..., bytes]
 PAIRS = [(b"k1", b"v1"), (None, b"v2"), (b"k3", None), (b"", b"")]
@@ -36,6 +36,14 @@ def said(walked: Walk) -> list[tuple[int, int, str]]:
 def test_crc32c_of_the_published_vectors(data: bytes, crc: int) -> None:
     buffer = np.frombuffer(b"x" + data + b"y", dtype=np.uint8)
     assert crc32c(buffer, 1, 1 + len(data)) == crc
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 7, 4096])
+def test_what_two_buffers_differ_in_is_what_their_checksums_differ_in(zeros: int) -> None:
+    tail = bytes(range(256)) * 16
+    one, other = (np.frombuffer(bytes([first]) + tail[:zeros], dtype=np.uint8) for first in (0x35, 0xC9))
+    difference = followed_by_zeros(TABLES[0, [0x35 ^ 0xC9]], zeros)
+    assert crc32c(one, 0, one.size) ^ crc32c(other, 0, other.size) == difference[0]
 
 
 def test_headers_and_records_are_read(batch: Encode) -> None:

@@ -10,8 +10,9 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from brokers import LabError, java
 from cluster import Cluster
@@ -97,10 +98,17 @@ class Clients:
         for client in self._running:
             client.wait()
 
-    def producer(self, name: str, topic: str, per_second: int) -> Client:
-        """A producer of increasing integers."""
+    def producer(
+        self,
+        name: str,
+        topic: str,
+        per_second: int,
+        config: Mapping[str, str] = MappingProxyType({}),
+        debug: str | None = None,
+    ) -> Client:
+        """A producer of increasing integers; ``debug`` is a logger to write into its log, too."""
         options = ["--topic", topic, "--throughput", str(per_second), "--repeating-keys", "16"]
-        return self._start(name, "VerifiableProducer", {}, options)
+        return self._start(name, "VerifiableProducer", config, options, debug)
 
     def consumer(
         self,
@@ -122,7 +130,7 @@ class Clients:
         return self._start(name, "VerifiableConsumer", config, options, debug)
 
     def _start(
-        self, name: str, tool: str, config: dict[str, str], options: list[str], debug: str | None = None
+        self, name: str, tool: str, config: Mapping[str, str], options: list[str], debug: str | None = None
     ) -> Client:
         version = self._cluster.plan.version
         properties = self.folder / f"{name}.properties"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from epochs import Identity
 from producers import NOBODY, Writer
 from record_batch import Batch, next_sequence
-from truth import Partition
+from truth import Partition, now_ms
 
 
 class Idempotent(Writer):
     """A producer without transactional id: nobody knows its epochs but the partitions."""
+
+    newest: tuple[list[bytes], int] = ([], 0)
+    """The records of its newest batch, and their timestamp."""
 
     def init(self) -> None:
         """Get a producer id. Any broker gives one."""
@@ -29,15 +32,21 @@ class Idempotent(Writer):
         sequence: int | None = None,
         identity: Identity | None = None,
         step: str = "produce",
+        *,
+        again: bool = False,
     ) -> str:
         """Write records; ``sequence`` and ``identity``, by default the right ones, are what they present.
 
-        ``step`` "duplicate" is a batch that is there already.
+        ``step`` "duplicate" is a batch that is there already. With ``again`` the records of the batch before,
+        as a client does that had no answer to it.
         """
         presented = identity or self.identity
         base = self.sequences.get(place, 0) if sequence is None else sequence
-        batch = Batch(self.bench.values(records), *presented, base)
+        if not again:
+            self.newest = (self.bench.values(records), now_ms())
+        values, sent_ms = self.newest
+        batch = Batch(values, *presented, base, timestamp_ms=sent_ms)
         error = self.write(step, place, batch, self.bench.dialect.plain)
         if error == "NONE" and step == "produce":
-            self.sequences[place] = next_sequence(base, records)
+            self.sequences[place] = next_sequence(base, len(values))
         return error

@@ -37,6 +37,7 @@ STORED = {
     "ends": ("4.3.1", "4.2.1"),
     "fencings": ("4.3.1",),
     "markers": ("4.3.1", "4.1.2"),
+    "idempotent": ("4.3.1",),
     "incarnations": VERSIONS,
 }
 """The stored captures: the versions on which each scenario is recorded."""

@@ -63,6 +63,8 @@ class Batch:
     producer_epoch: int = -1
     base_sequence: int = -1
     transactional: bool = False
+    timestamp_ms: int | None = None
+    """Of its records; None for now."""
 
     @property
     def last_sequence(self) -> int:
@@ -71,7 +73,8 @@ class Batch:
 
     def encode(self) -> bytes:
         """The bytes (magic 2, uncompressed, CreateTime)."""
-        now, count = time.time_ns() // 1_000_000, len(self.values)
+        now = time.time_ns() // 1_000_000 if self.timestamp_ms is None else self.timestamp_ms
+        count = len(self.values)
         producer = (self.producer_id, self.producer_epoch, self.base_sequence, count)
         attributes = _TRANSACTIONAL if self.transactional else 0
         checked = struct.pack(">hiqqqhii", attributes, count - 1, now, now, *producer)

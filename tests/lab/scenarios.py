@@ -12,6 +12,7 @@ import failover
 import fencings
 import groups
 import incarnations
+import local_bumps
 import markers
 import producer_failover
 import producer_scenario
@@ -185,6 +186,7 @@ SCENARIOS: dict[str, Scenario] = {
     "ends": ends.SCENARIO,
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
+    "idempotent": local_bumps.SCENARIO,
     "incarnations": incarnations.SCENARIO,
 }
 """Every scenario by name."""

@@ -17,11 +17,11 @@ from truth import error_name
 
 FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() for version in versions]
 VERSIONS = STORED["troubled"]
-OF_PRODUCERS = ("producers", "exhausted", "ends", "markers")
+OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations")
 """Captures whose hand-made commits are no member's: their rows are of other kinds."""
-BRIEF = "markers"
+BRIEF = ("markers", "idempotent")
 """A recording of a second, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""

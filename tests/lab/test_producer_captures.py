@@ -21,13 +21,19 @@ from producer_evidence import (
 from producer_requests import PAYLOAD
 from record import CAPTURES, STORED
 
-SCENARIOS = ("producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings")
+SCENARIOS = (
+    "producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings",
+    "idempotent",
+)  # fmt: skip
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [
     folder for folder in FOLDERS if folder.name.startswith(("producers-4", "producers-3", "producers-tv1"))
 ]
 FAILOVER = [folder for folder in FOLDERS if folder.name.startswith("producers-failover")]
-NONE_HANGS = [*FAILOVER, *(each for each in FOLDERS if each.name.startswith(("ends", "markers", "fencings")))]
+NONE_HANGS = [
+    *FAILOVER,
+    *(each for each in FOLDERS if each.name.startswith(("ends", "markers", "fencings", "idempotent"))),
+]
 NEWEST = CAPTURES / "producers-4.3.1"
 
 # What a producer is told that was left behind; the last only from transaction version 2 on.
@@ -211,3 +217,22 @@ def test_a_partition_of_before_4_2_takes_the_marker_of_an_earlier_transaction(fo
     (idle,) = made(folder, transactional_id="markers-idle", step="write_markers")
     assert busy["error"] == ("NONE" if folder.name == "markers-4.1.2" else "INVALID_PRODUCER_EPOCH")
     assert idle["error"] == "NONE"
+
+
+def test_a_partition_takes_what_no_epoch_tells_from_new() -> None:
+    """Records again under the next epoch; of a producer that it has forgotten any sequence and any epoch."""
+    (folder,) = (f for f in FOLDERS if f.name.startswith("idempotent"))
+    answers = defaultdict(list)
+    for row in made(folder, api="PRODUCE"):
+        client = row["client_id"].removeprefix("idempotent-").removesuffix("-A")
+        answers[client].append((row["producer_epoch"], row["first_sequence"], row["error"]))
+    assert answers["again"][-2:] == [(1, 0, "NONE"), (1, 0, "NONE")]
+    assert answers["anew"] == [(0, 0, "NONE"), (0, 0, "NONE"), (0, 0, "OUT_OF_ORDER_SEQUENCE_NUMBER")]
+    assert answers["skipping"] == [(0, 0, "NONE"), (0, 8, "NONE")]
+    assert answers["resetting"] == [(0, 0, "NONE"), (0, 0, "NONE")]
+    assert answers["stale"] == [(0, 0, "NONE"), (1, 0, "NONE"), (0, 3, "NONE")]
+    assert [epoch for epoch, _, _ in answers["exhausted"]] == [32766, 32767, 0]
+    assert {error for epoch, _, error in answers["bumping"] if epoch < 2} == {
+        "NONE",
+        "INVALID_PRODUCER_EPOCH",
+    }

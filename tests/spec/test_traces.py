@@ -120,6 +120,7 @@ PRODUCER_EPOCH = Protocol(
         "transactionMarkers": [],
         "partitionTransactions": [],
         "producerSnapshots": [],
+        "localBumps": [],
     },
     (
         *(
@@ -138,11 +139,8 @@ PRODUCER_EPOCH = Protocol(
     TransactionalId = "t"
     Instances = {"i1"}
     Partitions = {"p0"}
-    Rule = "shipped"
+    Release = "4.3"
     TransactionVersion = 2
-    Verification = TRUE
-    StrictMarkers = TRUE
-    NextIdInLog = TRUE
     KeepsState = TRUE
     ResetsSequences = FALSE
     LateBatches = FALSE

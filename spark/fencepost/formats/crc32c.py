@@ -48,3 +48,34 @@ def crc32c(buffer: NDArray[np.uint8], start: int, end: int) -> int:
         crc = TABLES[0, (crc ^ np.uint32(buffer[position])) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
         position += np.uint64(1)
     return int(crc ^ np.uint32(0xFFFFFFFF))
+
+
+def followed_by_zeros(registers: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
+    """The register of the checksum after ``count`` bytes of zero, for each register.
+
+    That is linear (over bits): checksums of buffers of one length differ by what becomes of the bytes in
+    which the buffers differ, whatever else they hold.
+    """
+    power = _after_a_zero(_BITS)
+    while count:
+        if count & 1:
+            registers = _applied(power, registers)
+        power = _applied(power, power)
+        count >>= 1
+    return registers
+
+
+_BITS = np.uint32(1) << np.arange(32, dtype=np.uint32)
+
+
+def _after_a_zero(registers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    after: NDArray[np.uint32] = TABLES[0, registers & np.uint32(0xFF)] ^ (registers >> np.uint32(8))
+    return after
+
+
+def _applied(images: NDArray[np.uint32], registers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """A linear map, given by the images of single bits, of each register."""
+    found = np.zeros_like(registers)
+    for bit, image in zip(_BITS, images, strict=True):
+        found ^= np.where(registers & bit, image, np.uint32(0))
+    return found

@@ -23,6 +23,7 @@ BATCHES = Table(
         **_BATCH_HEADER,
         "record_count": "int",
         "size": "int",
+        "crc": "bigint",  # CRC-32C of all that follows it, as the batch says
         "attributes": "int",
         "producer_id": "bigint",
         "producer_epoch": "int",

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from fencepost.formats.crc32c import crc32c
 from fencepost.formats.errors import error_names
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import concerns_coordinators
@@ -204,6 +206,7 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
             "producer_id": -1 if coordinated else batch.get("producer", -1),
             "producer_epoch": -1 if coordinated else batch.get("epoch", -1),
             "base_sequence": batch.get("sequence", -1),
+            "base_timestamp_ms": batch.get("base_ms", batch["ms"]),
             "max_timestamp_ms": batch["ms"],
             "is_transactional": not coordinated and batch.get("transactional", "producer" in batch),
             "is_control": marker is not None,
@@ -215,6 +218,8 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
         offset += count
         if batch.get("lost"):
             continue
+        if not batch.get("unchecked"):
+            row |= _checked(row, batch.get("content", f"{row['base_offset']}"))
         bronze[BATCHES.name].append(row)
         record = {**row, "record_offset": row["base_offset"], "timestamp_ms": batch["ms"]}
         if marker:
@@ -226,6 +231,23 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
             kind = {"record_type": 0, "record_name": "TransactionLog", "decode_status": status}
             cells = {"key": _key(batch["id"]), "value": None if batch.get("tombstone") else _value(batch)}
             bronze[RECORDS.name].append({**record, **kind, **cells})
+
+
+def _checked(row: Mapping[str, Any], content: str) -> dict[str, int]:
+    """Size and checksum of a batch with this content, all of one length."""
+    header = struct.pack(
+        ">hiqqqhii",
+        row["attributes"],
+        row["last_offset"] - row["base_offset"],
+        row["base_timestamp_ms"],
+        row["max_timestamp_ms"],
+        row["producer_id"],
+        row["producer_epoch"],
+        row["base_sequence"],
+        row["record_count"],
+    )
+    checked = np.frombuffer(header + content.encode().rjust(40), dtype=np.uint8)
+    return {"size": 21 + len(checked), "crc": crc32c(checked, 0, len(checked))}
 
 
 def _key(transactional_id: str) -> bytes:

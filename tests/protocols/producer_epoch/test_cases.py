@@ -101,6 +101,15 @@ def _snapshot(r: Row) -> str:
     return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {said}"
 
 
+def _local_bump(r: Row) -> str:
+    again = f" ({r['batches_again']} batches, {r['records_again']} records, at {r['again_offset']} as at "
+    found = f"{again}{r['original_offset']})" if r["batches_again"] else ""
+    count = f"{r['batches']} batches, {r['records']} records to {r['last_offset']}"
+    epochs = f"{_or_unknown(r['previous_epoch'])} to {r['producer_epoch']}"
+    twice = f"twice {_flag(r['written_twice'])}{found}"
+    return f"{_log(r)} {r['producer_id']} {_span(r)}: {epochs}, {count}; {twice}"
+
+
 def _fencing(r: Row) -> str:
     victim = _producer(r["producer_id"], r["victim_epoch"])
     now = _producer(r["current_producer_id"], r["current_epoch"])
@@ -181,6 +190,7 @@ def _told(tables: Rows) -> dict[str, list[str]]:
         "partition_transactions": _held,
         "producer_states": _state,
         "producer_snapshots": _snapshot,
+        "local_bumps": _local_bump,
         "producer_fencings": _fencing,
         "init_producer_ids": _init,
         "init_producer_id_states": lambda row: _met(row, inits),

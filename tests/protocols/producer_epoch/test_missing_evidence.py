@@ -16,7 +16,7 @@ Case = dict[str, Any]
 # Cases that lack nothing: what they tell is all that there is to know.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
-    "idempotent", "end_txn",
+    "idempotent", "written_twice", "end_txn",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -43,6 +43,9 @@ SAID = {
         ("topic", "partition", "producer_id", "from_position"),
         ("producer_epoch", "first_sequence", "last_sequence", "coordinator_epoch",
          "current_txn_first_offset"),
+    ),
+    "local_bumps": (
+        ("topic", "partition", "producer_id", "producer_epoch"), ("previous_epoch", "written_twice"),
     ),
     "producer_fencings": (
         ("position", "transactional_id"),

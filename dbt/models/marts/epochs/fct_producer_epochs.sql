@@ -87,19 +87,6 @@ uncoordinated as (
     left anti join coordinated
         on written.cluster = coordinated.cluster and written.producer_id = coordinated.producer_id
     window history as (partition by written.cluster, written.producer_id order by written.producer_epoch)
-),
-
--- an idempotent producer asks a broker for its id (InitProducerId), and bumps the epoch by itself
-asked as (
-    select
-        cluster,
-        returned_producer_id as producer_id,
-        min_by(client_id, responded_at) as client_id,
-        min_by(connection, responded_at) as connection,
-        min_by(request_id, responded_at) as request_id
-    from {{ source('silver', 'producer_requests') }}
-    where api_key = 22 and transactional_id is null and error = 'NONE'
-    group by cluster, returned_producer_id
 )
 
 select
@@ -136,11 +123,16 @@ select
     cast(null as string) as transactional_id,
     uncoordinated.producer_id,
     uncoordinated.producer_epoch,
-    if(uncoordinated.epoch_before is null, null, uncoordinated.producer_id) as previous_producer_id,
+    case
+        when uncoordinated.epoch_before is not null then uncoordinated.producer_id
+        when not uncoordinated.is_transactional and uncoordinated.producer_epoch = 0
+            then asked.previous_producer_id
+    end as previous_producer_id,
     uncoordinated.epoch_before as previous_producer_epoch,
     case
         when uncoordinated.is_transactional then cast(null as string)
         when uncoordinated.producer_epoch > 0 then 'local'
+        when asked.previous_producer_id is not null then 'reset'
         when asked.request_id is not null then 'new_instance'
     end as cause,
     asked.client_id as caused_by_client_id,
@@ -156,5 +148,5 @@ select
     uncoordinated.last_seen_at,
     uncoordinated.is_current
 from uncoordinated
-left join asked
+left join {{ ref('int_idempotent_producers') }} as asked
     on uncoordinated.cluster = asked.cluster and uncoordinated.producer_id = asked.producer_id

@@ -23,7 +23,7 @@ _LOG_APPEND_TIME = 8
 BATCH = (
     "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position",
     "producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "broker_id",
-    "attributes",
+    "attributes", "size", "crc", "base_timestamp_ms",
 )  # fmt: skip
 """What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
 

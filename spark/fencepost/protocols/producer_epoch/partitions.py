@@ -24,6 +24,7 @@ from fencepost.protocols.producer_epoch.arrow import (
     ranks,
     split,
 )
+from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
     STORED,
@@ -33,7 +34,12 @@ from fencepost.protocols.producer_epoch.partition_log import (
 from fencepost.protocols.producer_epoch.partition_slice import MARKER_TYPES, PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
-from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, PRODUCER_SNAPSHOTS, PRODUCER_STATES
+from fencepost.protocols.producer_epoch.tables import (
+    LOCAL_BUMPS,
+    LOG_COVERAGE,
+    PRODUCER_SNAPSHOTS,
+    PRODUCER_STATES,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import LogKey, log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
@@ -67,7 +73,7 @@ class Partitions:
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
-    """silver.producer_states, silver.log_coverage and silver.producer_snapshots of the logs given, in pieces.
+    """silver.producer_states, .log_coverage, .producer_snapshots, .local_bumps of the logs given, in pieces.
 
     A log is given whole: its rows are those of one (cluster, topic, partition). ``asking``: the connections
     of which the fencings need to know what they wrote (refusals.asking_connections). The account has rows of
@@ -119,6 +125,7 @@ class _Rows:
         self.count = 0
         self._states = Gathered(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
+        self._local_bumps = Columns(LOCAL_BUMPS)
         self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
         self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
         columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
@@ -148,6 +155,7 @@ class _Rows:
         epochs = firsts.columns()
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
+        add_local_bumps(replayed, self._local_bumps)
         if replayed.has_producers:
             log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
@@ -162,6 +170,7 @@ class _Rows:
             PRODUCER_STATES.name: self._states.to_arrow(),
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
+            LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
         }
         return Replayed(tables, self._account())
 

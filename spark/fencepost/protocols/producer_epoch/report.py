@@ -11,6 +11,7 @@ FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
 DANGLING = "marts.fct_dangling_transactions"
 END_TXNS = "marts.fct_end_txns"
+LOCAL_BUMPS = "marts.fct_local_bumps"
 CAUSES = {
     "new_instance": "a new instance",
     "client_bump": "a bump that a client asked for",
@@ -18,6 +19,7 @@ CAUSES = {
     "operator": "an operator",
     "end_txn": "the end of their transaction",
     "local": "their own local bump",
+    "reset": "another producer id that they asked for",
     None: "an unknown cause",
 }
 """Who moved the epoch past a victim's, in words."""
@@ -37,6 +39,12 @@ SELECT cluster, count(*) AS asked,
   count_if(is_shipped_unlike_kip_890) AS unlike, count_if(shipped IS NULL) AS unknown
 FROM {END_TXNS} GROUP BY cluster
 """
+_BUMPED = f"""
+SELECT cluster, count(DISTINCT concat(producer_id, '/', producer_epoch)) AS bumps,
+  count(DISTINCT producer_id) AS producers, sum(records_again) AS again,
+  count_if(is_written_twice IS NULL) AS unknown
+FROM {LOCAL_BUMPS} GROUP BY cluster
+"""
 _DANGLING = f"""
 SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
 """
@@ -48,12 +56,18 @@ class Producers:
     def __init__(self, reader: Reader) -> None:
         self._ends = {row["cluster"]: row for row in rows(reader.query(_ENDS))}
         self._refused = {row["cluster"]: row for row in rows(reader.query(_REFUSED))}
+        self._bumped = {row["cluster"]: row for row in rows(reader.query(_BUMPED))}
         self._causes = rows(reader.query(_CAUSES))
         self._dangling = rows(reader.query(_DANGLING))
 
     def lines(self, cluster: str) -> list[str]:
         """The producers of one cluster; none where there are none."""
-        sentences = [*self._transactions(cluster), *self._ended(cluster), *self._fenced(cluster)]
+        sentences = [
+            *self._transactions(cluster),
+            *self._ended(cluster),
+            *self._fenced(cluster),
+            *self._bumps(cluster),
+        ]
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
@@ -87,3 +101,13 @@ class Producers:
             return []
         words = ", ".join(f"{row['times']} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
         return [f"{sum(row['times'] for row in causes)} requests of fenced producers were refused: {words}."]
+
+    def _bumps(self, cluster: str) -> list[str]:
+        counts = self._bumped.get(cluster)
+        if counts is None:
+            return []
+        return [
+            f"{counts['bumps']} local bumps of {counts['producers']} producers without transactional id; "
+            f"{counts['again']} records were written twice by it. Of {counts['unknown']} of their epochs in "
+            "a partition it is not known."
+        ]

@@ -35,7 +35,8 @@ class Snapshots:
         self._files, self._stored = _stored(replayed.evidence)
         self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
         self._earliest, self._latest = _moments(replayed, self._taken, alive_ms)
-        self._told: dict[tuple[int, int], tuple[Stored, bool | None]] = {}
+        self._told: dict[tuple[int, int], tuple[Stored, bool | None, int]] = {}
+        self._longest_silent = _longest_silent(replayed.evidence)
 
     def compare(self, states: Piece) -> None:
         """Take the states of a slice (rows of ``silver.producer_states``)."""
@@ -46,7 +47,8 @@ class Snapshots:
         """Add ``silver.producer_snapshots``.
 
         A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
-        then, and is not due when it must have.
+        then, and is not due when it must have. A broker may be told to forget sooner
+        (producer.id.expiration.ms): who is absent is due where another is there that was silent for as long.
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
         told: dict[int, list[int]] = {}
@@ -56,8 +58,11 @@ class Snapshots:
             stored = self._stored.get((broker_id, at), {})
             for producer_id in sorted(stored.keys() | set(told.get(at, ()))):
                 there = stored.get(producer_id)
-                state, fresh = self._told.get((at, producer_id), (None, None))
+                state, fresh, since_ms = self._told.get((at, producer_id), (None, None, UNKNOWN))
                 known = state is not None and state.producer_epoch is not None
+                silent = self._longest_silent.get((broker_id, at))
+                if there is None and fresh and (silent is None or silent > since_ms):
+                    fresh = None
                 rows.add(
                     *self._evidence.key,
                     digest_of(*self._evidence.key, broker_id, at, producer_id),
@@ -74,8 +79,8 @@ class Snapshots:
                     None,
                 )
 
-    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None]]:
-        """What a slice says of each producer right below each snapshot, and whether it was still there.
+    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None, int]]:
+        """What a slice says of each producer right below each snapshot, if it was still there, since when.
 
         A snapshot from beyond what was read of the log tells more than the log does.
         """
@@ -87,15 +92,17 @@ class Snapshots:
         at = np.repeat(np.arange(len(begins)), counts)
         within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
         snapshot = np.repeat(first, counts) + within
+        since = states["from_time"][at].tolist()
         columns: list[list[Any]] = [
             taken[snapshot].tolist(),
             states["producer_id"][at].tolist(),
-            [self._is_fresh(*each) for each in zip(snapshot, states["from_time"][at].tolist(), strict=True)],
+            [self._is_fresh(*each) for each in zip(snapshot, since, strict=True)],
+            since,
             *(states[name][at].tolist() for name in Stored._fields),
         ]
         return {
-            (offset, producer_id): (Stored(*map(_or_none, fields)), fresh)
-            for offset, producer_id, fresh, *fields in zip(*columns, strict=True)
+            (offset, producer_id): (Stored(*map(_or_none, fields)), fresh, since_ms)
+            for offset, producer_id, fresh, since_ms, *fields in zip(*columns, strict=True)
         }
 
     def _is_fresh(self, snapshot: int, since_ms: int) -> bool | None:
@@ -138,6 +145,17 @@ def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, 
         if producer_id != UNKNOWN:
             stored.setdefault(place, {}).setdefault(producer_id, Stored(*map(_or_none, fields)))
     return files, stored
+
+
+def _longest_silent(evidence: PartitionEvidence) -> dict[_File, int]:
+    """The oldest timestamp in each snapshot, of producers that may expire: none with an open transaction."""
+    found: dict[_File, int] = {}
+    names = ("broker_id", "snapshot_offset", "producer_id", "timestamp_ms", "current_txn_first_offset")
+    columns = (evidence.snapshots[name].tolist() for name in names)
+    for broker_id, at, producer_id, ms, opened in zip(*columns, strict=True):
+        if producer_id != UNKNOWN and opened < 0:
+            found[broker_id, at] = min(ms, found.get((broker_id, at), ms))
+    return found
 
 
 def _or_none(value: int) -> int | None:

@@ -193,6 +193,32 @@ PRODUCER_SNAPSHOTS = Table(
     ("cluster", "snapshot_id"),
 )
 
+LOCAL_BUMPS = Table(
+    "silver.local_bumps",
+    "One row per epoch that a producer without a transactional id gave itself and that a partition has, "
+    "after an earlier one there (KIP-360). The interval is [first_offset, first_offset of the next one).",
+    {
+        **_LOG,
+        "local_bump_id": "string",  # digest of partition_key, producer id and epoch
+        "producer_id": "bigint",
+        "producer_epoch": "int",
+        "previous_epoch": "int",  # of its newest batch before; null where a hole lies between
+        "first_offset": "bigint",
+        "last_offset": "bigint",
+        "batches": "bigint",
+        "records": "bigint",
+        # a batch of this epoch has the records of one of an earlier epoch of this producer, by checksum, size
+        # and timestamps; null where a batch that was not found may have been there, or put together anew
+        "written_twice": "boolean",
+        "batches_again": "bigint",  # how many were found
+        "records_again": "bigint",
+        "again_offset": "bigint",  # of the first that was found; null for none
+        "original_offset": "bigint",  # where its records were before
+        **INTERVAL,
+    },
+    ("cluster", "local_bump_id"),
+)
+
 PRODUCER_REQUESTS = Table(
     "silver.producer_requests",
     "One row per request of a producer, of a coordinator, or of a broker for a producer, and "

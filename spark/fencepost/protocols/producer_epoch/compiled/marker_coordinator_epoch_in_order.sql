@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:603 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:605 by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochInOrder ==
 --     \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
@@ -41,7 +41,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:604)'
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:606)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -781,13 +781,13 @@ WITH frame AS (
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (ProducerEpochProps:511)'
+      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (ProducerEpochProps:513)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:515)'
+      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:517)'
     END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:529)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

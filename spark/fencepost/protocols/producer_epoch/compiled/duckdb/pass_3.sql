@@ -170,7 +170,7 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN antecedent_1 AND NOT c1_1
-              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:295)'
+              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:297)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
@@ -183,9 +183,9 @@ FROM (
             WHEN NOT verdict_2
             THEN CASE
               WHEN NOT c1_2
-              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1 (ProducerEpochProps:315)'
+              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1 (ProducerEpochProps:317)'
               WHEN NOT c2_2
-              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0 (ProducerEpochProps:317)'
+              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0 (ProducerEpochProps:319)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
@@ -207,7 +207,7 @@ FROM (
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t] (ProducerEpochProps:338)'
+              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t] (ProducerEpochProps:340)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
@@ -239,7 +239,7 @@ FROM (
           WHEN NOT verdict_4
           THEN CASE
             WHEN antecedent_4 AND NOT c1_4
-            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:363)'
+            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
           END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_4, FALSE)
@@ -256,7 +256,7 @@ FROM (
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END},
         {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_5, 'exercised': TRUE, 'failed_conjunct': CASE
           WHEN NOT verdict_5
-          THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:385)' END
+          THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_5, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)

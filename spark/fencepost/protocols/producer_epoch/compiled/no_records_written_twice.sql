@@ -1,0 +1,129 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:731 by `tlasql compile`; do not edit
+--
+-- NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    local_bump_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    batches AS `b.batches`,
+    written_twice AS `b.writtenTwice`
+  FROM silver.local_bumps
+), judged AS (
+  SELECT
+    *,
+    `b.batches` >= 1 AS antecedent,
+    NOT `b.writtenTwice` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    local_bump_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `b.batches`,
+    `b.writtenTwice`,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~b.writtenTwice (ProducerEpochProps:731)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    local_bump_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct',
+        failed_conjunct,
+        'b.batches',
+        `b.batches`,
+        'b.writtenTwice',
+        `b.writtenTwice`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    local_bump_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      COALESCE(agreed.first_state.`topic`, local_bumps.topic) AS topic,
+      COALESCE(agreed.first_state.`partition`, local_bumps.`partition`) AS `partition`,
+      COALESCE(agreed.first_state.`partition_key`, local_bumps.partition_key) AS partition_key
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(STRUCT(local_bump_id AS b), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, local_bumps.from_time) AS from_time,
+  COALESCE(agreed.to_time, local_bumps.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(agreed.first_state.`b.batches` AS `b.batches`, agreed.first_state.`b.writtenTwice` AS `b.writtenTwice`),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        local_bumps.producer_id,
+        local_bumps.producer_epoch,
+        local_bumps.previous_epoch,
+        local_bumps.first_offset,
+        local_bumps.last_offset,
+        local_bumps.batches_again,
+        local_bumps.records_again,
+        local_bumps.again_offset,
+        local_bumps.original_offset
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.local_bumps AS local_bumps
+FULL OUTER JOIN agreed
+  USING (cluster, local_bump_id)
