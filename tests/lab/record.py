@@ -38,6 +38,7 @@ STORED = {
     "fencings": ("4.3.1",),
     "markers": ("4.3.1", "4.1.2"),
     "incarnations": VERSIONS,
+    "natural": ("4.3.1",),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

@@ -13,6 +13,7 @@ import fencings
 import groups
 import incarnations
 import markers
+import natural
 import producer_failover
 import producer_scenario
 import subscriptions
@@ -185,6 +186,7 @@ SCENARIOS: dict[str, Scenario] = {
     "ends": ends.SCENARIO,
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
+    "natural": natural.SCENARIO,
     "incarnations": incarnations.SCENARIO,
 }
 """Every scenario by name."""

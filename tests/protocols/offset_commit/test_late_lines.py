@@ -129,7 +129,7 @@ MET = (
 def test_what_real_brokers_wrote_is_told_alike_or_not_told(
     captures: Path, bronze_of: Callable[..., Bronze], shards_of: Callable[..., Any], capture: str
 ) -> None:
-    """What consumer and streams groups accepted has the same record; nothing met another state than it did."""
+    """What consumer and streams groups accepted has the same record; nothing met a state that it did not."""
     bronze = bronze_of(captures / capture)
     in_time = _replayed(bronze, shards_of)
     own = {row["commit_id"]: row["record_offset"] for row in in_time["silver.offset_commits"]}

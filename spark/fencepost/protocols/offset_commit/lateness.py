@@ -19,8 +19,8 @@ class Lateness:
     """How late a broker's lines may be at a moment: by the tolerance, or by what commits show whose record is
     certain.
 
-    A line that another one of its connection follows was written before that one was taken up. Where lines are
-    later than the tolerance at all, one that none follows may be as late as any.
+    A line that another one of its connection follows was written before that one was taken up. Where lines
+    are later than the tolerance at all, one that none follows may be as late as any.
     """
 
     def __init__(self, tolerance_ms: int) -> None:
