@@ -1,8 +1,8 @@
 """The scenario ``natural``: ordinary clients of four makers on a broker as production has them.
 
 The log cleaner runs, segments are small, the request log is rolled and gzipped, the broker is restarted, and
-a topic is deleted and created again under its consumers. Nothing is made by hand, so there is no ground truth:
-the audit may raise nothing.
+a topic is deleted and created again under its consumers. Nothing is made by hand, so there is no ground
+truth: the audit may raise nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLIENTS = "FENCEPOST_LAB_PYTHON"
 """Names the Python that has confluent-kafka, kafka-python and aiokafka; they are no part of the product."""
 
 _KINDS = {"librdkafka": "confluent_kafka", "kafka-python": "kafka", "aiokafka": "aiokafka"}
-_SECONDS = 32
+_SECONDS = 20
 _SEGMENT_MS = "4000"
 _SMALL = {"min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0", "segment.ms": _SEGMENT_MS}
 
@@ -32,15 +32,15 @@ def play(stage: Stage) -> None:
         for name, value in _SMALL.items():
             stage.cluster.set_topic_config(topic, name, value)
     others = [_start(stage, kind) for kind in _KINDS]
-    stage.clients.producer("java-producer", "orders", 2)
+    stage.clients.producer("java-producer", "orders", 1)
     stage.clients.consumer("java-consumer", "java-consumer", "orders", autocommit=True)
     stage.clients.consumer("java-classic", "java-classic", "orders", autocommit=True, protocol="CLASSIC")
-    time.sleep(12)
+    time.sleep(7)
     stage.say("another topic of the same name")
     stage.cluster.delete_topic("audit")
     time.sleep(2)
     stage.cluster.create_topic("audit", 2)
-    time.sleep(6)
+    time.sleep(3)
     stage.say("restart")
     stage.cluster.stop_broker(1)
     stage.cluster.start_broker(1)

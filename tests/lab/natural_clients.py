@@ -1,8 +1,8 @@
-"""Ordinary clients of other makers, each doing what its users do: ``natural_clients.py KIND BOOTSTRAP SECONDS``.
+"""Ordinary clients of other makers, each doing what its users do: ``KIND BOOTSTRAP SECONDS``.
 
-Kinds: ``librdkafka`` (confluent-kafka), ``kafka-python``, ``aiokafka``. Each runs consumers of a group, a
-producer of its own, and a transactional one that passes records on with the offsets of its group.
-To be run by a Python that has the package (natural.CLIENTS); what fails is printed, and ends nothing.
+Kinds: ``librdkafka`` (confluent-kafka), ``kafka-python``, ``aiokafka``. Each runs consumers of a group and a
+producer in transactions that passes records on with the offsets of its group. To be run by a Python that has
+the package (natural.CLIENTS); what fails is printed, and ends nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VALUE = b"PAYLOAD-MUST-NOT-BE-READ-%d"
 _PAUSE_S = 0.5
 
 
-def _librdkafka(bootstrap: str, until: float) -> list[Callable[[], None]]:
+def _librdkafka(bootstrap: str, until: float) -> list[Callable[[], None]]:  # noqa: C901 (one maker)
     from confluent_kafka import Consumer, Producer, TopicPartition  # type: ignore[import-not-found]
 
     common = {"bootstrap.servers": bootstrap}
