@@ -28,7 +28,7 @@ CAPTURES = sorted(path.parent.name for path in Path(__file__).parents[1].glob("c
 ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "incarnations", "natural")
-"""Captures whose drivers commit as no member: they are about something else, or have only ordinary clients."""
+"""Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
 # What real brokers let through, and what follows from it.
 CRITICAL: dict[str, set[str]] = {
