@@ -138,6 +138,29 @@ def snapshot(site: Site, captures: Path, broker: int, cut: int = 0) -> Path:
 
 
 @BOTH_ENGINES
+def test_logs_of_a_broker_that_was_shut_down_end_where_it_says(site: Site, captures: Path) -> None:
+    """Without the file that tells of a clean shutdown nothing is noted; a second run adds nothing."""
+    folder = site.folder / "data"
+    folder.mkdir()
+    whole = captures / "producers-4.3.1" / "broker-1" / "log_dir"
+    names = ("meta.properties", "recovery-point-offset-checkpoint")
+    for name in names:
+        (folder / name).write_bytes((whole / name).read_bytes())
+    broker = Broker(1, log_dirs=site.glob("data"))
+    for told in (None, "{}", '{"brokerEpoch": "12"}', "\xff", "[]"):
+        if told is not None:
+            (folder / ".kafka_cleanshutdown").write_text(told, encoding="latin-1")
+        site.capture(broker)
+        assert not site.rows(tables.LOG_ENDS)
+    (folder / ".kafka_cleanshutdown").write_bytes((whole / ".kafka_cleanshutdown").read_bytes())
+    for _ in range(2):
+        site.capture(broker)
+        lines = (whole / names[1]).read_text(encoding="utf-8").splitlines()[2:]
+        rows = site.rows(tables.LOG_ENDS)
+        assert sorted(f"{r['topic']} {r['partition']} {r['log_end_offset']}" for r in rows) == sorted(lines)
+        assert {r["broker_epoch"] for r in rows} == {12}
+
+
 def test_a_metadata_snapshot_counts_once_and_whole(site: Site, captures: Path) -> None:
     brokers = [Broker(each, log_dirs=site.glob(str(each))) for each in (1, 2, 3)]
     torn, cut = snapshot(site, captures, 1, cut=9), snapshot(site, captures, 2, cut=75)

@@ -16,6 +16,7 @@ from log4j import broker_logging
 from messages import Message, WireError
 from wire import Connection
 
+_NO_ID = "A" * 22
 START_TIMEOUT_S = 90.0
 _TOPIC, _BROKER, _LOGGER, _GROUP = 2, 4, 8, 32  # ConfigResource.Type
 
@@ -93,6 +94,14 @@ class Cluster:
         self._topic_ids[name] = answer["TopicId"]
         self._partitions[name] = partitions
         return str(answer["TopicId"])
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic by its name."""
+        request = {"Topics": [{"Name": name, "TopicId": _NO_ID}], "TimeoutMs": 15_000}
+        with self.admin() as admin:
+            answer = admin.call("DeleteTopics", 6, request)["Responses"][0]
+        if answer["ErrorCode"]:
+            raise LabError(f"cannot delete topic {name!r}: {answer['ErrorCode']} {answer['ErrorMessage']}")
 
     def topic_id(self, name: str) -> str:
         """The id of a topic made by ``create_topic``."""

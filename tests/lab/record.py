@@ -39,6 +39,7 @@ STORED = {
     "markers": ("4.3.1", "4.1.2"),
     "idempotent": ("4.3.1",),
     "incarnations": VERSIONS,
+    "natural": ("4.3.1",),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

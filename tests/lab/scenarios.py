@@ -14,6 +14,7 @@ import groups
 import incarnations
 import local_bumps
 import markers
+import natural
 import producer_failover
 import producer_scenario
 import subscriptions
@@ -187,6 +188,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
     "idempotent": local_bumps.SCENARIO,
+    "natural": natural.SCENARIO,
     "incarnations": incarnations.SCENARIO,
 }
 """Every scenario by name."""

@@ -19,8 +19,8 @@ FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() f
 VERSIONS = STORED["troubled"]
 OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
-WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations")
-"""Captures whose hand-made commits are no member's: their rows are of other kinds."""
+WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations", "natural")
+"""Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 BRIEF = ("markers", "idempotent")
 """A recording of a second, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000

@@ -20,7 +20,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import quarantine, readers
-from fencepost.capture.cleaner import note_cleaned
+from fencepost.capture.checkpoints import note_cleaned, note_log_ends
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.plan import SEGMENT, Fault, Plan, Read, Source, bundles
 from fencepost.capture.progress import Progress, still_holds
@@ -74,6 +74,7 @@ def capture(
     quarantined = quarantine.update(catalog, plan, faults, clusters, run_id=run_id, now=now)
     _note_progress(catalog, plan, _unchanged(plan.sources, read), run_id, now)
     note_cleaned(catalog, settings.clusters, run_id, now)
+    note_log_ends(catalog, settings.clusters, run_id, now)
     report(f"{quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),

@@ -21,6 +21,13 @@ def is_whole(log: Log) -> bool:
     return len(log.stretches) == 1 and log.stretches[0].number <= 0 and log.stretches[0].to_offset is None
 
 
+def is_complete(log: Log, end: int | None) -> bool:
+    """Nothing is missing, and nothing was written afterwards: ``end`` is the first offset that never was
+    (log_ends), None where that is not known.
+    """
+    return end is not None and is_whole(log) and int(log.last_offset.max()) + 1 >= end
+
+
 def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs | None = None) -> None:
     """Add the stretches of a log, and the holes between, to ``rows``, each behind ``key``.
 

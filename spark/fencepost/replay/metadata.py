@@ -11,7 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.metadata_image import MetadataImage, PartitionId, PartitionRegistration
+from fencepost.replay.metadata_image import (
+    Brokers,
+    MetadataImage,
+    PartitionId,
+    PartitionRegistration,
+)
 from fencepost.replay.metadata_log import REGISTER_BROKER, Commit, MetadataLog, MetadataRecord, Piece
 
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
@@ -100,14 +105,18 @@ class ClusterMetadata:
     """What one cluster's metadata log, and its configuration, say that every replay of its logs needs.
 
     ``partition_counts``: of the coordinators' topics. ``elected``: {topic: {(partition, leader epoch): broker
-    id}} of the same. ``releases``: {broker id: (major, minor)} of the configuration.
+    id}} of the same. ``replicas``: {topic: {partition: broker ids}} of the same, as they are in the end.
+    ``broker_epochs``: {broker id: epoch} of every broker's last start. ``releases``: {broker id: (major,
+    minor)} of the configuration. What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
     created: tuple[Sighting, ...] = ()
     partition_counts: Mapping[str, int] = field(default_factory=dict)
     elected: Mapping[str, Mapping[tuple[int, int], int]] = field(default_factory=dict)
+    replicas: Mapping[str, Mapping[int, Brokers]] = field(default_factory=dict)
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
+    broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
@@ -124,7 +133,9 @@ class ClusterMetadata:
             tuple(past.created),
             past.partition_counts(),
             {topic: past.elected(topic) for topic in _COORDINATORS_TOPICS},
+            past.replicas(),
             past.registrations(),
+            past.broker_epochs(),
             dict(releases or {}),
         )
 
@@ -166,6 +177,7 @@ class _Past:
                     start = (_ms(piece, record), image.brokers[broker_id].metadata_version)
                     self._starts.setdefault(broker_id, []).append(start)
         self._names = image.names
+        self._image = image
 
     def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
         if now is None:
@@ -188,6 +200,21 @@ class _Past:
             if self._names[topic_id] == topic:
                 named.setdefault((partition, epoch), set()).add(leader)
         return {place: min(leaders) for place, leaders in named.items() if len(leaders) == 1}
+
+    def replicas(self) -> dict[str, dict[int, Brokers]]:
+        """Who has each partition in the end."""
+        return {
+            self._names[topic_id]: {
+                number: each.replicas for number, each in partitions.items() if each.replicas is not None
+            }
+            for topic_id, partitions in self._image.topics.items()
+            if self._names.get(topic_id) in _COORDINATORS_TOPICS
+        }
+
+    def broker_epochs(self) -> dict[int, int]:
+        """The epoch of every registered broker in the end."""
+        brokers = self._image.brokers.items()
+        return {broker_id: each.epoch for broker_id, each in brokers if each.epoch is not None}
 
     def registrations(self) -> dict[int, tuple[Registration, ...]]:
         """Every start of every broker, in order."""

@@ -25,6 +25,7 @@ from fencepost.tables.bronze import (
     CLEANED,
     CLIENT_LINES,
     FILES,
+    LOG_ENDS,
     METADATA_SNAPSHOTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
@@ -48,6 +49,7 @@ BRONZE: tuple[Table, ...] = (
     CLIENT_LINES,
     FILES,
     CLEANED,
+    LOG_ENDS,
     QUARANTINE,
 )
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
@@ -62,6 +64,7 @@ __all__ = [
     "DECISIONS",
     "EPISODES",
     "FILES",
+    "LOG_ENDS",
     "METADATA_SNAPSHOTS",
     "PRODUCER_SNAPSHOT_ENTRIES",
     "QUARANTINE",

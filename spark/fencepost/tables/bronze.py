@@ -251,6 +251,23 @@ CLEANED = Table(
     ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
 )
 
+LOG_ENDS = Table(
+    "bronze.log_ends",
+    "One row per partition of a broker that was shut down cleanly: where its log ended.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "broker_epoch": "bigint",  # of the start that this shutdown ended
+        "topic": "string",
+        "partition": "int",
+        "log_end_offset": "bigint",  # the first offset that is not in it
+        "file": "string",
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "broker_epoch", "topic", "partition"),
+)
+
 QUARANTINE = Table(
     "bronze.quarantine",
     "Evidence that could not be read: set aside, counted, with file and position.",

@@ -38,14 +38,17 @@ from fencepost.protocols.producer_epoch.producer_requests import producer_reques
 from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
+from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import PARTITION, TOPIC, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import PARTITION, REGISTER_BROKER, TOPIC, MetadataLog, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
     CLEANED,
     CLIENT_LINES,
     FILES,
+    LOG_ENDS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
@@ -56,9 +59,10 @@ from fencepost.tables import (
 CASES = Path(__file__).with_name("cases")
 COORDINATOR = "__transaction_state-0"
 TOLERANCE_MS = 5
+BROKER_EPOCH = 3
 _BRONZE = (
-    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE,
-    RECORDS, REQUESTS,
+    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, LOG_ENDS, PRODUCER_SNAPSHOT_ENTRIES,
+    QUARANTINE, RECORDS, REQUESTS,
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
@@ -99,7 +103,8 @@ def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[st
     tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
     found: dict[str, Rows] = {cluster: {} for cluster in cases}
     alive = {name: case["alive"] for name, case in cases.items() if "alive" in case}
-    for name, rows in _replay(tables, dict.fromkeys(cases, _metadata()), alive):
+    metadata = {name: _metadata(case) for name, case in cases.items()}
+    for name, rows in _replay(tables, metadata, alive):
         for cluster in cases:
             found[cluster].setdefault(name.removeprefix("silver."), [])
         for row in rows.to_pylist():
@@ -136,6 +141,7 @@ def _replay(
         bronze[CLEANED.name],
         asked.append_column(COORDINATOR_PARTITION, places),
         wrote,
+        final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     told = account.together([told, of_coordinators.account])
@@ -151,12 +157,16 @@ def _arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _metadata() -> ClusterMetadata:
+def _metadata(case: Case) -> ClusterMetadata:
     """One coordinator, which broker 1 leads in epoch 0; answers tell who leads in others."""
-    topic = {"name": "__transaction_state", "topic_id": "S" * 22}
-    partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
-    records = [MetadataRecord(0, 0, TOPIC, topic), MetadataRecord(1, 0, PARTITION, partition)]
-    return ClusterMetadata.of(MetadataLog.of_records(records))
+    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})}]
+    made = {place["topic"]: place["topic_id"] for place in places}
+    made |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
+    partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1, "replicas": [1]}
+    records = [(TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in made.items()]
+    records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
+    log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
+    return ClusterMetadata.of(MetadataLog.of_records(log))
 
 
 def bronze_of(case: Case) -> Bronze:
@@ -172,6 +182,9 @@ def bronze_of(case: Case) -> Bronze:
     if "cleaned_to" in case:
         at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
         bronze[CLEANED.name].append({**at, "broker_id": 1})
+    if "ended_at" in case:
+        closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
+        bronze[LOG_ENDS.name].append({**_place(COORDINATOR), **closed, "log_end_offset": case["ended_at"]})
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))

@@ -16,7 +16,7 @@ Case = dict[str, Any]
 # Cases that lack nothing: what they tell is all that there is to know.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
-    "idempotent", "written_twice", "end_txn",
+    "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -62,9 +62,13 @@ STATE = (
 
 
 def _parts(case: Case) -> list[tuple[str, ...]]:
-    """Everything that may be taken away: batches (but each log's newest) and requests."""
+    """Everything that may be taken away: batches (but each log's newest, where nothing tells that it was
+    there) and requests.
+    """
     logs = [
-        ("logs", name, str(at)) for name, batches in case["logs"].items() for at in range(len(batches) - 1)
+        ("logs", name, str(at))
+        for name, batches in case["logs"].items()
+        for at in range(len(batches) - ("ended_at" not in case or name != "__transaction_state-0"))
     ]
     requests = [("requests", str(at)) for at in range(len(case.get("requests", [])))]
     return logs + requests

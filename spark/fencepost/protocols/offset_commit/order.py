@@ -71,11 +71,16 @@ class Order:
         answers: Iterable[HeartbeatAnswer],
         epochs: Mapping[tuple[str, int], Between],
     ) -> None:
-        """``epochs``: where each member had each of its epochs, as ``epochs_of`` has it."""
+        """``epochs``: where each member had each of its epochs, as ``epochs_of`` has it. ``last`` are the
+        requests that no line of their connection follows.
+        """
         self._turns: list[Sequence[CommitRequest | Between]] = []
         self._since: dict[CommitRequest, int] = {}
+        requests = list(requests)
+        self.last = set(requests)
         lines: list[_Line] = [*requests, *answers]
         for chain in turns(lines):
+            self.last.difference_update(each for each in chain[:-1] if isinstance(each, CommitRequest))
             known: list[CommitRequest | Between] = []
             for before, line in pairwise(chain):
                 if isinstance(line, CommitRequest):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fencepost.protocols.offset_commit.lateness import LATEST_MS
 from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.order import Between, Order
-from fencepost.protocols.offset_commit.records import GroupRecord, OffsetCommitRecord
+from fencepost.protocols.offset_commit.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import ELSEWHERE, CommitRequest
 from fencepost.replay.logs import Stretch, Term
 
@@ -108,8 +108,14 @@ class GroupStates:
         """``records`` in offset order, ``endings``: which end a life (conversions.Endings)."""
         self._offsets = [record.offset for record in records]
         times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
+        group_type = None
         for at, (record, ends) in enumerate(zip(records, endings, strict=True)):
-            changes = ends or record.changes_a_member or record.classic_members is not None
+            converted = record.type in EPOCH_TYPES and group_type != record.type
+            if record.type in EPOCH_TYPES:
+                group_type = None if record.tombstone else record.type
+            # an upgrade, or a downgrade, begins with the tombstone of what the group was
+            converted |= record.type in EPOCH_TYPES and record.tombstone
+            changes = ends or converted or record.changes_a_member or record.classic_members is not None
             times.setdefault((record.stretch, record.leader_epoch), []).append(
                 (record.timestamp_ms, at + 1, changes)
             )

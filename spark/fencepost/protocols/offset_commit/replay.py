@@ -146,6 +146,7 @@ class GroupCoordinatorShard:
             # a hole may hide where a member had an epoch
             epochs = epochs_of(group.records) if len(self._stretches) == 1 else {}
             order = Order(group.requests, group.heartbeats, epochs)
+            self._lateness.note_last(order.last)
             matching = Matching(group.requests, group.commit_records, order, self._tolerance_ms)
             for commit, (own,) in matching.place_without_clock(terms.only).items():
                 self._lateness.note(commit.request, own)

@@ -96,8 +96,9 @@ class MemberLine:
 
     ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
     heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
-    id to join with. ``named``: the request has the member id. ``assignment``: ConsumerProtocolAssignment, of
-    an answer to SyncGroup. Times as CommitRequest has them.
+    id to join with. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
+    None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
+    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -109,6 +110,7 @@ class MemberLine:
     generation: int | None
     fine: bool
     named: bool
+    protocol_type: str | None
     assignment: bytes | None
     requested_ms: int
     responded_ms: int
@@ -311,6 +313,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     integer(source.get("generationId")),
                     fine,
                     line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
+                    text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
                     line.requested_ms,
                     line.responded_ms,
@@ -336,9 +339,9 @@ def _members(
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:
-    """What a consumer was assigned; other members of classic groups are assigned no partitions."""
+    """What a member was assigned; only that of a consumer is of partitions."""
     given = answer.get("assignment")
-    if answer.get("protocolType") != "consumer" or not given:
+    if not given:
         return None
     try:
         return b64decode(given, validate=True)

@@ -8,6 +8,7 @@ until its next such request, if a later line shows that it was a member still.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -34,13 +35,15 @@ _Line = CommitRequest | _Answer
 
 class Told(NamedTuple):
     """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
-    None where that was not told; the answer with what it was assigned, None where none was seen.
+    None where that was not told; the answer with what it was assigned, None where none was seen; whether it
+    is known to be a consumer.
     """
 
     group_type: str
     epoch: int
     rebalancing: bool | None
     assigned_by: _Answer | None
+    consumer: bool = True
 
 
 class Witnesses:
@@ -66,9 +69,14 @@ class Witnesses:
         for answer in answers:
             if isinstance(answer, HeartbeatAnswer) or answer.api_key == JOIN_GROUP:
                 self._moving.setdefault(answer.member_id, []).append(answer)
+        requests = list(requests)
         every: list[_Line] = [*requests, *answers]
         for chain in turns(every):
             self._note(chain)
+        timelines = _Timelines(answers, lateness)
+        for request in requests:
+            if request not in self._told and (told := timelines.told(request)) is not None:
+                self._told[request] = told
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
@@ -132,19 +140,64 @@ class Witnesses:
         return True
 
 
+class _Timelines:
+    """The answers to members by the clock of the broker that gave all of them: some clients connect again and
+    again, and what commits offsets in a transaction is another connection's producer. An epoch never falls.
+    """
+
+    def __init__(self, answers: Iterable[_Answer], lateness: Lateness) -> None:
+        self._lateness = lateness
+        members: dict[str, list[_Answer]] = {}
+        for answer in answers:
+            members.setdefault(answer.member_id, []).append(answer)
+        self._answers = {
+            member_id: sorted(each, key=lambda answer: (answer.responded_ms, answer.file, answer.position))
+            for member_id, each in members.items()
+            if len({answer.broker_id for answer in each}) == 1
+        }
+
+    def told(self, request: CommitRequest) -> Told | None:
+        """What the member had been told before, where all that it was told until after says the same."""
+        answers = self._answers.get(request.member_id, ())
+        if not answers or answers[0].broker_id != request.broker_id:
+            return None
+        arrival = request.requested_ms - self._lateness.of(request)
+        first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
+        end = next((at for at, each in enumerate(answers) if self._is_after(each, request)), None)
+        if first == 0 or end is None:
+            return None
+        told = None
+        for answer in answers[:first]:
+            told = _told_by(answer, told)
+        later = answers[first : end + 1]
+        if told is None or any(_epoch_of(each) != told.epoch or _joins(each) for each in later):
+            return None
+        changed = any(isinstance(each, HeartbeatAnswer) and each.assigned is not None for each in later)
+        return told._replace(assigned_by=None) if changed else told
+
+    def _is_after(self, answer: _Answer, request: CommitRequest) -> bool:
+        return answer.requested_ms - self._lateness.of(answer) > request.responded_ms
+
+
 def _told_by(line: _Answer, before: Told | None) -> Told | None:
     epoch = _epoch_of(line)
     if epoch is None:
         return None
-    same = before is not None and before.epoch == epoch and not _joins(line)
     if isinstance(line, HeartbeatAnswer):
         kept = before.assigned_by if before is not None and not line.joins else None
         return Told(line.group_type, epoch, False, kept if line.assigned is None else line)
     if line.instance_id is not None:
         return None
+    same = before is not None and before.epoch == epoch and not _joins(line)
+    # older clients say what they are only when they join
+    consumer = before.consumer if same and before and line.protocol_type is None else _is_consumer(line)
     if line.api_key == SYNC_GROUP:
-        return Told("classic", epoch, False, line)
-    return before if same else Told("classic", epoch, None, None)
+        return Told("classic", epoch, False, line if consumer else None, consumer)
+    return before if same else Told("classic", epoch, None, None, consumer)
+
+
+def _is_consumer(line: MemberLine) -> bool:
+    return line.protocol_type == "consumer"
 
 
 def _epoch_of(line: _Answer) -> int | None:

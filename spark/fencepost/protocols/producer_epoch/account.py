@@ -20,12 +20,18 @@ from fencepost.protocols.producer_epoch.arrow import Longs, Rows, longs
 
 _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.string())]
 
+_HOW_FAR = [
+    ("whole", pa.bool_()), ("whole_ms", pa.int64()), ("whole_by", pa.int32()), ("known_ms", pa.int64()),
+    ("known_by", pa.int32()),
+]  # fmt: skip
+
 HELD, MARKER, EPOCH, WROTE, LOG = "held", "marker", "epoch", "wrote", "log"
 LISTED, KNOWN, FENCED, COORDINATOR = "listed", "known", "fenced", "coordinator"
 
 KINDS: dict[str, pa.StructType] = {
     # a transaction as a partition's log has it: the columns of silver.partition_transactions, and when its
-    # first batch was written (by the batch, and by the answer to Produce) and its marker
+    # first batch was written (by the batch, and by the answer to Produce) and its marker; when the first
+    # batch that was answered for from there on was answered, and by which broker
     HELD: pa.struct(
         [
             *_LOG,
@@ -44,6 +50,8 @@ KINDS: dict[str, pa.StructType] = {
             ("first_ms", pa.int64()),
             ("ended_ms", pa.int64()),
             ("answered_ms", pa.int64()),
+            ("written_by_ms", pa.int64()),
+            ("answered_by", pa.int32()),
         ]
     ),
     # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read
@@ -90,14 +98,10 @@ KINDS: dict[str, pa.StructType] = {
             ("prepared_ms", pa.int64()),
         ]
     ),
-    # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR
+    # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR; the
+    # newest epoch that a record has which compaction left (facts.NO_EPOCH for none)
     KNOWN: pa.struct(
-        [
-            ("transactional_id", pa.string()),
-            ("whole", pa.bool_()),
-            ("whole_ms", pa.int64()),
-            ("known_ms", pa.int64()),
-        ]
+        [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32())]
     ),
     # a row of silver.producer_fencings; ``in_flight`` are the partitions of the victim's transaction and what
     # became of it, null where that is not known
@@ -126,10 +130,9 @@ KINDS: dict[str, pa.StructType] = {
         ]
     ),
     # how much of a coordinator's log is known: ``whole`` without a hole, from its beginning or from where it
-    # was compacted on; since when (null for the beginning); until when
-    COORDINATOR: pa.struct(
-        [*_LOG, ("whole", pa.bool_()), ("whole_ms", pa.int64()), ("known_ms", pa.int64())]
-    ),
+    # was compacted on; since when (null for the beginning); until when (facts.FOREVER where nothing was
+    # written afterwards); and by the clocks of which brokers (null where that is not known)
+    COORDINATOR: pa.struct([*_LOG, *_HOW_FAR]),
 }  # fmt: skip
 """What a row of each kind says."""
 

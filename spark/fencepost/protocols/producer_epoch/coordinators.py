@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from fencepost.protocols.producer_epoch.transaction_state_manager import (
 )
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, coordinator_partition, topic_key
+from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
 
 PARTITION = "coordinator_partition"
@@ -34,7 +35,7 @@ class Coordinators:
     Rows of ``bronze.batches``, ``.records``, ``.quarantine``, ``.cleaned``; ``requests``: rows of
     ``silver.producer_requests`` (asked.concerns_coordinators) with a column ``coordinator_partition``
     (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE). Rows of other topics are
-    left out.
+    left out. ``ends``: where the logs ended for good, if they did (log_ends.final_ends).
     """
 
     batches: pa.Table
@@ -43,6 +44,7 @@ class Coordinators:
     cleaned: pa.Table
     requests: pa.Table
     wrote: pa.Table
+    ends: Ends = field(default_factory=dict)
 
 
 def homes(records: pa.Table) -> pa.Table:
@@ -122,6 +124,8 @@ def replay_coordinators(
         for evidence in older:
             TransactionStateManager(evidence, known, (), {}, tolerance_ms).add_to(rows)
         had = wrote.get(cluster, {})
+        end = None if partition is None else given.ends.get((cluster, partition))
+        newest = replace(newest, end=end)
         TransactionStateManager(newest, known, sent, had, tolerance_ms).add_to(rows)
     return rows.replayed()
 

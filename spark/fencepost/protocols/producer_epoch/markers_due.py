@@ -19,14 +19,18 @@ NEWEST = pa.schema(
     [
         ("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()),
         ("partition_key", pa.string()), ("name", pa.string()), ("prepared_position", pa.int64()),
+        ("marker_position", pa.int64()),
     ]
 )  # fmt: skip
-"""The newest transaction of each coordinator's log whose marker is in a partition (``name``)."""
+"""Of each coordinator's log, the newest transaction whose marker is in a partition (``name``), and the newest
+marker there of a transaction that it completed: what the partition held before, the log goes on past.
+"""
 
 
 def newest_of(rows: Iterable[pa.Table]) -> pa.Table:
     found = pa.concat_tables([NEWEST.empty_table(), *(each.select(NEWEST.names) for each in rows)])
-    found = found.group_by(list(_PLACE)).aggregate([("prepared_position", "max")])
+    newest = [(name, "max") for name in NEWEST.names[len(_PLACE) :]]
+    found = found.group_by(list(_PLACE)).aggregate(newest)
     return found.rename_columns(NEWEST.names).cast(NEWEST)
 
 
@@ -77,6 +81,15 @@ class Due:
             return np.zeros(len(markers), dtype=np.bool_)
         due: Flags = (markers != UNKNOWN) & (self._types[np.maximum(markers, 0)] == self.type)
         return due
+
+    def completing(self) -> Longs:
+        """Where each transaction that was completed has its marker in the partition, written by the one who
+        prepared it; UNKNOWN where that is not sure.
+        """
+        at = self.first_right()
+        written_by, offset = (longs(_taken(self.markers[n], at)) for n in ("coordinator_epoch", "offset"))
+        sure = longs(self.rows["completed_position"]) != UNKNOWN
+        return np.where(sure & (written_by == longs(self.rows["prepared_by_epoch"])), offset, UNKNOWN)
 
     def first_right(self) -> Longs:
         """The first marker of the due type; UNKNOWN where there is none."""
@@ -142,7 +155,7 @@ def partitions_whole(rows: pa.Table, known: Facts) -> Flags:
 
 
 def _newest(rows: pa.Table, newest: pa.Table) -> Longs:
-    columns = (newest[name].to_pylist() for name in NEWEST.names)
+    columns = (newest[name].to_pylist() for name in (*_PLACE, "prepared_position"))
     positions: dict[Key, int] = {tuple(key): position for *key, position in zip(*columns, strict=True)}
     keys = zip(*(rows[name].to_pylist() for name in _PLACE), strict=True)
     return np.fromiter((positions.get(key, UNKNOWN) for key in keys), np.int64, rows.num_rows)

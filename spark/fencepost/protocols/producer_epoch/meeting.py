@@ -1,13 +1,13 @@
 """The last step: where the logs of partitions and of coordinators meet, by producer id and by partition.
 
 Both count: the transactions that the coordinator completed with a partition in them, and the markers that the
-partition holds. No clock is needed for that; only whether a log is known past a moment is asked by time.
-Over columns: every transaction of every partition passes here.
+partition holds. No clock is needed for that; only whether the coordinator's log is known past a batch may be
+asked by time, and then by one broker's clock. Over columns: every transaction of every partition passes here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, nullable, table_of
-from fencepost.protocols.producer_epoch.facts import NOTHING, Facts, Known, known_producers
+from fencepost.protocols.producer_epoch.facts import Facts, known_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.markers_due import (
     Due,
@@ -24,6 +24,7 @@ from fencepost.protocols.producer_epoch.markers_due import (
     partitions_whole,
     transaction_markers,
 )
+from fencepost.protocols.producer_epoch.moments import Moments
 from fencepost.protocols.producer_epoch.tables import (
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
@@ -37,7 +38,8 @@ def newest_markers(told: Account, known: Facts) -> pa.Table:
     ``told``: rows of the accounts, as ``meet`` takes them. Tables of several tasks are concatenated.
     """
     due = _Meeting(told, known).due
-    there = due.rows.filter(pa.array(due.right > 0))
+    markers = nullable(due.completing(), pa.int64())
+    there = due.rows.append_column("marker_position", markers).filter(pa.array(due.right > 0))
     return newest_of([there])
 
 
@@ -48,11 +50,11 @@ def meet(told: Account, known: Facts, newest: pa.Table, tolerance_ms: int) -> Re
     one of them. Rows of the kinds LOG and COORDINATOR are left out. ``newest``: what newest_markers gave for
     all producer ids.
     """
-    meeting = _Meeting(told, known)
+    meeting, newest = _Meeting(told, known), newest_of([newest])
     return Replayed(
         {
-            PARTITION_TRANSACTIONS.name: _partition_transactions(meeting, known, tolerance_ms),
-            TRANSACTION_MARKERS.name: transaction_markers(meeting.due, newest_of([newest])),
+            PARTITION_TRANSACTIONS.name: _partition_transactions(meeting, known, newest, tolerance_ms),
+            TRANSACTION_MARKERS.name: transaction_markers(meeting.due, newest),
             PRODUCER_FENCINGS.name: producer_fencings(told, meeting.held, known),
         }
     )
@@ -94,7 +96,7 @@ def _numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
     return np.split(codes, np.cumsum([side.num_rows for side in sides])[:-1])
 
 
-def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) -> pa.Table:
+def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, tolerance_ms: int) -> pa.Table:
     """``silver.partition_transactions``: what partitions hold, and whether the coordinator lists it.
 
     Under one producer id and epoch a partition has as many closed transactions as the coordinator completed
@@ -103,31 +105,26 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     coordinator has one with the partition that it has not completed.
     """
     rows, at = meeting.held, meeting.held_at
-    of_producers = _of_producers(rows, meeting.known, known)
-    whole = np.array([each.whole for each in of_producers], dtype=np.bool_)
-    whole_ms, known_ms = (
-        np.array([getattr(each, name) for each in of_producers], dtype=np.int64)
-        for name in ("whole_ms", "known_ms")
-    )
-    first_ms, ended_ms, answered_ms = (longs(rows[n]) for n in ("first_ms", "ended_ms", "answered_ms"))
+    told = Moments(rows, meeting.known, known, newest, tolerance_ms)
     open_ = longs(rows["open"])
     by_coordinator = longs(rows["marker_coordinator_epoch"]) >= 0
     # of what ended before, a compacted log tells nothing, so it is not counted here either
-    counts = (whole_ms == UNKNOWN) | (ended_ms == UNKNOWN) | (ended_ms > whole_ms)
+    counts = told.ends_since
     codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at) if len(each)), default=0)
     of_another = by_coordinator & _closed_by_another(meeting, codes)
-    closed = np.bincount(at[(open_ == 0) & by_coordinator & counts & ~of_another], minlength=codes)[at]
+    own = (open_ == 0) & by_coordinator & ~of_another
+    closed, ever_closed = (np.bincount(at[each], minlength=codes)[at] for each in (own & counts, own))
     listings = np.bincount(meeting.listed_at, minlength=codes)[at]
     completed, cut = longs(meeting.listed["completed_position"]), longs(meeting.listed["cut"])
     # what a hole follows may have been completed in it
     is_open = (completed == UNKNOWN) & (cut == 0)
     unfinished = np.bincount(meeting.listed_at[is_open], minlength=codes)[at]
-    began = np.where(answered_ms == UNKNOWN, first_ms, answered_ms)
-    since = (whole_ms == UNKNOWN) | (began - tolerance_ms > whole_ms)
-    past = whole & since & (known_ms != UNKNOWN) & (known_ms > began + tolerance_ms)
+    since, past = told.begins_since, told.known_past
     free = listings - closed
     while_open = np.where(unfinished > 0, 1, np.where((free <= 0) & past, 0, UNKNOWN))
-    ended = np.where((free >= 0) & since, 1, np.where(past & (listings == 0), 0, UNKNOWN))
+    # where there are as many as were ever closed, what compaction took does not matter
+    enough = ((free >= 0) & since) | (listings >= ever_closed)
+    ended = np.where(enough, 1, np.where(past & (listings == 0), 0, UNKNOWN))
     # one that a hole hides may be what the coordinator lists
     none_hidden = partitions_whole(rows, known)
     by_operator = np.where((free > 0) & since & none_hidden, 1, np.where((free <= 0) & past, 0, UNKNOWN))
@@ -137,12 +134,12 @@ def _partition_transactions(meeting: _Meeting, known: Facts, tolerance_ms: int) 
     time = pa.timestamp("us", tz="UTC")
     given = {
         **{name: rows[name] for name in rows.schema.names},
-        "transactional_id": pa.array([each.transactional_id for each in of_producers], pa.string()),
+        "transactional_id": told.transactional_id,
         "listed": nullable(listed, pa.bool_()),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
-        "from_time": nullable(began, time),
-        "to_time": nullable(ended_ms, time),
+        "from_time": nullable(told.began_ms, time),
+        "to_time": nullable(told.ended_ms, time),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, given)
 
@@ -154,8 +151,3 @@ def _closed_by_another(meeting: _Meeting, codes: int) -> np.ndarray[tuple[int], 
     span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, closed)))
     own = np.isin(meeting.held_at * span + closed, meeting.listed_at * span + prepared)
     return np.asarray((closed != UNKNOWN) & (hidden == 0) & ~own)
-
-
-def _of_producers(rows: pa.Table, told: Mapping[tuple[str, int], Known], known: Facts) -> list[Known]:
-    keys = zip(rows["cluster"].to_pylist(), rows["producer_id"].to_pylist(), strict=True)
-    return [told.get(key) or known.others.get(key[0], NOTHING) for key in keys]

@@ -45,7 +45,7 @@ class PartitionEvidence:
     ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
     every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
     ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
-    not be read. ``answers``: ``base_offset`` and ``responded_ms`` of answers to Produce.
+    not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of answers to Produce.
     """
 
     key: LogKey
@@ -124,13 +124,22 @@ class PartitionLog:
             yield piece
             carried = piece.carried
 
-    def first_answered(self, offsets: Longs) -> Longs:
-        """When the batches at these offsets were first answered for; UNKNOWN where no answer tells."""
-        asked, ms = self._answers["base_offset"], self._answers["responded_ms"]
+    def answered(self, offsets: Longs) -> Piece:
+        """When the batches at these offsets were first answered for (``answered_ms``); when the first batch
+        was that is there or behind it, and by whom (``written_by_ms``, ``answered_by``). UNKNOWN where no
+        answer tells.
+        """
+        asked, ms, broker_id = (self._answers[n] for n in ("base_offset", "responded_ms", "broker_id"))
+        none = np.full(len(offsets), UNKNOWN)
         if not len(asked):
-            return np.full(len(offsets), UNKNOWN)
-        at = np.minimum(np.searchsorted(asked, offsets), len(asked) - 1)
-        return np.where(asked[at] == offsets, ms[at], UNKNOWN)
+            return dict.fromkeys(("answered_ms", "written_by_ms", "answered_by"), none)
+        found = np.searchsorted(asked, offsets)
+        at = np.minimum(found, len(asked) - 1)
+        return {
+            "answered_ms": np.where(asked[at] == offsets, ms[at], UNKNOWN),
+            "written_by_ms": np.where(found < len(asked), ms[at], UNKNOWN),
+            "answered_by": np.where(found < len(asked), broker_id[at], UNKNOWN),
+        }
 
     def _rows(self, at: Longs) -> dict[str, Longs]:
         """Batches and markers at these places of the log, as rows to append."""

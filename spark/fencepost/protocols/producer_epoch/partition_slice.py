@@ -235,7 +235,7 @@ class PartitionSlice:
             "ended_position": of_marker(columns["base_offset"]),
             "first_ms": columns["timestamp_ms"][first],
             "ended_ms": of_marker(columns["timestamp_ms"]),
-            "answered_ms": self._of.first_answered(found.first_offset),
+            **self._of.answered(found.first_offset),
         }
 
     def _indexed(self, found: Transactions, aborted: Flags) -> Longs:

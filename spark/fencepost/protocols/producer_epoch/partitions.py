@@ -206,6 +206,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
     answered = {
         "base_offset": longs(given.answers["base_offset"]),
         "responded_ms": milliseconds(given.answers["responded_at"]),
+        "broker_id": longs(given.answers["broker_id"]),
     }
     answers = split(given.answers, _PARTITION, answered)
     unread = _unread(given.quarantine)

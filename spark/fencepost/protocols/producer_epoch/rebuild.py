@@ -53,6 +53,7 @@ from fencepost.protocols.producer_epoch.tables import (
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.log_ends import Ends, final_ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
@@ -60,6 +61,7 @@ from fencepost.tables import (
     CLEANED,
     CLIENT_LINES,
     FILES,
+    LOG_ENDS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
@@ -87,7 +89,7 @@ _NEWEST = Table(
     "markers_due.NEWEST: what a task of the last step must know of the others'.",
     {
         "cluster": "string", "topic": "string", "partition": "int", "partition_key": "string",
-        "name": "string", "prepared_position": "bigint",
+        "name": "string", "prepared_position": "bigint", "marker_position": "bigint",
     },
     ("cluster", "partition_key", "name"),
 )  # fmt: skip
@@ -145,6 +147,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     )
     wrote = account.rows_of(_collected(given, of_partitions, account.WROTE), account.WROTE)
     cleaned = engine.collect(engine.scan(CLEANED, where=coordinators))
+    ends = final_ends(engine.collect(engine.scan(LOG_ENDS, where=coordinators)), metadata, TRANSACTIONS_TOPIC)
     of_coordinators = engine.replay(
         {
             "batches": spread(BATCHES, engine.scan(BATCHES, where=coordinators), by_shard),
@@ -153,6 +156,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         },
         _of_coordinators(
             {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote},
+            ends,
             metadata,
             tolerance_ms,
             engine.parallelism,
@@ -199,12 +203,13 @@ def _of_partitions(
 
 def _of_coordinators(
     evidence_of_all: Mapping[str, pa.Table],
+    ends: Ends,
     metadata: Mapping[str, ClusterMetadata],
     tolerance_ms: int,
     buckets: int,
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        given = Coordinators(**evidence, **evidence_of_all)
+        given = Coordinators(**evidence, **evidence_of_all, ends=ends)
         yield from _given(replay_coordinators(given, metadata, tolerance_ms), buckets)
 
     return run

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
+from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.protocols.producer_epoch.producer_requests import INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.coverage import LogKey, begins
@@ -77,11 +78,14 @@ class BrokersTerms:
 class Coordinator:
     """What one coordinator's log says to all of its transactional ids: who led it when."""
 
-    def __init__(self, key: LogKey, log: Log, leaders: Mapping[int, int | None]) -> None:
-        """``leaders``: broker ids by leader epoch."""
+    def __init__(
+        self, key: LogKey, log: Log, leaders: Mapping[int, int | None], *, complete: bool = False
+    ) -> None:
+        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete."""
         self.key = key
         self.log = log
         self.leaders = leaders
+        self.complete = complete
         self._terms = log.terms(leaders)
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None
@@ -89,7 +93,23 @@ class Coordinator:
 
     def goes_on_past(self, term: Term, ms: int) -> bool:
         """Whether a term is known past a moment: after its newest record the log's end may be missing."""
-        return term is not self._last or ms <= term.last_ms
+        return self.complete or term is not self._last or ms <= term.last_ms
+
+    def known_to(self) -> tuple[int, int | None]:
+        """How far the log goes: the newest time of its last term, by the clock of the broker that led it."""
+        if self.complete:
+            return FOREVER, None
+        last = self.log.leader_epoch == self.log.leader_epoch.max()
+        return int(self.log.max_timestamp_ms[last].max()), self.leaders.get(int(self.log.leader_epoch.max()))
+
+    def known_from(self) -> tuple[int | None, int | None]:
+        """Until when the log was compacted, by the clock of the broker that led it all that time; None for a
+        log that was not.
+        """
+        if self.log.base is None:
+            return None, None
+        led_by = {self.leaders.get(epoch) for epoch in set(self.log.leader_epoch[: self.log.based].tolist())}
+        return self.log.base.ms, led_by.pop() if len(led_by) == 1 else None
 
     def terms(self, broker_id: int) -> BrokersTerms:
         """The terms of a broker."""

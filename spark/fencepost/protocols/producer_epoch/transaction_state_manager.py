@@ -17,6 +17,7 @@ from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pair
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided import decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
+from fencepost.protocols.producer_epoch.facts import NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
@@ -25,16 +26,16 @@ from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
-from fencepost.replay.coverage import LogKey, is_whole, log_coverage
+from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.replay.logs import Batches, Log, damaged_batches, unread_pieces
+from fencepost.replay.logs import Batches, Log, UnreadPiece, damaged_batches, unread_pieces
 from fencepost.replay.metadata import ClusterMetadata
 
 
 @dataclass(frozen=True)
 class CoordinatorEvidence:
     """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
-    there is no log.
+    there is no log. ``end``: the first offset that was never written; None where that is not known.
     """
 
     key: tuple[str, str, int | None, str | None]
@@ -42,6 +43,7 @@ class CoordinatorEvidence:
     records: pa.Table
     quarantine: pa.Table
     cleaned_to: Sequence[int]
+    end: int | None = None
 
 
 @dataclass
@@ -86,6 +88,9 @@ class TransactionStateManager:
             for piece in unread_pieces(evidence.quarantine)
             if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
         ]
+        if evidence.end is not None:
+            # a log that ends before that lacks its end
+            pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], evidence.end - 1, "", 0))
         log = Log(
             Batches.of(evidence.batches),
             damaged=damaged_batches(evidence.records),
@@ -98,7 +103,7 @@ class TransactionStateManager:
             each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
-        return Coordinator(key, log, leaders)
+        return Coordinator(key, log, leaders, complete=is_complete(log, evidence.end))
 
     def add_to(self, rows: CoordinatorRows) -> None:
         """Replay every transactional id, and add what comes of it."""
@@ -106,19 +111,16 @@ class TransactionStateManager:
         if coordinator is not None:
             log = coordinator.log
             log_coverage(rows.coverage, coordinator.key, log)
-            known_ms = int(log.max_timestamp_ms.max())
-            since_ms = None if log.base is None else log.base.ms
-            fact = (is_whole(log), since_ms, known_ms)
             cluster, *place = coordinator.key
-            rows.told[account.COORDINATOR].add(cluster, None, *place, *fact)
+            fact = (*place, is_whole(log), *coordinator.known_from(), *coordinator.known_to())
+            rows.told[account.COORDINATOR].add(cluster, None, *fact)
         for transactional_id, each in sorted(self._ids.items()):
             transitions = self._replay(each)
             found = transactions(transitions)
             if coordinator is not None:
                 add_history(rows, coordinator, transitions, found)
-                ids = {t.record.producer_id for t in transitions if t.record.producer_id is not None}
-                for producer_id in sorted(ids):
-                    rows.told[account.KNOWN].add(self._cluster, producer_id, transactional_id, *fact)
+                for producer_id, epoch in _compacted_epochs(transitions).items():
+                    rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, transactional_id, epoch)
             accepted = [
                 *each.pairs,
                 *ended_pairs(each.asked, transitions, self._tolerance_ms),
@@ -165,6 +167,16 @@ class TransactionStateManager:
             fencing = history.of(refusal)
             if fencing is not None:
                 add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
+
+
+def _compacted_epochs(transitions: Iterable[Transition]) -> dict[int, int]:
+    """The producer ids that an id had, each with the newest epoch that a record has which compaction left."""
+    found: dict[int, int] = {}
+    for record in (each.record for each in transitions):
+        if record.producer_id is not None:
+            epoch = NO_EPOCH if record.producer_epoch is None or not record.based else record.producer_epoch
+            found[record.producer_id] = max(found.get(record.producer_id, NO_EPOCH), epoch)
+    return dict(sorted(found.items()))
 
 
 def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:

@@ -1,0 +1,89 @@
+"""What the checkpoints of a log directory say: how far the log cleaner has been, and where logs ended.
+
+Both are noted after segments were read. A checkpoint that is missing or does not parse tells nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog
+
+from fencepost.capture.plan import expand
+from fencepost.engines.process import ProcessEngine
+from fencepost.settings import Cluster
+from fencepost.tables import CLEANED, LOG_ENDS
+
+_CLEANED = "cleaner-offset-checkpoint"
+_FLUSHED = "recovery-point-offset-checkpoint"
+_CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+
+def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
+    """Append to ``bronze.cleaned`` what the checkpoints say that is not there yet; gives back how many rows.
+
+    Below its checkpoint a log keeps the last record of each key: whatever the cleaner has taken from the
+    segments that were read lies there.
+    """
+    rows = [
+        (cluster, broker_id, *entry, str(file), run_id, now)
+        for cluster, broker_id, path in _log_dirs(clusters)
+        for file in [path / _CLEANED]
+        for entry in _entries(file)
+        if entry[2] > 0
+    ]
+    within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
+    return ProcessEngine(catalog).append_new(CLEANED, CLEANED.rows(rows), within) if rows else 0
+
+
+def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
+    """Append to ``bronze.log_ends`` where the logs of brokers ended that were shut down cleanly and have not
+    been started since; gives back how many rows are new.
+
+    LogManager.shutdown flushes and closes every log, writes its end as its recovery point, and last of all
+    the file that says so, with the broker's epoch (since Kafka 3.7). A broker that starts deletes that file.
+    """
+    rows = [
+        (cluster, broker_id, broker_epoch, *entry, str(file), run_id, now)
+        for cluster, broker_id, path in _log_dirs(clusters)
+        for broker_epoch in [_closed_by(path / _CLEAN_SHUTDOWN)]
+        if broker_epoch is not None
+        for file in [path / _FLUSHED]
+        for entry in _entries(file)
+    ]
+    within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
+    return ProcessEngine(catalog).append_new(LOG_ENDS, LOG_ENDS.rows(rows), within) if rows else 0
+
+
+def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
+    for cluster in clusters:
+        for broker in cluster.brokers:
+            for pattern in broker.log_dirs:
+                for path in expand(pattern):
+                    yield cluster.name, broker.id, Path(path)
+
+
+def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
+    """``topic partition offset`` lines behind the version and their number (OffsetCheckpointFile)."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()[2:]
+    except (OSError, UnicodeDecodeError):
+        return
+    for line in lines:
+        topic, _, numbers = line.partition(" ")
+        partition, _, offset = numbers.partition(" ")
+        if topic and partition.isdecimal() and offset.isdecimal():
+            yield topic, int(partition), int(offset)
+
+
+def _closed_by(file: Path) -> int | None:
+    """The epoch of the broker that closed its logs (CleanShutdownFileHandler); None where none is told."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    epoch = told.get("brokerEpoch") if isinstance(told, dict) else None
+    return epoch if isinstance(epoch, int) and 0 <= epoch < 2**63 else None
