@@ -35,7 +35,10 @@ _TIME = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?",
 )
 _PARTS = {
-    "time": r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|[+-][\d:]{4,5}))?|\d\d:\d\d:\d\d[,.]\d+|\d{13})",
+    "time": (
+        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|[+-][\d:]{4,5}))?"
+        r"|\d\d:\d\d:\d\d[,.]\d+|\d{13})"
+    ),
     "level": rf"(?P<level>{_LEVELS})",
     "thread": r"(?P<thread>[^\]\n]*?)",
     # with a line number, as %c:%L writes it

@@ -46,6 +46,9 @@ GROUP_GENERATIONS = Table(
         **_GROUP,
         "generation": "int",
         "previous_generation": "int",  # of the record before; -1 for the life's first; null after a hole
+        # how many generations began between the two and never had an assignment, where answers to JoinGroup
+        # or the coordinator's log show each of them; null where they do not
+        "abandoned": "int",
         "protocol_type": "string",  # consumer, connect, ...; '' for none
         "protocol": "string",  # the assignor's name; null in an empty group
         # the members kept what they had while they joined: some member's ownedPartitions are not empty, or
