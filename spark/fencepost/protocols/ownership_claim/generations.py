@@ -26,7 +26,7 @@ class Generation:
 
     ``number``: its place among the group's records, from 0, whatever lies between.
     ``before`` is the record before it, ``first`` that there is none: the group begins with this one. Neither
-    is so after a hole, or where the group was of another kind before.
+    is so after a hole, or where the group was of another kind before. ``lost``: a hole hides what came next.
     """
 
     number: int
@@ -36,6 +36,7 @@ class Generation:
     end: Point | None = None
     before: Generation | None = None
     first: bool = False
+    lost: bool = False
 
     @property
     def generation(self) -> int:
@@ -88,7 +89,7 @@ def replay(
     for batch in batches_of(records):
         stretch = batch[0].stretch
         if newest is not None and newest.record.stretch != stretch:
-            newest.end = _end_of(stretches[newest.record.stretch])
+            _close(newest, stretches)
             newest = None
         begins = not group.alive
         for record, ends in zip(batch, endings.of(batch), strict=True):
@@ -108,13 +109,16 @@ def replay(
         elif not is_classic:
             newest = None
     if newest is not None:
-        newest.end = _end_of(stretches[newest.record.stretch])
+        _close(newest, stretches)
     group.finish(lives)
     return found, lives
 
 
-def _end_of(stretch: Stretch) -> Point | None:
-    return None if stretch.to_offset is None else Point(stretch.to_offset, stretch.last_ms)
+def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:
+    """Its stretch of the log is at its end: there the log ends, or a hole begins."""
+    stretch = stretches[newest.record.stretch]
+    if stretch.to_offset is not None:
+        newest.end, newest.lost = Point(stretch.to_offset, stretch.last_ms), True
 
 
 @dataclass(slots=True)

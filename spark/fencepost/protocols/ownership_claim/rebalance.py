@@ -54,11 +54,12 @@ class Rebalances:
     ) -> None:
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
-        self._of_member: dict[tuple[str, int], Join] = {}
+        self._of_member: dict[tuple[int, str, int], Join] = {}
         self._begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for join in joins:
             if join.error == NONE and join.answered_id is not None:
-                self._of_member.setdefault((join.answered_id, join.generation), join)
+                key = (join.line.broker_id, join.answered_id, join.generation)
+                self._of_member.setdefault(key, join)
                 self._begun[join.line.broker_id].append((join.line.responded_ms, join.generation))
         self._lines: dict[int, list[CoordinatorLine]] = defaultdict(list)
         for line in lines:
@@ -76,9 +77,9 @@ class Rebalances:
         if rewritten:
             return Rebalance(abandoned=0)
         broker_id = self._leaders.get(generation.record.leader_epoch)
+        if broker_id is None and len(self._begun) == 1:
+            (broker_id,) = self._begun
         joined = self._joined(generation, broker_id)
-        if broker_id is None and joined:
-            broker_id = joined[0].line.broker_id
         since, until = self._between(generation)
         lines = [] if broker_id is None else _within(self._lines.get(broker_id, ()), since, until)
         # those of generations that were abandoned, and its own
@@ -100,16 +101,11 @@ class Rebalances:
         )
 
     def _joined(self, generation: Generation, broker_id: int | None) -> list[Join]:
-        """The JoinGroups of its members, where one broker answered them all; in the order of arrival."""
-        found = [
-            self._of_member[key]
-            for member in generation.record.members
-            if (key := (member.member_id, generation.generation)) in self._of_member
-        ]
+        """The JoinGroups of its members, in the order of arrival."""
         if broker_id is None:
-            brokers = {join.line.broker_id for join in found}
-            return sorted(found, key=_arrival) if len(brokers) == 1 else []
-        return sorted((join for join in found if join.line.broker_id == broker_id), key=_arrival)
+            return []
+        keys = ((broker_id, each.member_id, generation.generation) for each in generation.record.members)
+        return sorted((self._of_member[key] for key in keys if key in self._of_member), key=_arrival)
 
     def _between(self, generation: Generation) -> tuple[int | None, int]:
         """From the record before, where the same broker wrote it, to this one."""

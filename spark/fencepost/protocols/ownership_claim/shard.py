@@ -144,7 +144,7 @@ class _Shard:
         )
         for join in joins:
             place = met.place(join)
-            self._write(join, place, met.states(join, place) if place.why_not is None else [])
+            self._write(join, place, met.states(join, place))
 
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
         line, subscription = join.line, join.subscription

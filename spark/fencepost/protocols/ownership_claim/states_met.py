@@ -107,6 +107,8 @@ class StatesMet:
         brokers: set[int | None] = {self._leaders.get(generation.record.leader_epoch) for generation in near}
         if brokers - {None, join.line.broker_id}:
             return Place(why_not="its broker's clock is not the one that wrote the group's records")
+        if any(generation.lost for generation in near):
+            return Place(why_not="the log has a hole here")
         if first < 0 and not self._whole:
             return Place(why_not="the log does not show the group before this request")
         arrived, answered = join.line.requested_ms, join.line.responded_ms
@@ -124,6 +126,8 @@ class StatesMet:
         """The states that it may have met at its place; none where too many are possible."""
         if join.error in ELSEWHERE:
             return [State(None, None, None, None, None)]
+        if place.why_not is not None:
+            return []
         current = self._current(join, place)
         if not current or len(current) > _MOST:
             return []
@@ -191,7 +195,8 @@ class StatesMet:
         # ids are not used again: one that a record no longer has is gone
         if last >= 0 and last < now:
             return False
-        never_there = place.why_not is None and place.last is None and self._whole
+        # neither a record nor an answer ever named it
+        never_there = place.why_not is None and self._whole and not any(self._unread.values())
         return False if never_there and last < 0 and given is None else None
 
     def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
