@@ -57,8 +57,8 @@ def _told(rows: Rows) -> Iterator[str]:
         yield (
             f"{row['record_offset']} {row['member_id']} (v{row['subscription_version']}) claims "
             f"{row['topic']}-{row['partition']} of {_known(row['claimed_generation'])} "
-            f"({row['claim_source']}, held {_known(row['is_held'])}), {_others(row, 'contradicted_by')}, greatest "
-            f"{_known(row['greatest_claimed_generation'])}; was assigned {_known(row['was_assigned'])}; now "
+            f"({row['claim_source']}, held {_known(row['is_held'])}), {_others(row, 'contradicted_by')}, "
+            f"greatest {_known(row['greatest_claimed_generation'])}; was assigned {_known(row['was_assigned'])}; now "
             f"self {_known(row['assigned_to_self'])}, another {_known(row['assigned_to_another'])}: "
             f"{row['assigned_to']}{' ' + row['unread_reason'] if row['unread_reason'] else ''}"
         )
@@ -66,7 +66,8 @@ def _told(rows: Rows) -> Iterator[str]:
         yield (
             f"{row['record_offset']} {row['member_id']} gets {row['topic']}-{row['partition']}: held "
             f"{_known(row['claimed_by_self'])} of {_known(row['own_claim'])}, "
-            f"{_others(row, 'claimed_by_another')}; before {row['previous_owner']}, added "
+            f"{_others(row, 'claimed_by_another')}; before {row['previous_owner']}, stays "
+            f"{_known(row['previous_owner_stays'])}, joined {_known(row['previous_owner_joined'])}, added "
             f"{_known(row['is_added'])}, owners {_known(row['owners'])}"
         )
     for row in rows["group_joins"]:

@@ -55,11 +55,13 @@ class Rebalances:
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
         self._of_member: dict[tuple[int, str, int], Join] = {}
+        self._told: dict[int, set[str]] = defaultdict(set)
         self._begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for join in joins:
             if join.error == NONE and join.answered_id is not None:
                 key = (join.line.broker_id, join.answered_id, join.generation)
                 self._of_member.setdefault(key, join)
+                self._told[join.generation].add(join.answered_id)
                 self._begun[join.line.broker_id].append((join.line.responded_ms, join.generation))
         self._lines: dict[int, list[CoordinatorLine]] = defaultdict(list)
         for line in lines:
@@ -99,6 +101,15 @@ class Rebalances:
             source,
             self._abandoned(generation, broker_id, since, until),
         )
+
+    def has_joined(self, generation: Generation, member_ids: Iterable[str]) -> bool | None:
+        """Whether a member, under one of these ids, joined for the generation: its JoinGroup is in a log, or
+        it is not where another member's is.
+        """
+        told = self._told.get(generation.generation, set())
+        if told.intersection(member_ids):
+            return True
+        return False if told.intersection(m.member_id for m in generation.record.members) else None
 
     def _joined(self, generation: Generation, broker_id: int | None) -> list[Join]:
         """The JoinGroups of its members, in the order of arrival."""

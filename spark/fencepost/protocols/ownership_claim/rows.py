@@ -12,6 +12,7 @@ from fencepost.protocols.ownership_claim.generations import (
     clients,
     partitions_of,
 )
+from fencepost.protocols.ownership_claim.previous_owners import PreviousOwners
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.records import MemberOfGeneration
 from fencepost.protocols.ownership_claim.tables import (
@@ -53,7 +54,7 @@ class GenerationRows:
                 claims = Claims(generation)
                 self._write_generation(generation, claims, rebalances, during)
                 self._write_claims(generation, claims, past, during)
-                self._write_assignments(generation, claims, during)
+                self._write_assignments(generation, claims, rebalances, during)
             past.note(generation)
 
     def _group(self, generation: Generation) -> tuple[str, str, int, int | None]:
@@ -165,10 +166,13 @@ class GenerationRows:
                     *during,
                 )
 
-    def _write_assignments(self, generation: Generation, claims: Claims, during: Interval) -> None:
+    def _write_assignments(
+        self, generation: Generation, claims: Claims, rebalances: Rebalances, during: Interval
+    ) -> None:
         record, before = generation.record, generation.before
         assigned, all_read = owners(record.members)
         had, had_all_read = owners(before.record.members) if before is not None else ({}, False)
+        since = PreviousOwners(generation, rebalances)
         for member in record.members:
             head = (*self._group(generation),)
             of = (generation.generation, member.member_id, member.client_id, member.instance_id)
@@ -193,6 +197,7 @@ class GenerationRows:
                     own_claim,
                     *others,
                     member.member_id if had_it else (previous[0] if previous else None),
+                    *since.of(member, previous, all_read=had_all_read or generation.first),
                     True if generation.first else (not had_it if had_it or had_all_read else None),
                     len(assigned[partition]) if all_read else None,
                     record.offset,

@@ -96,11 +96,13 @@ class StatesMet:
             own = self._with.get((join.answered_id, join.generation))
             if own is not None:
                 before = own.before
-                if before is None and not own.first:
-                    return Place(why_not="the log has a hole before this generation")
-                return Place(before, own)
+                hole = before is None and not own.first
+                return Place(before, own, "the log has a hole before this generation" if hole else None)
         if not self._generations:
-            return Place() if self._whole else Place(why_not="the log does not show the group")
+            return Place(why_not=None if self._whole else "the log does not show the group")
+        return self._place_by_clock(join)
+
+    def _place_by_clock(self, join: Join) -> Place:
         first = bisect_right(self._times, join.line.requested_ms - self._tolerance_ms) - 1
         last = bisect_right(self._times, join.line.responded_ms + self._tolerance_ms) - 1
         near = self._generations[max(first, 0) : last + 2]

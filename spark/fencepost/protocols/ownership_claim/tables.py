@@ -144,6 +144,12 @@ CLASSIC_ASSIGNMENTS = Table(
         "claimed_by_another": "string",  # a member with that claim
         # owner in the record before, of the same life and stretch; null for nobody, or not known
         "previous_owner": "string",
+        # another member had it in the record before and is a member still (a static one by its instance id);
+        # null when not known, as the next
+        "previous_owner_stays": "boolean",
+        # that member joined for this generation: its subscription is another, or its JoinGroup is in a log. A
+        # static member that does not is kept all the same, with the subscription that it sent before
+        "previous_owner_joined": "boolean",
         "is_added": "boolean",  # the member did not have it in the record before; null when not known
         "owners": "int",  # how many members this record assigns it to; null where some could not be read
         "record_offset": "bigint",
