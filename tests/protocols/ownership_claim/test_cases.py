@@ -58,9 +58,10 @@ def _told(rows: Rows) -> Iterator[str]:
             f"{row['record_offset']} {row['member_id']} (v{row['subscription_version']}) claims "
             f"{row['topic']}-{row['partition']} of {_known(row['claimed_generation'])} "
             f"({row['claim_source']}, held {_known(row['is_held'])}), {_others(row, 'contradicted_by')}, "
-            f"greatest {_known(row['greatest_claimed_generation'])}; was assigned {_known(row['was_assigned'])}; now "
-            f"self {_known(row['assigned_to_self'])}, another {_known(row['assigned_to_another'])}: "
-            f"{row['assigned_to']}{' ' + row['unread_reason'] if row['unread_reason'] else ''}"
+            f"greatest {_known(row['greatest_claimed_generation'])}; was assigned "
+            f"{_known(row['was_assigned'])}; now self {_known(row['assigned_to_self'])}, another "
+            f"{_known(row['assigned_to_another'])}: {row['assigned_to']}"
+            f"{' ' + row['unread_reason'] if row['unread_reason'] else ''}"
         )
     for row in rows["classic_assignments"]:
         yield (

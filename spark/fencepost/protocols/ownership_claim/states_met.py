@@ -8,15 +8,15 @@ answered is no evidence of what it knew of the member: records, and answers to o
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from fencepost.protocols.offset_commit.requests import ELSEWHERE
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join, Lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
-from fencepost.replay.requests import NONE, RequestLine
+from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.replay.requests import NONE
 
 _MOST = 6
 _Key = TypeVar("_Key")
@@ -66,34 +66,12 @@ class StatesMet:
         self._tolerance_ms = tolerance_ms
         self._whole = whole
         self._unread = unread
-        self._with: dict[tuple[str, int], Generation] = {}
-        self._seen: dict[str, tuple[int, int]] = {}
-        for generation in generations:
-            for member in generation.record.members:
-                self._with.setdefault((member.member_id, generation.generation), generation)
-                first, _ = self._seen.get(member.member_id, (generation.number, 0))
-                self._seen[member.member_id] = first, generation.number
-        self._lines = _by_member(lines)
-        self._answered = _answered(lines.joins)
-        self._preparing: dict[tuple[int, int], int] = {}
-        self._failed: dict[tuple[int, str], int] = {}
-        for line in told:
-            if line.event == "preparing" and line.generation is not None:
-                _keep(self._preparing, (line.broker_id, line.generation), line.ms, max)
-            if line.event in {"member_failed", "member_left"} and line.member_id is not None:
-                _keep(self._failed, (line.broker_id, line.member_id), line.ms, min)
-        self._still_in: dict[tuple[int, int], int] = {}
-        for sign in lines.signs:
-            _keep(self._still_in, (sign.line.broker_id, sign.generation), sign.line.requested_ms, max)
-        self._given: dict[str, int] = {}
-        for join in lines.joins:
-            if join.answered_id is not None and join.answered_id != join.member_id:
-                _keep(self._given, join.answered_id, join.line.responded_ms, min)
+        self._signs = Signs(generations, lines, told)
 
     def place(self, join: Join) -> Place:
         """Where the request was decided: by the record of its generation, else by the coordinator's clock."""
         if join.error == NONE and join.answered_id is not None:
-            own = self._with.get((join.answered_id, join.generation))
+            own = self._signs.generation_of.get((join.answered_id, join.generation))
             if own is not None:
                 before = own.before
                 hole = before is None and not own.first
@@ -147,32 +125,41 @@ class StatesMet:
         if join.generation < 1:
             return set()
         found = {join.generation - 1, join.generation}
-        if self._came_again(join):
+        if self._came_again(join, place):
             found.remove(join.generation - 1)
-        elif self._waited(join):
+        elif self._waited(join, place):
             found.remove(join.generation)
         return found
 
-    def _came_again(self, join: Join) -> bool:
+    def _came_again(self, join: Join, place: Place) -> bool:
         """The generation that it was answered had begun before it arrived."""
-        begun = self._answered.get((join.line.broker_id, join.generation), [])
-        return bool(begun) and begun[0] < join.line.requested_ms - self._tolerance_ms
+        if place.last is None or place.last.generation != join.generation:
+            return False
+        begun = self._signs.answered.get((join.line.broker_id, place.last.number))
+        return begun is not None and begun < join.line.requested_ms - self._tolerance_ms
 
-    def _waited(self, join: Join) -> bool:
+    def _waited(self, join: Join, place: Place) -> bool:
         """The generation that it was answered had not begun when it arrived."""
-        key = (join.line.broker_id, join.generation - 1)
-        still = max(self._still_in.get(key, 0) - self._tolerance_ms, self._preparing.get(key, 0))
-        if still >= join.line.requested_ms:
-            return True
         if join.instance_id is None and not join.member_id:
             return True
+        broker_id, arrived = join.line.broker_id, join.line.requested_ms
+        before, own = place.first, place.last
+        if before is not None and before.generation == join.generation - 1:
+            still = self._signs.still_in.get((broker_id, before.number))
+            if still is not None and still - self._tolerance_ms >= arrived:
+                return True
+        if own is not None and own.generation == join.generation and own.begin.ms is not None:
+            until = own.begin.ms + self._tolerance_ms
+            preparing = self._signs.preparing.get((broker_id, join.generation - 1), ())
+            if any(arrived <= ms <= until for ms in preparing):
+                return True
         return self._follows_another_generation(join)
 
     def _follows_another_generation(self, join: Join) -> bool:
         """The member's line before this one, in the same file, is of another generation: a file has every
         line of its time, but for those that could not be read.
         """
-        lines = self._lines.get(join.answered_id or join.member_id, [])
+        lines = self._signs.lines.get(join.answered_id or join.member_id, [])
         at = bisect_left(lines, (join.line.file, join.line.position)) - 1
         if at < 0:
             return False
@@ -187,11 +174,11 @@ class StatesMet:
             return False
         member_id = join.member_id
         now = -1 if place.first is None else place.first.number
-        first, last = self._seen.get(member_id, (len(self._generations), -1))
-        given = self._given.get(member_id)
-        if last > now and (first <= now or (given is not None and given <= join.line.requested_ms)):
+        first, last = self._signs.in_records.get(member_id, (len(self._generations), -1))
+        given = member_id in self._signs.given
+        if last > now and (first <= now or given):
             return True
-        failed = self._failed.get((join.line.broker_id, member_id))
+        failed = self._signs.failed.get((join.line.broker_id, member_id))
         if failed is not None and failed < join.line.requested_ms - self._tolerance_ms:
             return False
         # ids are not used again: one that a record no longer has is gone
@@ -199,7 +186,7 @@ class StatesMet:
             return False
         # neither a record nor an answer ever named it
         never_there = place.why_not is None and self._whole and not any(self._unread.values())
-        return False if never_there and last < 0 and given is None else None
+        return False if never_there and last < 0 and not given else None
 
     def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
         if join.instance_id is None:
@@ -238,35 +225,3 @@ def _protocols_supported(join: Join, place: Place) -> bool | None:
         return True
     other_type = all(record.members and record.protocol_type != join.protocol_type for record in met)
     return False if other_type and join.protocol_type else None
-
-
-def _by_member(lines: Lines) -> dict[str, list[tuple[str, int, int]]]:
-    """File, position and generation of each member's lines, in their order."""
-    found: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-
-    def add(member_id: str | None, line: RequestLine, generation: int) -> None:
-        if member_id:
-            found[member_id].append((line.file, line.position, generation))
-
-    for join in lines.joins:
-        add(join.answered_id or join.member_id, join.line, join.generation)
-    for sign in lines.signs:
-        add(sign.member_id, sign.line, sign.generation)
-    for each in found.values():
-        each.sort()
-    return dict(found)
-
-
-def _answered(joins: Iterable[Join]) -> dict[tuple[int, int], list[int]]:
-    """When each generation was answered, by broker, in order."""
-    found: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for join in joins:
-        if join.error == NONE:
-            found[join.line.broker_id, join.generation].append(join.line.responded_ms)
-    for each in found.values():
-        each.sort()
-    return dict(found)
-
-
-def _keep(kept: dict[_Key, int], key: _Key, value: int, choose: Callable[[int, int], int]) -> None:
-    kept[key] = choose(kept.get(key, value), value)
