@@ -44,6 +44,14 @@ class Generation:
         return self.record.epoch or 0
 
     @property
+    def first_record(self) -> int:
+        """The number of the record that has its assignment; one that has it again is of a replaced member."""
+        first = self
+        while first.before is not None and first.before.generation == first.generation:
+            first = first.before
+        return first.number
+
+    @property
     def previous(self) -> int | None:
         """The number of the record before; -1 for the group's first, None when not known."""
         if self.first:

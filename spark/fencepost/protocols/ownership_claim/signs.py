@@ -36,7 +36,7 @@ class Signs:
         self.given = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
         """The member ids that a broker gave out: nobody can send one before."""
         self.answered: dict[tuple[int, int], int] = {}
-        """When a generation (broker, its place in the log) was first answered to a JoinGroup."""
+        """When a generation (broker, first_record) was first answered to a JoinGroup."""
         self.still_in: dict[tuple[int, int], int] = {}
         """When the last request arrived that was answered in it."""
         self._note_answers(lines)
@@ -50,11 +50,11 @@ class Signs:
         for join in lines.joins:
             own = self.generation_of.get((join.answered_id or "", join.generation))
             if join.error == NONE and own is not None:
-                _keep(self.answered, (join.line.broker_id, own.number), join.line.responded_ms, min)
+                _keep(self.answered, (join.line.broker_id, own.first_record), join.line.responded_ms, min)
         for sign in lines.signs:
             own = self.generation_of.get((sign.member_id, sign.generation))
             if own is not None:
-                _keep(self.still_in, (sign.line.broker_id, own.number), sign.line.requested_ms, max)
+                _keep(self.still_in, (sign.line.broker_id, own.first_record), sign.line.requested_ms, max)
 
     def _note_told(self, told: Iterable[CoordinatorLine]) -> None:
         for line in told:

@@ -135,7 +135,7 @@ class StatesMet:
         """The generation that it was answered had begun before it arrived."""
         if place.last is None or place.last.generation != join.generation:
             return False
-        begun = self._signs.answered.get((join.line.broker_id, place.last.number))
+        begun = self._signs.answered.get((join.line.broker_id, place.last.first_record))
         return begun is not None and begun < join.line.requested_ms - self._tolerance_ms
 
     def _waited(self, join: Join, place: Place) -> bool:
@@ -145,7 +145,7 @@ class StatesMet:
         broker_id, arrived = join.line.broker_id, join.line.requested_ms
         before, own = place.first, place.last
         if before is not None and before.generation == join.generation - 1:
-            still = self._signs.still_in.get((broker_id, before.number))
+            still = self._signs.still_in.get((broker_id, before.first_record))
             if still is not None and still - self._tolerance_ms >= arrived:
                 return True
         if own is not None and own.generation == join.generation and own.begin.ms is not None:
