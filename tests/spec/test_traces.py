@@ -205,7 +205,35 @@ LEADER_EPOCH = Protocol(
     OffsetBound = 99
 """,
 )
-PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH, LEADER_EPOCH)}
+OWNERSHIP_CLAIM = Protocol(
+    "ownership_claim",
+    "OwnershipClaim",
+    {"generation": 1, "abandoned": 0, "claims": [], "handovers": [], "joins": [], "commits": []},
+    (
+        *("currentGeneration", "state", "members", "joined", "subscriptions", "rejoined", "assigned"),
+        *("unwritten", "clientState", "clientGeneration", "hasMemberId", "heardGeneration", "clientOwned"),
+        *("remembered", "given", "mustJoin", "delayed", "disturbances"),
+    ),
+    """
+    Members = {"m1", "m2", "m3"}
+    StaticMembers = {}
+    Partitions = {"p0", "p1"}
+    Assignor = "generation"
+    Validates = FALSE
+    ClaimGeneration = "joined"
+    JoinCheck = FALSE
+    Cooperative = TRUE
+    AnswersGetLost = TRUE
+    DelayedJoins = TRUE
+    DelayedFirstJoins = TRUE
+    KeepsClaims = TRUE
+    MembersGo = TRUE
+    Committing = TRUE
+    MaxDisturbances = 9
+    MaxGeneration = 99
+""",
+)
+PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH, LEADER_EPOCH, OWNERSHIP_CLAIM)}
 DEFINITIONS = [(each.name, identifier) for each in PROTOCOLS.values() for identifier in sorted(each.names())]
 
 SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')

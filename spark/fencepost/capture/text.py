@@ -47,6 +47,9 @@ RowsOf = Callable[[pa.RecordBatch], Rows]
 Unfinished = Callable[[Piece, Parsed], bool]
 """Whether the end of a file that has no line end there is evidence that is missing."""
 
+LastEntry = Callable[[bytes], int]
+"""Where, of these whole lines, the last entry begins: it may go on in the lines that follow."""
+
 
 def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The files that the globs match, each once, and the globs that match none."""
@@ -70,13 +73,22 @@ def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
     return rows_of
 
 
-def text_rows(source: Source, parse: Parse, rows_of: RowsOf, is_unfinished: Unfinished) -> Rows:
-    """The rows of bronze in the source's range; and what became of it."""
+def text_rows(
+    source: Source,
+    parse: Parse,
+    rows_of: RowsOf,
+    is_unfinished: Unfinished,
+    last_entry: LastEntry | None = None,
+) -> Rows:
+    """The rows of bronze in the source's range; and what became of it.
+
+    With ``last_entry`` a piece begins where an entry does, however many lines it has.
+    """
     faults: list[Fault] = []
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with Path(source.file).open("rb") as file:
         compressed = is_compressed(file)
-        for piece in _pieces(source):
+        for piece in _pieces(source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
             yield from rows_of(parsed.rows)
@@ -115,7 +127,7 @@ def _unfinished(source: Source, piece: Piece) -> Fault:
     return fault_of(source, fault, piece.data[:_SAMPLE])
 
 
-def _pieces(source: Source) -> Iterator[Piece]:
+def _pieces(source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:
     """The source's range in pieces that end at line ends, but for the last one."""
     position, rest, damage = source.start, b"", None
     with Path(source.file).open("rb") as file:
@@ -130,12 +142,18 @@ def _pieces(source: Source) -> Iterator[Piece]:
                 break
             data = rest + data
             upto = data.rfind(b"\n") + 1
+            if last_entry is not None:
+                upto = last_entry(data[:upto])
             if upto == 0 and len(data) > _MAX_LINE:
                 # no text: what never ends as a line is not collected in memory
                 upto = len(data)
             if upto:
                 yield Piece(data[:upto], position)
             position, rest = position + upto, data[upto:]
+    upto = rest.rfind(b"\n") + 1
+    if upto:
+        yield Piece(rest[:upto], position)
+        position, rest = position + upto, rest[upto:]
     if rest or damage:
         yield Piece(rest, position, cut=True, damage=damage, whole=compressed and damage is None)
 

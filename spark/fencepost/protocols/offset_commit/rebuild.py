@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,22 +56,35 @@ _SIGHTED = Table(
 )
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
-    """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
-    engine, metadata = given.engine, given.metadata
+class Spread(NamedTuple):
+    """The evidence of group coordinators, each row with the coordinator's log that it is about.
+
+    ``rows``: as ``Engine.replay`` takes them, by the names that ShardRows has. ``metadata``: of each cluster,
+    with what stored commits say of topics' names. ``unread``: lines of request logs, by cluster.
+    """
+
+    rows: Mapping[str, list[Rows]]
+    placement: Placement
+    metadata: Mapping[str, ClusterMetadata]
+    unread: Mapping[str, UnreadLines]
+
+
+def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
+    """Spread what bronze has of group coordinators; of requests those of ``api_keys``."""
+    engine = given.engine
     coordinators = [{"topic": OFFSETS_TOPIC}]
     rows = {
         "batches": engine.scan(BATCHES, where=coordinators),
         "records": engine.scan(RECORDS, where=coordinators),
         "cleaned": engine.scan(CLEANED, where=coordinators),
         "quarantine": engine.scan(QUARANTINE),
-        "requests": engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}]),
+        "requests": engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}]),
     }
     seen = engine.collect(engine.map(rows["records"], _places, _PLACES))
     placement = Placement.of(
         {
             cluster: each.partition_counts[OFFSETS_TOPIC]
-            for cluster, each in metadata.items()
+            for cluster, each in given.metadata.items()
             if OFFSETS_TOPIC in each.partition_counts
         },
         [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(seen)],
@@ -88,9 +102,16 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
     known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(rows["quarantine"], _unread_lines, _UNREAD)))
+    return Spread(evidence, placement, known, unread)
+
+
+def rebuild(given: Evidence) -> Mapping[str, Rows]:
+    """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
+    engine = given.engine
+    found = spread(given, APIS)
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
     refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
-    replayed = engine.replay(evidence, _replay(known, unread, given.tolerance_ms), TABLES)
+    replayed = engine.replay(found.rows, _replay(found.metadata, found.unread, given.tolerance_ms), TABLES)
     return {**replayed, MEMBER_FENCINGS.name: refused}
 
 

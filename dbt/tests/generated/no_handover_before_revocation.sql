@@ -1,0 +1,15 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:93 by `tlasql compile`; do not edit
+{{ config(severity='error', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'no_handover_before_revocation' and verdict = 'violated'

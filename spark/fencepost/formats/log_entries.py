@@ -1,0 +1,277 @@
+"""Entries of application and broker logs: one or more lines each, in whatever layout they were written.
+
+An entry begins where a line begins with a time (or a level and a time, or a JSON object), and goes on until
+the next one does. Layouts are data: ``log_layouts.json``. Whoever reads a log says which messages it wants,
+as the class that logs them spells them (:class:`Message`); everything else is skipped, none of it is a fault.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.formats.clock import LogClock
+from fencepost.formats.faults import Fault
+from fencepost.formats.lines import Parsed
+
+_DATE = rb"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"
+_LEVELS = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|FINER|FINEST|CONFIG"
+_COLOUR = re.compile(rb"\x1b\[[\d;]*m")
+_BEGINS = re.compile(
+    rb"^(?:\x1b\[[\d;]*m)*(?:\[?%b|(?:%b) +\[?%b|\{ *\"|\[?\d\d:\d\d:\d\d[,.]\d{3}|\d{13} )"
+    % (_DATE, _LEVELS.encode(), _DATE),
+    re.MULTILINE,
+)
+_LONGEST = 1 << 20
+_TIME = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?",
+)
+_PARTS = {
+    "time": (
+        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|[+-][\d:]{4,5}))?"
+        r"|\d\d:\d\d:\d\d[,.]\d+|\d{13})"
+    ),
+    "level": rf"(?P<level>{_LEVELS})",
+    "thread": r"(?P<thread>[^\]\n]*?)",
+    # with a line number, as %c:%L writes it
+    "logger": r"(?P<logger>[\w.$-]+?)(?::\d+)?",
+    "message": r"(?P<message>.*?)",
+    "_": r"[^\s\]]*",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a log: where it begins in its file and how many bytes it has.
+
+    ``logged_at_ms``: in UTC; None where the log writes no date. ``level``, ``thread`` and ``logger`` are None
+    where the layout has none. ``message`` may have several lines, with those of a stack trace at its end.
+    """
+
+    position: int
+    length: int
+    logged_at_ms: int | None
+    level: str | None
+    thread: str | None
+    logger: str | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as the class ``logged_by`` spells it, and what stands in its braces: ``_`` is not kept.
+
+    Kafka's classes put what they log for in front of it (LogContext), in brackets: that is the field
+    ``context``.
+    """
+
+    event: str
+    logged_by: str
+    text: str
+    fields: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> bytes:
+        """The longest piece of the text between braces: what is looked for first."""
+        return max(self.text.split("{}"), key=len).encode()
+
+    @cache  # noqa: B019 (messages are constants of their module)
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """The text with as little as possible in each pair of braces, and with as much as possible."""
+        parts = [re.escape(part) for part in self.text.split("{}")]
+        return tuple(
+            re.compile(
+                rf"(?:\[(?P<context>{inside})\]:? )?{parts[0]}"
+                + "".join(
+                    (inside if name == "_" else f"(?P<{name}>{inside})") + part
+                    for name, part in zip(self.fields, parts[1:], strict=True)
+                ),
+                re.DOTALL,
+            )
+            for inside in (".*?", ".*")
+        )  # type: ignore[return-value]
+
+    def match(self, text: str) -> dict[str, str | None] | None:
+        """What stands in the braces of a message, by field; None when it is another message.
+
+        Names are anyone's: where they can be cut out of the text in two ways, a field is None.
+        """
+        least, most = self._patterns()
+        # the lines after the first may be a stack trace
+        for told in dict.fromkeys((text, text.partition("\n")[0])):
+            found, other = least.fullmatch(told), most.fullmatch(told)
+            if found is not None and other is not None:
+                again = other.groupdict()
+                return {name: cut if again[name] == cut else None for name, cut in found.groupdict().items()}
+        return None
+
+
+Take = Callable[[Entry], dict[str, Any] | None]
+"""The row of an entry, without its position; None to skip it. May raise ValueError for a damaged one."""
+
+
+def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
+    chunk: bytes,
+    base_position: int,
+    clock: LogClock,
+    schema: pa.Schema,
+    marks: Sequence[bytes],
+    take: Take,
+) -> Parsed:
+    """Parse the entries of ``chunk``, which begins at file position ``base_position``.
+
+    Only entries that hold one of ``marks`` are looked at. Lines before the first entry belong to one that is
+    not here; they are skipped. Rows are of ``schema``, which has the column ``position``.
+    """
+    rows: list[dict[str, Any]] = []
+    faults: list[Fault] = []
+    skipped = 0
+    begins = [found.start() for found in _BEGINS.finditer(chunk)]
+    wanted = re.compile(b"|".join(re.escape(mark) for mark in marks))
+    for start, end in zip(begins, [*begins[1:], len(chunk)], strict=True):
+        row = None
+        if wanted.search(chunk, start, end):
+            try:
+                entry = read_entry(chunk[start:end], base_position + start, clock)
+                row = take(entry)
+            except ValueError as error:
+                faults.append(Fault(base_position + start, end - start, "bad_line", f"no entry: {error}"))
+                continue
+            if row is not None:
+                rows.append({"position": entry.position, **row})
+        skipped += row is None
+    columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return Parsed(batch, tuple(faults), skipped, base_position + len(chunk), clock.last_ms)
+
+
+def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
+    """Every entry of ``chunk``; raises ValueError at one whose time is none."""
+    begins = [found.start() for found in _BEGINS.finditer(chunk)]
+    for start, end in zip(begins, [*begins[1:], len(chunk)], strict=True):
+        yield read_entry(chunk[start:end], base_position + start, clock)
+
+
+def last_entry(lines: bytes) -> int:
+    """Where the last entry of these whole lines begins; 0 when they are, or belong to, one entry."""
+    found = 0
+    at = len(lines)
+    # from behind: what is in front of the last entry may be megabytes
+    while at > 0 and not found:
+        at = lines.rfind(b"\n", 0, at - 1) + 1
+        found = at if _BEGINS.match(lines, at) else 0
+    return found
+
+
+def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
+    """The entry that these lines are; raises ValueError where its time is none."""
+    text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").rstrip("\r\n")
+    found = _of_json(text) if text.startswith("{") else _of_text(text)
+    return Entry(
+        position,
+        len(data),
+        _moment(found["time"], clock),
+        found.get("level"),
+        (found.get("thread") or "").strip() or None,
+        found.get("logger"),
+        found.get("message") or "",
+    )
+
+
+def _of_text(text: str) -> Mapping[str, Any]:
+    for layout in _layouts():
+        if found := layout.match(text):
+            told = found.groupdict()
+            # Kafka's layout has the logger behind the message, a stack trace follows behind that
+            rest = text[found.end() :]
+            return {**told, "message": (told["message"] or "") + rest} if rest else told
+    time = re.search(_PARTS["time"], text)
+    if time is None:
+        raise ValueError("it has no time")
+    return {"time": time["time"], "message": text[time.end() :].lstrip("] ")}
+
+
+def _of_json(text: str) -> Mapping[str, Any]:
+    try:
+        told, _ = json.JSONDecoder().raw_decode(text)
+    except RecursionError as error:
+        raise ValueError("its JSON is too deep") from error
+    if not isinstance(told, dict):
+        raise ValueError("its JSON is no object")
+    found = {role: _named(told, names) for role, names in _table()["json"].items()}
+    if found["time"] is None:
+        raise ValueError("its JSON has no time")
+    return {
+        role: value if role == "time" or isinstance(value, str) else None for role, value in found.items()
+    }
+
+
+def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """The first of these members that there is; ``a.b`` is a member, or b of member a."""
+    for name in names:
+        if name in told:
+            return told[name]
+        outer, _, inner = name.partition(".")
+        within = told.get(outer)
+        # process.thread.name
+        while inner and isinstance(within, dict):
+            if inner in within:
+                return within[inner]
+            outer, _, inner = inner.partition(".")
+            within = within.get(outer)
+    return None
+
+
+def _moment(time: Any, clock: LogClock) -> int | None:
+    """Milliseconds since the epoch; a time without a zone is the clock's; None of a time without a date."""
+    if isinstance(time, dict):  # Log4j's instant
+        time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
+    if isinstance(time, int | float):
+        return int(time) if time > 1e11 else int(time * 1000)
+    text = str(time)
+    if text.isdecimal():
+        return int(text)
+    found = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
+    if found is None:
+        return None
+    year, month, day, clock_time, fraction, zone = found.groups()
+    shown = f"{year}-{month}-{day} {clock_time}.{(fraction or '0')[:3]:0<3}"
+    if zone is None:
+        return clock.read(shown)
+    moment = datetime.fromisoformat(shown + zone)
+    ms = round(moment.timestamp() * 1000)
+    clock.last_ms = ms if clock.last_ms is None else max(ms, clock.last_ms)
+    return ms
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = files("fencepost.formats").joinpath("log_layouts.json").read_text(encoding="utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+@cache
+def _layouts() -> tuple[re.Pattern[str], ...]:
+    return tuple(_compiled(layout["entry"]) for layout in _table()["layouts"])
+
+
+def _compiled(layout: str) -> re.Pattern[str]:
+    """A layout as a pattern: the message ends at the end of a line before the logger, else with the entry."""
+    pieces = re.split(r"\{(\w+)\}", layout)
+    pattern = "".join(
+        _PARTS[piece] if number % 2 else re.escape(piece).replace(r"\ ", " +")
+        for number, piece in enumerate(pieces)
+    )
+    # "logger : message" is also written without the blank before the colon
+    pattern = pattern.replace(" +: +", " *: +")
+    end = r"(?=\n|\Z)" if not layout.endswith("{message}") else r"\Z"
+    return re.compile(pattern + end, re.DOTALL)

@@ -1,0 +1,56 @@
+"""What logs in text say of classic groups (bronze): the coordinators' and their members' own."""
+
+from __future__ import annotations
+
+from fencepost.tables import Table
+
+_LINE = {
+    "logged_at_ms": "bigint",  # by the clock of who wrote it, in UTC; null of a log that writes no date
+    "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
+    "file": "string",
+    "position": "bigint",
+}
+
+COORDINATOR_LINES = Table(
+    "bronze.group_coordinator_lines",
+    "One row per entry of a broker's server.log in which the group coordinator tells of a classic group. "
+    "Names are null where they cannot be cut out of the message in one way only.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        # preparing, stabilized, assignment_received, emptied, member_failed, member_left
+        "event": "string",
+        "group_id": "string",
+        "member_id": "string",
+        "generation": "int",  # of preparing: the generation before
+        "members": "int",
+        "reason": "string",
+        **_LINE,
+    },
+    ("cluster", "broker_id", "line_digest", "position"),
+    ("cluster",),
+)
+
+CONSUMER_LINES = Table(
+    "bronze.consumer_lines",
+    "One row per entry of a client's log in which a consumer of a classic group, or its assignor, tells of a "
+    "rebalance.",
+    {
+        "cluster": "string",
+        "client": "string",  # as configured
+        "client_id": "string",  # null of what assignors log, which name no client, as group_id
+        "group_id": "string",
+        # join_requested, joining, assignment_made, revoked, lost, added, generation_reset, and of the leader:
+        # same_generation_claimed, different_generations_claimed, owned_reassigned
+        "event": "string",
+        "generation": "int",
+        "member_id": "string",
+        "other_generation": "int",
+        "other_member_id": "string",
+        "partitions": "string",  # as logged
+        "reason": "string",
+        **_LINE,
+    },
+    ("cluster", "client", "line_digest", "position"),
+    ("cluster",),
+)

@@ -1,0 +1,446 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:189 by `tlasql compile`; do not edit
+--
+-- NoStaleJoinAdmitted ==
+--     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
+--                      => ProposedJoin(j) # "ILLEGAL_GENERATION"
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    elsewhere AS "j.elsewhere",
+    error AS "j.error",
+    presented_generation AS "j.presentedGeneration",
+    has_member_id AS "j.hasMemberId",
+    protocols_supported AS "j.protocolsSupported",
+    is_static AS "j.static",
+    api_version AS "j.apiVersion",
+    instance_known AS "j.instanceKnown",
+    instance_fenced AS "j.instanceFenced",
+    member_known AS "j.memberKnown",
+    current_generation AS "j.currentGeneration"
+  FROM silver.group_join_states
+), judged AS (
+  SELECT
+    *,
+    (
+      NOT "j.elsewhere" AND "j.error" = 'NONE'
+    ) AND NOT "j.presentedGeneration" = -1 AS antecedent,
+    NOT LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    NOT "j.protocolsSupported"
+                  )
+                  WHEN TRUE
+                  THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT "j.static" AND "j.apiVersion" >= 4
+                    )
+                    WHEN TRUE
+                    THEN 'MEMBER_ID_REQUIRED'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                  END
+                  ELSE CASE
+                    WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                        NOT "j.static" AND "j.apiVersion" >= 4
+                      )
+                      WHEN TRUE
+                      THEN 'MEMBER_ID_REQUIRED'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                    END
+                    THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                  END
+                END
+              ],
+              LAMBDA then_1 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    CASE (
+                        NOT "j.protocolsSupported"
+                      )
+                      WHEN TRUE
+                      THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            "j.static" AND "j.instanceKnown"
+                          ) AND "j.instanceFenced"
+                        )
+                        WHEN TRUE
+                        THEN 'FENCED_INSTANCE_ID'
+                        WHEN FALSE
+                        THEN CASE (
+                            NOT "j.memberKnown"
+                          )
+                          WHEN TRUE
+                          THEN 'UNKNOWN_MEMBER_ID'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                        END
+                        ELSE CASE
+                          WHEN 'FENCED_INSTANCE_ID' = CASE (
+                              NOT "j.memberKnown"
+                            )
+                            WHEN TRUE
+                            THEN 'UNKNOWN_MEMBER_ID'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                          END
+                          THEN 'FENCED_INSTANCE_ID'
+                        END
+                      END
+                      ELSE CASE
+                        WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                            (
+                              "j.static" AND "j.instanceKnown"
+                            ) AND "j.instanceFenced"
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN CASE (
+                              NOT "j.memberKnown"
+                            )
+                            WHEN TRUE
+                            THEN 'UNKNOWN_MEMBER_ID'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                          END
+                          ELSE CASE
+                            WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                NOT "j.memberKnown"
+                              )
+                              WHEN TRUE
+                              THEN 'UNKNOWN_MEMBER_ID'
+                              WHEN FALSE
+                              THEN 'NONE'
+                              ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                            END
+                            THEN 'FENCED_INSTANCE_ID'
+                          END
+                        END
+                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                      END
+                    END
+                  ],
+                  LAMBDA other_2 : CASE (
+                      NOT "j.hasMemberId"
+                    )
+                    WHEN TRUE
+                    THEN then_1
+                    WHEN FALSE
+                    THEN other_2
+                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA then_3 : LIST_EXTRACT(
+          LIST_TRANSFORM(
+            [
+              CASE (
+                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                )
+                WHEN TRUE
+                THEN 'ILLEGAL_GENERATION'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'NONE' THEN 'ILLEGAL_GENERATION' END
+              END
+            ],
+            LAMBDA other_4 : CASE (
+                NOT LIST_EXTRACT(
+                  LIST_TRANSFORM(
+                    [
+                      CASE (
+                          NOT "j.protocolsSupported"
+                        )
+                        WHEN TRUE
+                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                        WHEN FALSE
+                        THEN CASE (
+                            NOT "j.static" AND "j.apiVersion" >= 4
+                          )
+                          WHEN TRUE
+                          THEN 'MEMBER_ID_REQUIRED'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                        END
+                        ELSE CASE
+                          WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                              NOT "j.static" AND "j.apiVersion" >= 4
+                            )
+                            WHEN TRUE
+                            THEN 'MEMBER_ID_REQUIRED'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                          END
+                          THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                        END
+                      END
+                    ],
+                    LAMBDA then_5 : LIST_EXTRACT(
+                      LIST_TRANSFORM(
+                        [
+                          CASE (
+                              NOT "j.protocolsSupported"
+                            )
+                            WHEN TRUE
+                            THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                            WHEN FALSE
+                            THEN CASE (
+                                (
+                                  "j.static" AND "j.instanceKnown"
+                                ) AND "j.instanceFenced"
+                              )
+                              WHEN TRUE
+                              THEN 'FENCED_INSTANCE_ID'
+                              WHEN FALSE
+                              THEN CASE (
+                                  NOT "j.memberKnown"
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                              ELSE CASE
+                                WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                    NOT "j.memberKnown"
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNKNOWN_MEMBER_ID'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                END
+                                THEN 'FENCED_INSTANCE_ID'
+                              END
+                            END
+                            ELSE CASE
+                              WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                                  (
+                                    "j.static" AND "j.instanceKnown"
+                                  ) AND "j.instanceFenced"
+                                )
+                                WHEN TRUE
+                                THEN 'FENCED_INSTANCE_ID'
+                                WHEN FALSE
+                                THEN CASE (
+                                    NOT "j.memberKnown"
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNKNOWN_MEMBER_ID'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                END
+                                ELSE CASE
+                                  WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                      NOT "j.memberKnown"
+                                    )
+                                    WHEN TRUE
+                                    THEN 'UNKNOWN_MEMBER_ID'
+                                    WHEN FALSE
+                                    THEN 'NONE'
+                                    ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                  END
+                                  THEN 'FENCED_INSTANCE_ID'
+                                END
+                              END
+                              THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                            END
+                          END
+                        ],
+                        LAMBDA other_6 : CASE (
+                            NOT "j.hasMemberId"
+                          )
+                          WHEN TRUE
+                          THEN then_5
+                          WHEN FALSE
+                          THEN other_6
+                          ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  1
+                ) = 'NONE'
+              )
+              WHEN TRUE
+              THEN then_3
+              WHEN FALSE
+              THEN other_4
+              ELSE CASE WHEN then_3 = other_4 THEN then_3 END
+            END
+          ),
+          1
+        )
+      ),
+      1
+    ) = 'ILLEGAL_GENERATION' AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "j.elsewhere",
+    "j.error",
+    "j.presentedGeneration",
+    "j.hasMemberId",
+    "j.protocolsSupported",
+    "j.static",
+    "j.apiVersion",
+    "j.instanceKnown",
+    "j.instanceFenced",
+    "j.memberKnown",
+    "j.currentGeneration",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE
+      WHEN antecedent AND NOT c1
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:191)'
+    END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ARG_MIN(
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'j.elsewhere': "j.elsewhere", 'j.error': "j.error", 'j.presentedGeneration': "j.presentedGeneration", 'j.hasMemberId': "j.hasMemberId", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown", 'j.currentGeneration': "j.currentGeneration"},
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT(
+    'group_id',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), group_joins.group_id),
+    'life',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'life'), group_joins.life)
+  ) AS TEXT) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN CAST(JSON_OBJECT('j', request_id) AS TEXT)
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, group_joins.requested_at) AS from_time,
+  COALESCE(agreed.to_time, group_joins.responded_at) AS to_time,
+  CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = group_joins.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'j.elsewhere',
+      STRUCT_EXTRACT(agreed.first_state, 'j.elsewhere'),
+      'j.error',
+      STRUCT_EXTRACT(agreed.first_state, 'j.error'),
+      'j.presentedGeneration',
+      STRUCT_EXTRACT(agreed.first_state, 'j.presentedGeneration'),
+      'j.hasMemberId',
+      STRUCT_EXTRACT(agreed.first_state, 'j.hasMemberId'),
+      'j.protocolsSupported',
+      STRUCT_EXTRACT(agreed.first_state, 'j.protocolsSupported'),
+      'j.static',
+      STRUCT_EXTRACT(agreed.first_state, 'j.static'),
+      'j.apiVersion',
+      STRUCT_EXTRACT(agreed.first_state, 'j.apiVersion'),
+      'j.instanceKnown',
+      STRUCT_EXTRACT(agreed.first_state, 'j.instanceKnown'),
+      'j.instanceFenced',
+      STRUCT_EXTRACT(agreed.first_state, 'j.instanceFenced'),
+      'j.memberKnown',
+      STRUCT_EXTRACT(agreed.first_state, 'j.memberKnown'),
+      'j.currentGeneration',
+      STRUCT_EXTRACT(agreed.first_state, 'j.currentGeneration')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'request_id',
+      request_id,
+      'broker_id',
+      group_joins.broker_id,
+      'client_id',
+      group_joins.client_id,
+      'instance_id',
+      group_joins.instance_id,
+      'reason',
+      group_joins.reason,
+      'claims',
+      group_joins.claims,
+      'response_generation',
+      group_joins.response_generation,
+      'unread_reason',
+      group_joins.unread_reason,
+      'unknown_reason',
+      group_joins.unknown_reason,
+      'file',
+      group_joins.file,
+      'position',
+      group_joins."position"
+    ) AS TEXT)
+  END AS evidence
+FROM silver.group_joins AS group_joins
+FULL OUTER JOIN agreed
+  USING (cluster, request_id)

@@ -1,0 +1,452 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for shipped_join, proposed_join
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    has_member_id AS "j.hasMemberId",
+    protocols_supported AS "j.protocolsSupported",
+    is_static AS "j.static",
+    api_version AS "j.apiVersion",
+    instance_known AS "j.instanceKnown",
+    instance_fenced AS "j.instanceFenced",
+    member_known AS "j.memberKnown",
+    presented_generation AS "j.presentedGeneration",
+    current_generation AS "j.currentGeneration"
+  FROM silver.group_join_states
+), judged AS (
+  SELECT
+    *,
+    LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          CASE (
+              NOT "j.protocolsSupported"
+            )
+            WHEN TRUE
+            THEN 'INCONSISTENT_GROUP_PROTOCOL'
+            WHEN FALSE
+            THEN CASE (
+                NOT "j.static" AND "j.apiVersion" >= 4
+              )
+              WHEN TRUE
+              THEN 'MEMBER_ID_REQUIRED'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+            END
+            ELSE CASE
+              WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                  NOT "j.static" AND "j.apiVersion" >= 4
+                )
+                WHEN TRUE
+                THEN 'MEMBER_ID_REQUIRED'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+              END
+              THEN 'INCONSISTENT_GROUP_PROTOCOL'
+            END
+          END
+        ],
+        LAMBDA then_1 : LIST_EXTRACT(
+          LIST_TRANSFORM(
+            [
+              CASE (
+                  NOT "j.protocolsSupported"
+                )
+                WHEN TRUE
+                THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                WHEN FALSE
+                THEN CASE (
+                    (
+                      "j.static" AND "j.instanceKnown"
+                    ) AND "j.instanceFenced"
+                  )
+                  WHEN TRUE
+                  THEN 'FENCED_INSTANCE_ID'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT "j.memberKnown"
+                    )
+                    WHEN TRUE
+                    THEN 'UNKNOWN_MEMBER_ID'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                  END
+                  ELSE CASE
+                    WHEN 'FENCED_INSTANCE_ID' = CASE (
+                        NOT "j.memberKnown"
+                      )
+                      WHEN TRUE
+                      THEN 'UNKNOWN_MEMBER_ID'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                    END
+                    THEN 'FENCED_INSTANCE_ID'
+                  END
+                END
+                ELSE CASE
+                  WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                      (
+                        "j.static" AND "j.instanceKnown"
+                      ) AND "j.instanceFenced"
+                    )
+                    WHEN TRUE
+                    THEN 'FENCED_INSTANCE_ID'
+                    WHEN FALSE
+                    THEN CASE (
+                        NOT "j.memberKnown"
+                      )
+                      WHEN TRUE
+                      THEN 'UNKNOWN_MEMBER_ID'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                    END
+                    ELSE CASE
+                      WHEN 'FENCED_INSTANCE_ID' = CASE (
+                          NOT "j.memberKnown"
+                        )
+                        WHEN TRUE
+                        THEN 'UNKNOWN_MEMBER_ID'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                      END
+                      THEN 'FENCED_INSTANCE_ID'
+                    END
+                  END
+                  THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                END
+              END
+            ],
+            LAMBDA other_2 : CASE (
+                NOT "j.hasMemberId"
+              )
+              WHEN TRUE
+              THEN then_1
+              WHEN FALSE
+              THEN other_2
+              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+            END
+          ),
+          1
+        )
+      ),
+      1
+    ) AS c1_1,
+    LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    NOT "j.protocolsSupported"
+                  )
+                  WHEN TRUE
+                  THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT "j.static" AND "j.apiVersion" >= 4
+                    )
+                    WHEN TRUE
+                    THEN 'MEMBER_ID_REQUIRED'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                  END
+                  ELSE CASE
+                    WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                        NOT "j.static" AND "j.apiVersion" >= 4
+                      )
+                      WHEN TRUE
+                      THEN 'MEMBER_ID_REQUIRED'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                    END
+                    THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                  END
+                END
+              ],
+              LAMBDA then_1 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    CASE (
+                        NOT "j.protocolsSupported"
+                      )
+                      WHEN TRUE
+                      THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            "j.static" AND "j.instanceKnown"
+                          ) AND "j.instanceFenced"
+                        )
+                        WHEN TRUE
+                        THEN 'FENCED_INSTANCE_ID'
+                        WHEN FALSE
+                        THEN CASE (
+                            NOT "j.memberKnown"
+                          )
+                          WHEN TRUE
+                          THEN 'UNKNOWN_MEMBER_ID'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                        END
+                        ELSE CASE
+                          WHEN 'FENCED_INSTANCE_ID' = CASE (
+                              NOT "j.memberKnown"
+                            )
+                            WHEN TRUE
+                            THEN 'UNKNOWN_MEMBER_ID'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                          END
+                          THEN 'FENCED_INSTANCE_ID'
+                        END
+                      END
+                      ELSE CASE
+                        WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                            (
+                              "j.static" AND "j.instanceKnown"
+                            ) AND "j.instanceFenced"
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN CASE (
+                              NOT "j.memberKnown"
+                            )
+                            WHEN TRUE
+                            THEN 'UNKNOWN_MEMBER_ID'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                          END
+                          ELSE CASE
+                            WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                NOT "j.memberKnown"
+                              )
+                              WHEN TRUE
+                              THEN 'UNKNOWN_MEMBER_ID'
+                              WHEN FALSE
+                              THEN 'NONE'
+                              ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                            END
+                            THEN 'FENCED_INSTANCE_ID'
+                          END
+                        END
+                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                      END
+                    END
+                  ],
+                  LAMBDA other_2 : CASE (
+                      NOT "j.hasMemberId"
+                    )
+                    WHEN TRUE
+                    THEN then_1
+                    WHEN FALSE
+                    THEN other_2
+                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA then_3 : LIST_EXTRACT(
+          LIST_TRANSFORM(
+            [
+              CASE (
+                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                )
+                WHEN TRUE
+                THEN 'ILLEGAL_GENERATION'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'NONE' THEN 'ILLEGAL_GENERATION' END
+              END
+            ],
+            LAMBDA other_4 : CASE (
+                NOT LIST_EXTRACT(
+                  LIST_TRANSFORM(
+                    [
+                      CASE (
+                          NOT "j.protocolsSupported"
+                        )
+                        WHEN TRUE
+                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                        WHEN FALSE
+                        THEN CASE (
+                            NOT "j.static" AND "j.apiVersion" >= 4
+                          )
+                          WHEN TRUE
+                          THEN 'MEMBER_ID_REQUIRED'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                        END
+                        ELSE CASE
+                          WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                              NOT "j.static" AND "j.apiVersion" >= 4
+                            )
+                            WHEN TRUE
+                            THEN 'MEMBER_ID_REQUIRED'
+                            WHEN FALSE
+                            THEN 'NONE'
+                            ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+                          END
+                          THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                        END
+                      END
+                    ],
+                    LAMBDA then_5 : LIST_EXTRACT(
+                      LIST_TRANSFORM(
+                        [
+                          CASE (
+                              NOT "j.protocolsSupported"
+                            )
+                            WHEN TRUE
+                            THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                            WHEN FALSE
+                            THEN CASE (
+                                (
+                                  "j.static" AND "j.instanceKnown"
+                                ) AND "j.instanceFenced"
+                              )
+                              WHEN TRUE
+                              THEN 'FENCED_INSTANCE_ID'
+                              WHEN FALSE
+                              THEN CASE (
+                                  NOT "j.memberKnown"
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                              ELSE CASE
+                                WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                    NOT "j.memberKnown"
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNKNOWN_MEMBER_ID'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                END
+                                THEN 'FENCED_INSTANCE_ID'
+                              END
+                            END
+                            ELSE CASE
+                              WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+                                  (
+                                    "j.static" AND "j.instanceKnown"
+                                  ) AND "j.instanceFenced"
+                                )
+                                WHEN TRUE
+                                THEN 'FENCED_INSTANCE_ID'
+                                WHEN FALSE
+                                THEN CASE (
+                                    NOT "j.memberKnown"
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNKNOWN_MEMBER_ID'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                END
+                                ELSE CASE
+                                  WHEN 'FENCED_INSTANCE_ID' = CASE (
+                                      NOT "j.memberKnown"
+                                    )
+                                    WHEN TRUE
+                                    THEN 'UNKNOWN_MEMBER_ID'
+                                    WHEN FALSE
+                                    THEN 'NONE'
+                                    ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+                                  END
+                                  THEN 'FENCED_INSTANCE_ID'
+                                END
+                              END
+                              THEN 'INCONSISTENT_GROUP_PROTOCOL'
+                            END
+                          END
+                        ],
+                        LAMBDA other_6 : CASE (
+                            NOT "j.hasMemberId"
+                          )
+                          WHEN TRUE
+                          THEN then_5
+                          WHEN FALSE
+                          THEN other_6
+                          ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                        END
+                      ),
+                      1
+                    )
+                  ),
+                  1
+                ) = 'NONE'
+              )
+              WHEN TRUE
+              THEN then_3
+              WHEN FALSE
+              THEN other_4
+              ELSE CASE WHEN then_3 = other_4 THEN then_3 END
+            END
+          ),
+          1
+        )
+      ),
+      1
+    ) AS c1_2
+  FROM frame
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS states,
+    CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+  FROM judged
+  GROUP BY
+    cluster,
+    request_id
+)
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  subject,
+  STRUCT_EXTRACT(each, 'outcome') AS outcome
+FROM (
+  SELECT
+    cluster,
+    request_id AS subject,
+    UNNEST(
+      [
+        {'definition': 'shipped_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END},
+        {'definition': 'proposed_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END}
+      ]
+    ) AS each
+  FROM silver.group_joins AS group_joins
+  FULL OUTER JOIN agreed
+    USING (cluster, request_id)
+) AS fanned

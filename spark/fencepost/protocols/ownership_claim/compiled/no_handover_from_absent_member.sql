@@ -1,0 +1,127 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:106 by `tlasql compile`; do not edit
+--
+-- NoHandoverFromAbsentMember == \A a \in handovers : a.previousOwnerStays => a.previousOwnerJoined
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    assignment_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    previous_owner_stays AS `a.previousOwnerStays`,
+    previous_owner_joined AS `a.previousOwnerJoined`
+  FROM silver.classic_assignments
+), judged AS (
+  SELECT
+    *,
+    `a.previousOwnerStays` AS antecedent,
+    `a.previousOwnerJoined` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    assignment_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `a.previousOwnerStays`,
+    `a.previousOwnerJoined`,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN 'a.previousOwnerJoined (OwnershipClaimProps:106)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    assignment_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct',
+        failed_conjunct,
+        'a.previousOwnerStays',
+        `a.previousOwnerStays`,
+        'a.previousOwnerJoined',
+        `a.previousOwnerJoined`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    assignment_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      COALESCE(agreed.first_state.`group_id`, classic_assignments.group_id) AS group_id,
+      COALESCE(agreed.first_state.`life`, classic_assignments.life) AS life
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(STRUCT(assignment_id AS a), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, classic_assignments.from_time) AS from_time,
+  COALESCE(agreed.to_time, classic_assignments.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`a.previousOwnerStays` AS `a.previousOwnerStays`,
+        agreed.first_state.`a.previousOwnerJoined` AS `a.previousOwnerJoined`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        classic_assignments.coordinator_partition,
+        classic_assignments.generation,
+        classic_assignments.member_id,
+        classic_assignments.client_id,
+        classic_assignments.instance_id,
+        classic_assignments.topic,
+        classic_assignments.`partition`,
+        classic_assignments.previous_owner,
+        classic_assignments.record_offset
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.classic_assignments AS classic_assignments
+FULL OUTER JOIN agreed
+  USING (cluster, assignment_id)

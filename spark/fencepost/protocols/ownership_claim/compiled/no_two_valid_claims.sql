@@ -1,0 +1,129 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:68 by `tlasql compile`; do not edit
+--
+-- NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    claim_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    claimed_generation AS `c.claimedGeneration`,
+    greatest_claim_of_others AS `c.greatestClaimOfOthers`
+  FROM silver.ownership_claims
+), judged AS (
+  SELECT
+    *,
+    NOT `c.claimedGeneration` = `c.greatestClaimOfOthers` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    claim_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `c.claimedGeneration`,
+    `c.greatestClaimOfOthers`,
+    c1 AS verdict,
+    TRUE AS exercised,
+    CASE WHEN NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    claim_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct',
+        failed_conjunct,
+        'c.claimedGeneration',
+        `c.claimedGeneration`,
+        'c.greatestClaimOfOthers',
+        `c.greatestClaimOfOthers`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    claim_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      COALESCE(agreed.first_state.`group_id`, ownership_claims.group_id) AS group_id,
+      COALESCE(agreed.first_state.`life`, ownership_claims.life) AS life
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(STRUCT(claim_id AS c), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, ownership_claims.from_time) AS from_time,
+  COALESCE(agreed.to_time, ownership_claims.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
+        agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        ownership_claims.coordinator_partition,
+        ownership_claims.generation,
+        ownership_claims.member_id,
+        ownership_claims.client_id,
+        ownership_claims.instance_id,
+        ownership_claims.topic,
+        ownership_claims.`partition`,
+        ownership_claims.claim_source,
+        ownership_claims.contradicted_by,
+        ownership_claims.assigned_to,
+        ownership_claims.record_offset,
+        ownership_claims.unread_reason
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.ownership_claims AS ownership_claims
+FULL OUTER JOIN agreed
+  USING (cluster, claim_id)

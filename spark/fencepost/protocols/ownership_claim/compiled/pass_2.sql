@@ -1,0 +1,284 @@
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for no_two_valid_claims, no_stale_claim_wins, no_handover_before_revocation, claim_was_assigned
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    claim_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    claimed_generation AS `c.claimedGeneration`,
+    greatest_claim_of_others AS `c.greatestClaimOfOthers`,
+    is_held AS `c.held`,
+    assigned_to_self AS `c.assignedToSelf`,
+    assigned_to_another AS `c.assignedToAnother`,
+    was_assigned AS `c.wasAssigned`
+  FROM silver.ownership_claims
+), judged AS (
+  SELECT
+    *,
+    NOT `c.claimedGeneration` = `c.greatestClaimOfOthers` AS c1_1,
+    `c.held` AND `c.claimedGeneration` < `c.greatestClaimOfOthers` AS antecedent_2,
+    NOT `c.assignedToSelf` AS c1_2,
+    `c.held` AND `c.claimedGeneration` > `c.greatestClaimOfOthers` AS antecedent_3,
+    NOT `c.assignedToAnother` AS c1_3,
+    `c.held` AS antecedent_4,
+    `c.wasAssigned` AS c1_4
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    claim_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `c.claimedGeneration`,
+    `c.greatestClaimOfOthers`,
+    `c.held`,
+    `c.assignedToSelf`,
+    `c.assignedToAnother`,
+    `c.wasAssigned`,
+    c1_1 AS verdict_1,
+    TRUE AS exercised_1,
+    CASE WHEN NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:80)' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:93)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR c1_4 AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:117)' END AS failed_conjunct_4
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    claim_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'c.claimedGeneration',
+        `c.claimedGeneration`,
+        'c.greatestClaimOfOthers',
+        `c.greatestClaimOfOthers`,
+        'c.held',
+        `c.held`,
+        'c.assignedToSelf',
+        `c.assignedToSelf`,
+        'c.assignedToAnother',
+        `c.assignedToAnother`,
+        'c.wasAssigned',
+        `c.wasAssigned`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4
+  FROM weighed
+  GROUP BY
+    cluster,
+    claim_id
+)
+SELECT
+  each.`definition` AS definition,
+  cluster,
+  scope,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  each.`verdict` AS verdict,
+  each.`exercised` AS exercised,
+  each.`failed_conjunct` AS failed_conjunct,
+  each.`values` AS `values`,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
+FROM (
+  SELECT
+    cluster,
+    TO_JSON(
+      STRUCT(
+        COALESCE(agreed.first_state.`group_id`, ownership_claims.group_id) AS group_id,
+        COALESCE(agreed.first_state.`life`, ownership_claims.life) AS life
+      ),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
+      )
+      THEN TO_JSON(STRUCT(claim_id AS c), MAP('ignoreNullFields', 'false'))
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, ownership_claims.from_time) AS from_time,
+    COALESCE(agreed.to_time, ownership_claims.to_time) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          ownership_claims.coordinator_partition,
+          ownership_claims.generation,
+          ownership_claims.member_id,
+          ownership_claims.client_id,
+          ownership_claims.instance_id,
+          ownership_claims.topic,
+          ownership_claims.`partition`,
+          ownership_claims.claim_source,
+          ownership_claims.contradicted_by,
+          ownership_claims.assigned_to,
+          ownership_claims.record_offset,
+          ownership_claims.unread_reason
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
+    EXPLODE(
+      ARRAY(
+        NAMED_STRUCT(
+          'definition',
+          'no_two_valid_claims',
+          'verdict',
+          agreed.verdict_1,
+          'exercised',
+          COALESCE(agreed.exercised_1, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
+                agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_stale_claim_wins',
+          'verdict',
+          agreed.verdict_2,
+          'exercised',
+          COALESCE(agreed.exercised_2, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.held` AS `c.held`,
+                agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
+                agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`,
+                agreed.first_state.`c.assignedToSelf` AS `c.assignedToSelf`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_handover_before_revocation',
+          'verdict',
+          agreed.verdict_3,
+          'exercised',
+          COALESCE(agreed.exercised_3, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.held` AS `c.held`,
+                agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
+                agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`,
+                agreed.first_state.`c.assignedToAnother` AS `c.assignedToAnother`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'claim_was_assigned',
+          'verdict',
+          agreed.verdict_4,
+          'exercised',
+          COALESCE(agreed.exercised_4, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`c.held` AS `c.held`, agreed.first_state.`c.wasAssigned` AS `c.wasAssigned`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        )
+      )
+    ) AS each
+  FROM silver.ownership_claims AS ownership_claims
+  FULL OUTER JOIN agreed
+    USING (cluster, claim_id)
+) AS fanned

@@ -1,0 +1,145 @@
+"""Requests of classic groups' members, as the brokers' request logs have them: JoinGroup, and what else tells
+which generation a group was in.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.protocols.offset_commit.requests import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+)
+from fencepost.protocols.ownership_claim.records import CONSUMER
+from fencepost.protocols.ownership_claim.subscriptions import Subscription, read_subscriptions
+from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, integer, text
+
+APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
+
+_IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
+"""What only a member of the current generation is answered to a heartbeat."""
+
+
+@dataclass(slots=True, eq=False)
+class Join:
+    """A JoinGroup request. ``subscription`` is that of its first assignor: None of other protocol types and
+    of a request without one. ``error`` is None when the line has no answer; ``answered_id``, ``generation``
+    are of the answer (generation -1 when refused).
+    """
+
+    line: RequestLine
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    protocol_type: str
+    protocols: Sequence[str]
+    subscription: Subscription | None
+    reason: str | None
+    error: str | None
+    answered_id: str | None
+    generation: int
+    leader: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Sign:
+    """A member that was in a generation, still or again: a heartbeat or a SyncGroup that was not refused."""
+
+    line: RequestLine
+    group_id: str
+    member_id: str
+    generation: int
+
+
+@dataclass(slots=True)
+class Lines:
+    """What the request logs say of classic groups, by answer, file and position."""
+
+    joins: list[Join]
+    signs: list[Sign]
+
+
+def read_lines(requests: pa.Table) -> Lines:
+    """The lines of APIS among rows of ``bronze.requests``. JSON that no broker writes is left out."""
+    found: list[Join] = []
+    signs: list[Sign] = []
+    sent: list[bytes | None] = []
+    for line in each_line(requests, APIS):
+        try:
+            if line.api_key == JOIN_GROUP:
+                join = _join(line)
+                if join is not None:
+                    found.append(join)
+                    sent.append(_first_protocol(line.sent))
+            elif line.api_key != LEAVE_GROUP:
+                signs += _sign(line)
+        except (AttributeError, KeyError, TypeError):
+            continue
+        finally:
+            # the leader's answer alone holds every member's subscription
+            line.sent, line.answer = {}, None
+    _subscribe(found, sent)
+    return Lines(found, signs)
+
+
+def _join(line: RequestLine) -> Join | None:
+    sent, answer = line.sent, line.answer or {}
+    group_id = text(sent.get("groupId"))
+    if group_id is None:
+        return None
+    generation = integer(answer.get("generationId"))
+    return Join(
+        line,
+        group_id,
+        text(sent.get("memberId")) or "",
+        text(sent.get("groupInstanceId")),
+        text(sent.get("protocolType")) or "",
+        [
+            name
+            for name in (text(each.get("name")) for each in sent.get("protocols") or ())
+            if name is not None
+        ],
+        None,
+        text(sent.get("reason")) or None,
+        error_name(integer(answer.get("errorCode"))),
+        text(answer.get("memberId")) or None,
+        -1 if generation is None else generation,
+        text(answer.get("leader")) or None,
+    )
+
+
+def _first_protocol(sent: Mapping[str, Any]) -> bytes | None:
+    """The first assignor's subscription; b"" where it is no base64, None where there is none."""
+    protocols = sent.get("protocols")
+    if sent.get("protocolType") != CONSUMER or not protocols:
+        return None
+    try:
+        return b64decode(protocols[0].get("metadata") or "", validate=True)
+    except ValueError:
+        return b""
+
+
+def _sign(line: RequestLine) -> Iterable[Sign]:
+    error = error_name(integer((line.answer or {}).get("errorCode")))
+    group_id, member_id = text(line.sent.get("groupId")), text(line.sent.get("memberId"))
+    generation = integer(line.sent.get("generationId"))
+    # a SyncGroup that is told of a rebalance may belong to any generation before
+    fine = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
+    if fine and group_id is not None and member_id and generation is not None:
+        yield Sign(line, group_id, member_id, generation)
+
+
+def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
+    asked = [(join, data) for join, data in zip(joins, sent, strict=True) if data is not None]
+    read = read_subscriptions(
+        [join.protocols[0] if join.protocols else None for join, _ in asked], [d for _, d in asked]
+    )
+    for (join, _), subscription in zip(asked, read, strict=True):
+        join.subscription = subscription

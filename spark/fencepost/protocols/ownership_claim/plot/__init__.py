@@ -1,0 +1,1 @@
+"""The rebalances of one group as a picture."""

@@ -1,0 +1,143 @@
+"""What the timeline of a group's rebalances shows, before it is drawn: lanes of members, bars, marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.protocols.ownership_claim.plot.reading import GroupTimeline
+
+# From the least to the most remarkable, which is drawn last.
+MARKS = (
+    Kind("valid", "claim valid", "o", "#56B4E9", "none", 12),
+    Kind("unknown", "claim unknown", "o", "none", "#666666", 20),
+    Kind("stale", "claim stale", "s", "#E69F00", "none", 26),
+    Kind("contradicted", "CLAIM CONTRADICTED", "D", "#CC79A7", "black", 42),
+    Kind("stale_won", "STALE CLAIM WON", "X", "#D55E00", "black", 70),
+    Kind("handed_over", "HANDED OVER AT ONCE", "v", "#B00020", "black", 60),
+)
+MOST_MEMBERS = 30
+_RANK = {kind.name: number for number, kind in enumerate(MARKS)}
+
+
+@dataclass(frozen=True)
+class Rebalance:
+    """One rebalance of the group: its bar, and whether it was one of many to no effect."""
+
+    run: Run
+    stuck: bool
+
+
+@dataclass(frozen=True)
+class MemberLane:
+    """When a member was one, and what it claimed: ``marks`` (at, kind)."""
+
+    name: str
+    detail: str
+    runs: tuple[Run, ...]
+    marks: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class RebalanceLayout:
+    """The picture. ``counts``: rebalances, ``stuck`` ones, and claims by kind; ``left_out``: members without
+    a lane.
+    """
+
+    start: float
+    end: float
+    scale: Scale
+    rebalances: tuple[Rebalance, ...]
+    members: tuple[MemberLane, ...]
+    counts: dict[str, int]
+    left_out: int
+
+
+def arrange(timeline: GroupTimeline) -> RebalanceLayout:
+    """The timeline as it will be drawn."""
+    each, marks = timeline.rebalances, timeline.marks
+    begins = each["prepared_at"].fillna(each["stabilized_at"])
+    start, end = extent((begins, each["stabilized_at"], marks["at"]), timeline.start, timeline.end)
+    bars = tuple(
+        Rebalance(Run(float(since), float(until), float(generation)), bool(stuck))
+        for since, until, generation, stuck in zip(
+            days(begins), days(each["stabilized_at"]), each["generation"], each["is_stuck"], strict=True
+        )
+    )
+    members = [_lane(member, runs, marks, end) for member, runs in _memberships(each, end).items()]
+    shown = sorted((lane for lane in members if _is_seen(lane, start, end)), key=_most_telling)
+    kept = shown[:MOST_MEMBERS]
+    seen = [bar for bar in bars if bar.run.end >= start]
+    numbers = [bar.run.value or 0.0 for bar in seen]
+    return RebalanceLayout(
+        start,
+        end,
+        Scale(min(numbers, default=0), max(numbers, default=0)),
+        tuple(seen),
+        tuple(lane for lane in members if any(lane is other for other in kept)),
+        {
+            "rebalances": len(seen),
+            "stuck": sum(bar.stuck for bar in seen),
+            **{str(kind): int(count) for kind, count in marks.groupby("kind")["marks"].sum().items()},
+        },
+        len(shown) - len(kept),
+    )
+
+
+def findings(counts: dict[str, int]) -> str:
+    """What counts come to, in a line."""
+    claims = sum(counts.get(kind.name, 0) for kind in MARKS)
+    return ", ".join(
+        (
+            counted(counts["rebalances"], "rebalance"),
+            f"{counts['stuck']:,} to no effect",
+            counted(claims, "claim"),
+            f"{counts.get('stale', 0) + counts.get('stale_won', 0):,} stale",
+            f"{counts.get('contradicted', 0):,} contradicted",
+            f"{counts.get('handed_over', 0):,} handed over at once",
+        )
+    )
+
+
+def _memberships(rebalances: pd.DataFrame, end: float) -> dict[str, list[Run]]:
+    """When each member was one, by who came and left; what a hole hides ends nothing."""
+    found: dict[str, list[Run]] = {}
+    since: dict[str, float] = {}
+    times = days(rebalances["stabilized_at"])
+    columns = (rebalances[name] for name in ("members_joined", "members_left", "members"))
+    for at, joined, left, members in zip(times, *columns, strict=True):
+        for member in _listed(left):
+            found.setdefault(member, []).append(Run(since.pop(member, at), at, None))
+        if members == 0:
+            for member in list(since):
+                found.setdefault(member, []).append(Run(since.pop(member), at, None))
+        for member in _listed(joined):
+            since.setdefault(member, at)
+            found.setdefault(member, [])
+    for member, at in since.items():
+        found[member].append(Run(at, max(end, at), None))
+    return found
+
+
+def _listed(names: object) -> list[str]:
+    return [] if names is None or isinstance(names, float) else [str(name) for name in names]  # type: ignore[attr-defined]
+
+
+def _lane(member_id: str, runs: list[Run], marks: pd.DataFrame, end: float) -> MemberLane:
+    mine = marks[[each == member_id for each in marks["member_id"]]]
+    client = next((each for each in mine["client_id"] if isinstance(each, str)), None)
+    placed = pd.DataFrame({"at": days(mine["at"]), "kind": mine["kind"].to_numpy()})
+    claims = counted(int(mine["marks"].sum()), "claim")
+    detail = f"{clean(client, 18)}, {claims}" if client else claims
+    return MemberLane(clean(member_id, 27) or "(no member id)", detail, tuple(runs), placed)
+
+
+def _is_seen(lane: MemberLane, start: float, end: float) -> bool:
+    return any(run.end >= start and run.start <= end for run in lane.runs)
+
+
+def _most_telling(lane: MemberLane) -> tuple[int, int]:
+    worst = max((_RANK[kind] for kind in lane.marks["kind"]), default=-1)
+    return -worst, -len(lane.marks)

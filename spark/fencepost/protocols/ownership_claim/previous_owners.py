@@ -1,0 +1,58 @@
+"""Who had a partition in the generation before, and whether it was asked to give it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.protocols.ownership_claim.generations import Generation
+from fencepost.protocols.ownership_claim.rebalance import Rebalances
+from fencepost.protocols.ownership_claim.records import MemberOfGeneration
+
+
+class PreviousOwners:
+    """The members of the generation before that are members still.
+
+    A static member that does not join in time stays a member, with the subscription that it sent before: what
+    it was assigned since is in no claim (ClassicGroup.removeExpiredMembers takes dynamic ones only).
+    """
+
+    def __init__(self, generation: Generation, rebalances: Rebalances) -> None:
+        self._generation = generation
+        self._rebalances = rebalances
+        before = generation.before
+        members = generation.record.members
+        self._by_id = {member.member_id: member for member in members}
+        self._by_instance = {m.instance_id: m for m in members if m.instance_id is not None}
+        self._were = {} if before is None else {m.member_id: m for m in before.record.members}
+
+    def of(
+        self, member: MemberOfGeneration, owners: Sequence[str], *, all_read: bool
+    ) -> tuple[bool | None, bool | None]:
+        """Of a partition that a member is assigned and ``owners`` had: whether another owner is a member
+        still, and whether it joined; None where that is not known.
+        """
+        stay = [(self._were[owner], now) for owner in owners if (now := self._now(self._were[owner]))]
+        others = [(was, now) for was, now in stay if now.member_id != member.member_id]
+        if not others:
+            return (False, False) if all_read else (None, None)
+        joined = [self._has_joined(was, now) for was, now in others]
+        if all(joined):
+            return True, True
+        return True, False if any(each is False for each in joined) else None
+
+    def _now(self, was: MemberOfGeneration) -> MemberOfGeneration | None:
+        if was.instance_id is not None:
+            return self._by_instance.get(was.instance_id)
+        return self._by_id.get(was.member_id)
+
+    def _has_joined(self, was: MemberOfGeneration, now: MemberOfGeneration) -> bool | None:
+        if was.subscription != now.subscription or was.member_id != now.member_id:
+            return True
+        joined = self._rebalances.has_joined(self._generation, {was.member_id, now.member_id})
+        if joined is not False:
+            return joined
+        # who joins again says another generation, if it says one
+        subscription, before = now.subscription, self._generation.previous
+        if subscription is None or subscription.unread is not None or before is None:
+            return None
+        return False if 0 <= subscription.generation < before else None

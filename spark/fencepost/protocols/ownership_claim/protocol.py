@@ -1,0 +1,72 @@
+"""What the audit of rebalances of classic groups brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.formats.request_log import every_line
+from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.ownership_claim import bronze, tables
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from fencepost.capture.kinds import Kind
+    from fencepost.engines import Rows
+    from fencepost.reading import Reader
+    from fencepost.replay.evidence import Evidence
+
+
+def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+    from fencepost.protocols.ownership_claim.rebuild import rebuild
+
+    return rebuild(given)
+
+
+def _kinds() -> tuple[Kind, ...]:
+    from fencepost.protocols.ownership_claim.logs import KINDS
+
+    return KINDS
+
+
+def _report(reader: Reader) -> Callable[[str], list[str]]:
+    from fencepost.protocols.ownership_claim.report import Rebalances
+
+    return Rebalances(reader).lines
+
+
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
+    from fencepost.protocols.ownership_claim.telling import tell
+
+    return tell(reader, verdicts)
+
+
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.ownership_claim.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.ownership_claim.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
+PROTOCOL = Protocol(
+    name="ownership_claim",
+    package=Path(__file__).parent,
+    tables=tables.TABLES,
+    rebuild=_rebuild,
+    kinds=_kinds,
+    bronze=(bronze.COORDINATOR_LINES, bronze.CONSUMER_LINES),
+    requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP"), every_line),
+    report=_report,
+    tell=_tell,
+    shown=("member_id", "claimed_generation", "contradicted_by"),
+    plots=(Plot("--rebalances", "GROUP", "a classic group, with its rebalances and claims", _read, _draw),),
+)

@@ -1,0 +1,59 @@
+"""The rebuild of classic groups' rebalances: every coordinator's log is replayed by itself, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import pyarrow as pa
+
+from fencepost.engines import Rows
+from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines
+from fencepost.protocols.offset_commit.rebuild import spread
+from fencepost.protocols.offset_commit.shards import Placement, shard_name, shard_of_name
+from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.joins import APIS
+from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
+from fencepost.protocols.ownership_claim.tables import TABLES
+from fencepost.replay.entities import with_entity
+from fencepost.replay.evidence import Evidence
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.tables import Table
+
+_TOLD = "told"
+
+
+def rebuild(given: Evidence) -> Mapping[str, Rows]:
+    """The rows of TABLES, by the table's name."""
+    engine = given.engine
+    found = spread(given, APIS)
+    lines = engine.scan(COORDINATOR_LINES)
+    told = with_entity(
+        engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, found.placement)
+    )
+    replayed = _replay(found.metadata, found.unread, given.tolerance_ms)
+    return engine.replay({**found.rows, _TOLD: [told]}, replayed, TABLES)
+
+
+def _replay(
+    metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
+) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
+    def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        cluster, partition = shard_of_name(shard)
+        of_shard = {name: rows for name, rows in evidence.items() if name != _TOLD}
+        rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **of_shard)
+        known = metadata.get(cluster, ClusterMetadata())
+        found = replay_shard(decode_shard(rows, evidence[_TOLD]), known, tolerance_ms)
+        return [(table, found[table.name]) for table in TABLES]
+
+    return run
+
+
+def _shards_of_groups(rows: pa.Table, placement: Placement) -> pa.Array:
+    """The coordinator's log of rows that name a group; null of others."""
+    return pa.array(
+        [
+            None if group is None else shard_name(cluster, placement.partition_of(cluster, group))
+            for cluster, group in zip(rows["cluster"].to_pylist(), rows["group_id"].to_pylist(), strict=True)
+        ],
+        pa.string(),
+    )

@@ -1,0 +1,143 @@
+"""What an audit found of rebalances and of what members claimed in them, in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH, printable, time_of
+
+Row = Mapping[str, Any]
+
+REBALANCES = "marts.fct_rebalances"
+CLAIMS = "marts.fct_ownership_claims"
+STUCK = "marts.fct_stuck_rebalances"
+BOUNCED = "marts.fct_bounced_partitions"
+UNOWNED = "marts.fct_unowned_time"
+JOINS = "marts.fct_join_decisions"
+
+_COUNTS = f"""
+SELECT cluster, count(*) AS rebalances, count(DISTINCT group_id) AS groups, sum(abandoned) AS abandoned,
+  sum(unread_members) AS unread
+FROM {REBALANCES} WHERE NOT coalesce(is_same_generation, false) GROUP BY cluster
+"""
+_LONGEST = f"""
+SELECT * FROM (
+  SELECT cluster, group_id, generation, rebalance_ms, waited_for, waited_ms, reason, stabilized_at,
+    row_number() OVER (PARTITION BY cluster ORDER BY rebalance_ms DESC, group_id, generation) AS place
+  FROM {REBALANCES} WHERE rebalance_ms IS NOT NULL
+) WHERE place = 1
+"""
+_CLAIMED = f"""
+SELECT cluster, count(*) AS claims, count_if(standing = 'stale') AS stale,
+  count_if(standing = 'contradicted') AS contradicted, count_if(standing = 'unknown') AS unknown,
+  count_if(is_held AND standing = 'stale' AND outcome IN ('kept', 'both')) AS won,
+  count_if(is_held AND standing = 'valid' AND outcome IN ('given_to_another', 'both')) AS handed_over
+FROM {CLAIMS} GROUP BY cluster
+"""
+_STUCK = f"""
+SELECT cluster, group_id, rebalances, abandoned, lasted_ms, began_at, last_reason FROM {STUCK}
+ORDER BY rebalances DESC, group_id, first_generation
+"""
+_BOUNCED = (
+    f"SELECT cluster, count(*) AS bounced, count(DISTINCT group_id) AS groups FROM {BOUNCED} GROUP BY cluster"
+)
+_UNOWNED = f"""
+SELECT cluster, count(*) AS times, max(unowned_ms) AS longest_ms, count_if(is_open) AS open
+FROM {UNOWNED} WHERE is_known GROUP BY cluster
+"""
+_JOINS = f"""
+SELECT cluster, count(*) AS joins, count_if(is_stale_admitted) AS stale FROM {JOINS} GROUP BY cluster
+"""
+_MOST = 3
+
+
+class Rebalances:
+    """Rebalances, claims and joins of all clusters: each mart asked once."""
+
+    def __init__(self, reader: Reader) -> None:
+        def one(query: str) -> dict[str, Row]:
+            return {row["cluster"]: row for row in rows(reader.query(query))}
+
+        self._counts, self._longest, self._claimed = one(_COUNTS), one(_LONGEST), one(_CLAIMED)
+        self._bounced, self._unowned, self._joins = one(_BOUNCED), one(_UNOWNED), one(_JOINS)
+        self._stuck = rows(reader.query(_STUCK))
+
+    def lines(self, cluster: str) -> list[str]:
+        """The rebalances of one cluster; none where there are none."""
+        parts = (self._how_many, self._endless, self._claims, self._moves, self._presented)
+        lines = [line for part in parts for text in part(cluster) for line in _wrapped(text)]
+        return ["", *lines] if lines else []
+
+    def _how_many(self, cluster: str) -> Iterator[str]:
+        counts, longest = self._counts.get(cluster), self._longest.get(cluster)
+        if counts is None:
+            return
+        abandoned = counts["abandoned"]
+        more = f"; {abandoned} more began and never had an assignment" if abandoned else ""
+        groups = _counted(counts["groups"], "classic group")
+        yield f"{_counted(counts['rebalances'], 'rebalance')} of {groups}{more}."
+        if longest is not None:
+            waited = (
+                f", {longest['waited_ms'] / 1000:.1f} s of it for {printable(longest['waited_for'])}"
+                if longest["waited_for"] is not None
+                else ""
+            )
+            yield (
+                f"The longest took {longest['rebalance_ms'] / 1000:.1f} s{waited}: group "
+                f"{printable(longest['group_id'])!r}, generation {longest['generation']}."
+            )
+        if counts["unread"]:
+            yield f"What members sent could not be read {counts['unread']} times: {REBALANCES}."
+
+    def _endless(self, cluster: str) -> Iterator[str]:
+        stuck = [row for row in self._stuck if row["cluster"] == cluster]
+        if stuck:
+            yield f"{_counted(len(stuck), 'group')} rebalanced again and again to no effect:"
+        for row in stuck[:_MOST]:
+            reason = f": {printable(row['last_reason'])}" if row["last_reason"] is not None else ""
+            yield (
+                f"    {time_of(row['began_at'])}  {printable(row['group_id'])!r}, {row['rebalances']} times "
+                f"in {row['lasted_ms'] / 1000:.1f} s{reason}"
+            )
+
+    def _claims(self, cluster: str) -> Iterator[str]:
+        counts = self._claimed.get(cluster)
+        if counts is None or not (counts["stale"] or counts["contradicted"] or counts["handed_over"]):
+            return
+        yield (
+            f"{counts['claims']} claims of partitions: {counts['stale']} stale ({counts['won']} won), "
+            f"{counts['contradicted']} contradicted, {counts['unknown']} unknown; {counts['handed_over']} "
+            "valid ones went to another member at once."
+        )
+
+    def _moves(self, cluster: str) -> Iterator[str]:
+        bounced, unowned = self._bounced.get(cluster), self._unowned.get(cluster)
+        if bounced is not None:
+            groups = _counted(bounced["groups"], "group")
+            went = _counted(bounced["bounced"], "time")
+            yield f"Partitions of {groups} went to another member and back {went}."
+        if unowned is not None:
+            longest = unowned["longest_ms"]
+            up_to = f", up to {longest / 1000:.1f} s" if longest is not None else ""
+            still = f"; {unowned['open']} still have none" if unowned["open"] else ""
+            yield f"Partitions had no owner {unowned['times']} times{up_to}{still}."
+
+    def _presented(self, cluster: str) -> Iterator[str]:
+        joins = self._joins.get(cluster)
+        if joins is not None and joins["stale"]:
+            yield (
+                f"{joins['stale']} of {_counted(joins['joins'], 'JoinGroup')} presented an old generation "
+                "and were let in: KIP-792 would have refused them."
+            )
+
+
+def _wrapped(text: str) -> list[str]:
+    indent = "      " if text.startswith(" ") else ""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

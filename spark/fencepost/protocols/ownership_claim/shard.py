@@ -1,0 +1,210 @@
+"""The replay of one group coordinator's log for its classic groups: evidence in, tables of silver out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.offset_commit.decoding import log_of
+from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines, placed, without_compacted
+from fencepost.protocols.offset_commit.records import GroupRecord
+from fencepost.protocols.offset_commit.requests import ELSEWHERE
+from fencepost.protocols.ownership_claim.generations import replay
+from fencepost.protocols.ownership_claim.joins import Join, Lines, read_lines
+from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
+from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
+from fencepost.protocols.ownership_claim.rows import GenerationRows
+from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
+from fencepost.protocols.ownership_claim.subscriptions import each_partition
+from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
+from fencepost.replay.collection import collection_paused
+from fencepost.replay.columns import Columns
+from fencepost.replay.coverage import is_whole
+from fencepost.replay.histories import Interval
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Log
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.requests import NONE
+
+_NOWHERE: Interval = (-1, -1, None, None)
+_NO_STATE = "the states that it may have met are not known, or too many"
+
+
+@dataclass(slots=True)
+class ShardEvidence:
+    """The evidence of one coordinator's log, decoded, in any order. A case written by hand begins here."""
+
+    cluster: str
+    partition: int | None
+    log: Log
+    records: Sequence[GroupRecord]
+    lines: Lines
+    told: Sequence[CoordinatorLine]
+    unread_lines: UnreadLines = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _OfGroup:
+    records: list[GroupRecord] = field(default_factory=list)
+    lines: Lines = field(default_factory=lambda: Lines([], []))
+    told: list[CoordinatorLine] = field(default_factory=list)
+
+
+def decode_shard(rows: ShardRows, told: pa.Table) -> ShardEvidence:
+    """From rows of bronze; ``told``: of ``bronze.group_coordinator_lines``, of the groups that live here."""
+    return ShardEvidence(
+        rows.cluster,
+        rows.partition,
+        log_of(rows),
+        records_of(rows.records),
+        read_lines(rows.requests),
+        coordinator_lines(told),
+        rows.unread_lines,
+    )
+
+
+def coordinator_lines(rows: pa.Table) -> list[CoordinatorLine]:
+    """Those that name a group and have a time, each once."""
+    names = ("broker_id", "event", "group_id", "member_id", "generation", "reason", "logged_at_ms")
+    named = rows.filter(pc.and_(pc.is_valid(rows["group_id"]), pc.is_valid(rows["logged_at_ms"])))
+    columns = (named[name].to_pylist() for name in names)
+    return [CoordinatorLine(*values) for values in dict.fromkeys(zip(*columns, strict=True))]
+
+
+def replay_shard(
+    evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int
+) -> dict[str, pa.Table]:
+    """Replay one coordinator's log: {table of silver: its rows}."""
+    with collection_paused():
+        return _Shard(evidence, metadata, tolerance_ms).replay()
+
+
+class _Shard:
+    """One partition of ``__consumer_offsets``, group by group."""
+
+    def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
+        self._evidence = evidence
+        self._metadata = metadata
+        self._tolerance_ms = tolerance_ms
+        self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
+        self._whole = evidence.partition is not None and (is_whole(evidence.log) or not len(evidence.log))
+        partition = evidence.partition
+        self._leaders = {} if partition is None else dict(metadata.leaders(OFFSETS_TOPIC, partition))
+        self._rows = GenerationRows(evidence.cluster, partition, metadata.topics)
+        self._joins, self._states = Columns(GROUP_JOINS), Columns(GROUP_JOIN_STATES)
+
+    def replay(self) -> dict[str, pa.Table]:
+        """Replay everything, once."""
+        groups = self._by_group()
+        for group_id in sorted(groups):
+            self._replay_group(group_id, groups.pop(group_id))
+        rows = self._rows
+        written = (
+            rows.coverage, rows.generations, rows.claims, rows.assignments, self._joins, self._states
+        )  # fmt: skip
+        return {columns.table.name: columns.to_arrow() for columns in written}
+
+    def _by_group(self) -> dict[str, _OfGroup]:
+        evidence = self._evidence
+        groups: defaultdict[str, _OfGroup] = defaultdict(_OfGroup)
+        for record in without_compacted(placed(evidence.records, evidence.log), evidence.log):
+            groups[record.group_id].records.append(record)
+        for join in sorted(evidence.lines.joins, key=_join_order):
+            groups[join.group_id].lines.joins.append(join)
+        for sign in evidence.lines.signs:
+            groups[sign.group_id].lines.signs.append(sign)
+        for line in evidence.told:
+            groups[line.group_id].told.append(line)
+        return dict(groups)
+
+    def _replay_group(self, group_id: str, evidence: _OfGroup) -> None:
+        generations, lives = replay(group_id, evidence.records, self._metadata.topics, self._stretches)
+        if any(isinstance(record, GenerationRecord) for record in evidence.records):
+            for life, covered, during in lives.pieces:
+                self._rows.cover(group_id, life, covered, during)
+        joins = evidence.lines.joins
+        self._rows.write(generations, Rebalances(joins, evidence.told, self._leaders, self._tolerance_ms))
+        if any(not isinstance(record, GenerationRecord) for record in evidence.records):
+            # what joins a group of another kind is its own matter, even where it once was a classic one
+            whole = False
+        else:
+            whole = self._whole
+        met = StatesMet(
+            generations,
+            evidence.lines,
+            evidence.told,
+            self._leaders,
+            self._tolerance_ms,
+            whole=whole,
+            unread=self._evidence.unread_lines,
+        )
+        for join in joins:
+            place = met.place(join)
+            self._write(join, place, met.states(join, place))
+
+    def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
+        line, subscription = join.line, join.subscription
+        at = place.first or place.last
+        during = (at.during if at is not None else None) or _NOWHERE
+        life = at.life if at is not None else None
+        of = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
+        unread = subscription is None or subscription.unread is not None
+        generation = None if unread else subscription.generation  # type: ignore[union-attr]
+        held = None if unread else len(each_partition(subscription.held))  # type: ignore[union-attr]
+        memory = None if unread else len(each_partition(subscription.remembered))  # type: ignore[union-attr]
+        self._joins.add(
+            *of,
+            line.request_id,
+            line.broker_id,
+            join.member_id,
+            join.answered_id,
+            join.instance_id,
+            line.client_id,
+            line.api_version,
+            join.reason,
+            join.protocol_type,
+            join.protocols,
+            generation,
+            None if subscription is None else subscription.source,
+            None if held is None or memory is None else held + memory,
+            held,
+            None if subscription is None else subscription.unread,
+            join.error,
+            join.generation,
+            join.error == NONE and join.leader == join.answered_id,
+            line.requested_ms,
+            line.responded_ms,
+            line.connection,
+            len(states),
+            None if states else place.why_not or _NO_STATE,
+            line.file,
+            line.position,
+            *during,
+        )
+        for number, state in enumerate(states):
+            self._states.add(
+                *of,
+                line.request_id,
+                number,
+                join.member_id,
+                generation,
+                join.error,
+                line.api_version,
+                state.current_generation,
+                bool(join.member_id),
+                join.instance_id is not None,
+                state.member_known,
+                state.instance_known,
+                state.instance_fenced,
+                join.error in ELSEWHERE,
+                state.protocols_supported,
+                *during,
+            )
+
+
+def _join_order(join: Join) -> tuple[int, str, int, str]:
+    return join.line.responded_ms, join.line.file, join.line.position, join.line.request_id

@@ -1,0 +1,89 @@
+"""What records, requests and logs tell of one group's generations, in the order in which it is asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from fencepost.protocols.ownership_claim.generations import Generation
+from fencepost.protocols.ownership_claim.joins import Join, Lines
+from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
+from fencepost.replay.requests import NONE, RequestLine
+
+_Key = TypeVar("_Key")
+
+
+class Signs:
+    """Signs of the generations of one group, by broker: times of two brokers are of two clocks.
+
+    Numbers of generations begin again with each life of a group; the ids of its members do not. So a line is
+    of the generation that has its member: ``generation_of`` (member id, Kafka's number).
+    """
+
+    def __init__(
+        self, generations: Iterable[Generation], lines: Lines, told: Iterable[CoordinatorLine]
+    ) -> None:
+        self.generation_of: dict[tuple[str, int], Generation] = {}
+        self.in_records: dict[str, tuple[int, int]] = {}
+        """The first and the last generation (its place in the log) that has a member."""
+        for generation in generations:
+            for member in generation.record.members:
+                self.generation_of.setdefault((member.member_id, generation.generation), generation)
+                first, _ = self.in_records.get(member.member_id, (generation.number, 0))
+                self.in_records[member.member_id] = first, generation.number
+        self.lines = _by_member(lines)
+        self.given = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
+        """The member ids that a broker gave out: nobody can send one before."""
+        self.answered: dict[tuple[int, int], int] = {}
+        """When a generation (broker, first_record) was first answered to a JoinGroup."""
+        self.still_in: dict[tuple[int, int], int] = {}
+        """When the last request arrived that was answered in it."""
+        self._note_answers(lines)
+        self.preparing: dict[tuple[int, int], list[int]] = defaultdict(list)
+        """When brokers logged that a group left a generation (broker, Kafka's number)."""
+        self.failed: dict[tuple[int, str], int] = {}
+        """When brokers logged that they removed a member."""
+        self._note_told(told)
+
+    def _note_answers(self, lines: Lines) -> None:
+        for join in lines.joins:
+            own = self.generation_of.get((join.answered_id or "", join.generation))
+            if join.error == NONE and own is not None:
+                _keep(self.answered, (join.line.broker_id, own.first_record), join.line.responded_ms, min)
+        for sign in lines.signs:
+            own = self.generation_of.get((sign.member_id, sign.generation))
+            if own is not None:
+                _keep(self.still_in, (sign.line.broker_id, own.first_record), sign.line.requested_ms, max)
+
+    def _note_told(self, told: Iterable[CoordinatorLine]) -> None:
+        for line in told:
+            if line.event == "preparing" and line.generation is not None:
+                self.preparing[line.broker_id, line.generation].append(line.ms)
+            if line.event in {"member_failed", "member_left"} and line.member_id is not None:
+                _keep(self.failed, (line.broker_id, line.member_id), line.ms, min)
+
+
+def _by_member(lines: Lines) -> dict[str, list[tuple[str, int, int]]]:
+    """File, position and generation of each member's lines, in their order."""
+    found: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+
+    def add(member_id: str | None, line: RequestLine, generation: int) -> None:
+        if member_id:
+            found[member_id].append((line.file, line.position, generation))
+
+    for join in lines.joins:
+        add(_member_of(join), join.line, join.generation)
+    for sign in lines.signs:
+        add(sign.member_id, sign.line, sign.generation)
+    for each in found.values():
+        each.sort()
+    return dict(found)
+
+
+def _member_of(join: Join) -> str:
+    return join.answered_id or join.member_id
+
+
+def _keep(kept: dict[_Key, int], key: _Key, value: int, choose: Callable[[int, int], int]) -> None:
+    kept[key] = choose(kept.get(key, value), value)

@@ -1,0 +1,227 @@
+"""Which states a JoinGroup may have met: the coordinator's generation, and what it knew of the member.
+
+A JoinGroup that was answered with generation G waited for G, and met the generation before it; or it came
+again within G, sent as before, and was answered at once (ClassicGroup: the same metadata). What the broker
+answered is no evidence of what it knew of the member: records, and answers to other requests, are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from fencepost.protocols.offset_commit.requests import ELSEWHERE
+from fencepost.protocols.ownership_claim.generations import Generation
+from fencepost.protocols.ownership_claim.joins import Join, Lines
+from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
+from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.replay.requests import NONE
+
+_MOST = 6
+_Key = TypeVar("_Key")
+
+
+class Place(NamedTuple):
+    """Where in the group's log a request was decided: the generations that were the newest one written when
+    it arrived and when it was answered (None: none was). ``why_not``: why that is not known.
+    """
+
+    first: Generation | None = None
+    last: Generation | None = None
+    why_not: str | None = None
+
+
+class State(NamedTuple):
+    """What a JoinGroup may have met, as silver.group_join_states has it."""
+
+    current_generation: int | None
+    member_known: bool | None
+    instance_known: bool | None
+    instance_fenced: bool | None
+    protocols_supported: bool | None
+
+
+class StatesMet:
+    """The states that the JoinGroups of one group may have met.
+
+    ``whole``: nothing is missing of the group's log. ``unread``: where lines of request logs could not be
+    read, by file.
+    """
+
+    def __init__(
+        self,
+        generations: Sequence[Generation],
+        lines: Lines,
+        told: Iterable[CoordinatorLine],
+        leaders: Mapping[int, int | None],
+        tolerance_ms: int,
+        *,
+        whole: bool,
+        unread: Mapping[str, Sequence[int]],
+    ) -> None:
+        self._generations = generations
+        self._times = [generation.begin.ms or 0 for generation in generations]
+        self._leaders = leaders
+        self._tolerance_ms = tolerance_ms
+        self._whole = whole
+        self._unread = unread
+        self._signs = Signs(generations, lines, told)
+
+    def place(self, join: Join) -> Place:
+        """Where the request was decided: by the record of its generation, else by the coordinator's clock."""
+        if join.error == NONE and join.answered_id is not None:
+            own = self._signs.generation_of.get((join.answered_id, join.generation))
+            if own is not None:
+                before = own.before
+                hole = before is None and not own.first
+                return Place(before, own, "the log has a hole before this generation" if hole else None)
+        if not self._generations:
+            return Place(why_not=None if self._whole else "the log does not show the group")
+        return self._place_by_clock(join)
+
+    def _place_by_clock(self, join: Join) -> Place:
+        first = bisect_right(self._times, join.line.requested_ms - self._tolerance_ms) - 1
+        last = bisect_right(self._times, join.line.responded_ms + self._tolerance_ms) - 1
+        near = self._generations[max(first, 0) : last + 2]
+        brokers: set[int | None] = {self._leaders.get(generation.record.leader_epoch) for generation in near}
+        if brokers - {None, join.line.broker_id}:
+            return Place(why_not="its broker's clock is not the one that wrote the group's records")
+        if any(generation.lost for generation in near):
+            return Place(why_not="the log has a hole here")
+        if first < 0 and not self._whole:
+            return Place(why_not="the log does not show the group before this request")
+        arrived, answered = join.line.requested_ms, join.line.responded_ms
+        return Place(self._newest(first, arrived), self._newest(last, answered))
+
+    def _newest(self, number: int, ms: int) -> Generation | None:
+        """The generation with this number, unless the group was gone, or of another kind, by then."""
+        if number < 0:
+            return None
+        end = self._generations[number].end
+        over = end is not None and end.ms is not None and end.ms < ms - self._tolerance_ms
+        return None if over else self._generations[number]
+
+    def states(self, join: Join, place: Place) -> list[State]:
+        """The states that it may have met at its place; none where too many are possible."""
+        if join.error in ELSEWHERE:
+            return [State(None, None, None, None, None)]
+        if place.why_not is not None:
+            return []
+        current = self._current(join, place)
+        if not current or len(current) > _MOST:
+            return []
+        member = self._member_known(join, place)
+        instance, fenced = self._instance(join, place)
+        supported = _protocols_supported(join, place)
+        return [State(generation, member, instance, fenced, supported) for generation in sorted(current)]
+
+    def _current(self, join: Join, place: Place) -> set[int]:
+        if join.error != NONE:
+            low = 0 if place.first is None else place.first.generation
+            high = low if place.last is None else place.last.generation
+            # one may have begun that is not written
+            return set(range(min(low, high), high + 2)) if high - low < _MOST else set()
+        if join.generation < 1:
+            return set()
+        found = {join.generation - 1, join.generation}
+        if self._came_again(join, place):
+            found.remove(join.generation - 1)
+        elif self._waited(join, place):
+            found.remove(join.generation)
+        return found
+
+    def _came_again(self, join: Join, place: Place) -> bool:
+        """The generation that it was answered had begun before it arrived."""
+        if place.last is None or place.last.generation != join.generation:
+            return False
+        begun = self._signs.answered.get((join.line.broker_id, place.last.first_record))
+        return begun is not None and begun < join.line.requested_ms - self._tolerance_ms
+
+    def _waited(self, join: Join, place: Place) -> bool:
+        """The generation that it was answered had not begun when it arrived."""
+        if join.instance_id is None and not join.member_id:
+            return True
+        broker_id, arrived = join.line.broker_id, join.line.requested_ms
+        before, own = place.first, place.last
+        if before is not None and before.generation == join.generation - 1:
+            still = self._signs.still_in.get((broker_id, before.first_record))
+            if still is not None and still - self._tolerance_ms >= arrived:
+                return True
+        if own is not None and own.generation == join.generation and own.begin.ms is not None:
+            until = own.begin.ms + self._tolerance_ms
+            preparing = self._signs.preparing.get((broker_id, join.generation - 1), ())
+            if any(arrived <= ms <= until for ms in preparing):
+                return True
+        return self._follows_another_generation(join)
+
+    def _follows_another_generation(self, join: Join) -> bool:
+        """The member's line before this one, in the same file, is of another generation: a file has every
+        line of its time, but for those that could not be read.
+        """
+        lines = self._signs.lines.get(join.answered_id or join.member_id, [])
+        at = bisect_left(lines, (join.line.file, join.line.position)) - 1
+        if at < 0:
+            return False
+        file, position, generation = lines[at]
+        unread = self._unread.get(file, ())
+        if file != join.line.file or any(position < hole < join.line.position for hole in unread):
+            return False
+        return generation != join.generation
+
+    def _member_known(self, join: Join, place: Place) -> bool | None:
+        if not join.member_id:
+            return False
+        member_id = join.member_id
+        now = -1 if place.first is None else place.first.number
+        first, last = self._signs.in_records.get(member_id, (len(self._generations), -1))
+        given = member_id in self._signs.given
+        if last > now and (first <= now or given):
+            return True
+        failed = self._signs.failed.get((join.line.broker_id, member_id))
+        if failed is not None and failed < join.line.requested_ms - self._tolerance_ms:
+            return False
+        # ids are not used again: one that a record no longer has is gone
+        if last >= 0 and last < now:
+            return False
+        # neither a record nor an answer ever named it
+        never_there = place.why_not is None and self._whole and not any(self._unread.values())
+        return False if never_there and last < 0 and not given else None
+
+    def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
+        if join.instance_id is None:
+            return False, False
+        if place.why_not is not None:
+            return None, None
+        first, last = (_instances(each).get(join.instance_id) for each in (place.first, place.last))
+        if first is None and last is None and place.first is place.last:
+            return (False, False) if place.first is None and self._whole else (None, None)
+        if first is not None and first == last:
+            return True, bool(join.member_id) and first != join.member_id
+        if (
+            first is not None
+            and last is not None
+            and bool(join.member_id)
+            and join.member_id not in {first, last}
+        ):
+            return True, True
+        return None, None if join.member_id else False
+
+
+def _instances(generation: Generation | None) -> dict[str, str]:
+    if generation is None:
+        return {}
+    return {m.instance_id: m.member_id for m in generation.record.members if m.instance_id is not None}
+
+
+def _protocols_supported(join: Join, place: Place) -> bool | None:
+    """Every member supports the assignor that the group has; an empty group has none."""
+    if place.why_not is not None:
+        return None
+    met = [each.record for each in (place.first, place.last) if each is not None]
+    if all(not record.members for record in met):
+        return True if join.protocols else None
+    if all(record.protocol in join.protocols for record in met if record.members):
+        return True
+    other_type = all(record.members and record.protocol_type != join.protocol_type for record in met)
+    return False if other_type and join.protocol_type else None

@@ -1,0 +1,126 @@
+"""Entries of logs in the layouts that applications really use, and the messages that are cut out of them."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.capture.plan import CLIENT_LOG, Source
+from fencepost.capture.text import Piece, text_rows
+from fencepost.formats.clock import LogClock
+from fencepost.formats.lines import Parsed
+from fencepost.formats.log_entries import Entry, Message, entries, last_entry
+
+MS = 1795212160024
+PREPARING = Message(
+    "preparing",
+    "GroupMetadataManager",
+    "Preparing to rebalance group {} in state {} with old generation {} (reason: {}).",
+    ("group_id", "_", "generation", "reason"),
+)
+
+
+def read(text: str, zone: str = "UTC") -> list[Entry]:
+    return list(entries(text.encode(), 0, LogClock(zone)))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("[2026-11-20 22:02:40,024] INFO said (a.b.C)", ("INFO", None, "a.b.C")),
+        ("[2026-11-20 22:02:40,024] INFO said (a.b.C:112)", ("INFO", None, "a.b.C")),
+        ("2026-11-20 22:02:40,024 [main] DEBUG a.b.C - said", ("DEBUG", "main", "a.b.C")),
+        ("2026-11-20 22:02:40.024 DEBUG [main] a.b.C - said", ("DEBUG", "main", "a.b.C")),
+        ("2026-11-20T22:02:40.024Z  WARN 7 --- [app] [ main] a.b.C   : said", ("WARN", "main", "a.b.C")),
+        ("2026-11-20T23:02:40.024+01:00  WARN 7 --- [t-1] a.b.C : said", ("WARN", "t-1", "a.b.C")),
+        ("2026-11-20 22:02:40.024024 ERROR C:33 - said", ("ERROR", None, "C")),
+        ("INFO  [2026-11-20 22:02:40,024] a.b.C: said", ("INFO", None, "a.b.C")),
+        ("2026-11-20 22:02:40,024 INFO  [a.b.C] (t) said", ("INFO", "t", "a.b.C")),
+        ("\x1b[2m2026-11-20T22:02:40.024Z\x1b[m \x1b[32m INFO\x1b[0m 1 --- [t] C : said", ("INFO", "t", "C")),
+        ('{"@timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","logger_name":"C","message":"said"}',
+         ("INFO", None, "C")),
+        ('{"instant":{"epochSecond":1795212160,"nanoOfSecond":24000000},"thread":"t","level":"INFO",'
+         '"loggerName":"C","message":"said"}', ("INFO", "t", "C")),
+        ('{"ts":"2026-11-20T22:02:40.024Z","log.level":"INFO","process":{"thread":{"name":"t"}},'
+         '"message":"said"}', ("INFO", "t", None)),
+        ("2026-11-20 22:02:40,024 said", (None, None, None)),
+    ],
+)  # fmt: skip
+def test_layouts(line: str, told: tuple[str | None, ...]) -> None:
+    (entry,) = read(line + "\n")
+    assert (entry.level, entry.thread, entry.logger) == told
+    assert (entry.message, entry.logged_at_ms) == ("said", MS)
+
+
+def test_a_time_without_a_zone_is_the_applications() -> None:
+    (entry,) = read("2026-11-20 17:02:40.024 [main] INFO C - said\n", "America/New_York")
+    assert entry.logged_at_ms == MS
+
+
+def test_a_time_without_a_date_is_not_known() -> None:
+    (entry,) = read("22:02:40.024 [main] INFO C - said\n")
+    assert (entry.logged_at_ms, entry.message) == (None, "said")
+
+
+def test_an_entry_goes_on_until_the_next_one_begins() -> None:
+    found = read(
+        "\tat the.end.of(Another.java:1)\n"
+        "[2026-11-20 22:02:40,024] INFO Updating assignment with\n\tAssigned: [t-0]\n (a.b.C)\njava.lang.E\n"
+        "[2026-11-20 22:02:41,024] INFO next (a.b.C)\n"
+    )
+    assert [(each.position, each.message) for each in found] == [
+        (31, "Updating assignment with\n\tAssigned: [t-0]\n\njava.lang.E"),
+        (125, "next"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Preparing to rebalance group g in state Stable with old generation 3 (reason: x (y)).",
+         {"context": None, "group_id": "g", "generation": "3", "reason": "x (y)"}),
+        ("[GroupCoordinator id=1] Preparing to rebalance group a\nb in state Empty with old generation 0 "
+         "(reason: r).", {"context": "GroupCoordinator id=1", "group_id": "a\nb", "generation": "0",
+                          "reason": "r"}),
+        ("Preparing to rebalance group g in state Stable with old generation 3 (reason: x).\njava.E\n\tat a",
+         {"context": None, "group_id": "g", "generation": "3", "reason": "x"}),
+        ("Stabilized group g generation 4 with 2 members.", None),
+    ],
+)  # fmt: skip
+def test_what_stands_in_the_braces_of_a_message(text: str, told: dict[str, str | None] | None) -> None:
+    assert PREPARING.match(text) == told
+
+
+def test_a_name_that_can_be_cut_in_two_ways_is_not_known() -> None:
+    victim = "g in state S with old generation 9 (reason: q). in state S"
+    text = f"Preparing to rebalance group {victim} with old generation 3 (reason: r)."
+    assert PREPARING.match(text) == dict.fromkeys(("context", "group_id", "generation", "reason"))
+
+
+def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.capture.text._CHUNK", 50)
+    text = "".join(f"[2026-11-20 22:02:4{n},000] INFO a\n  {n}\n  z (C)\n" for n in range(9)) + "[2026-11"
+    file = tmp_path / "log"
+    file.write_text(text, encoding="utf-8")
+    pieces: list[bytes] = []
+
+    def parse(_: Source, piece: Piece, after_ms: int | None) -> Parsed:
+        pieces.append(piece.data)
+        return Parsed(pa.record_batch({"n": []}), (), 0, piece.position + len(piece.data), after_ms)
+
+    source = Source("c", None, CLIENT_LOG, str(file), end=len(text))
+    list(text_rows(source, parse, lambda _: iter(()), lambda *_: False, last_entry))
+    assert b"".join(pieces).decode() == text
+    assert len(pieces) > 5
+    assert all(piece.startswith(b"[2026") for piece in pieces)
+
+
+@given(st.binary(max_size=200))
+def test_nothing_that_is_written_ends_a_run(data: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        list(entries(b"[2026-11-20 22:02:40,024] INFO " + data, 0, LogClock("UTC")))

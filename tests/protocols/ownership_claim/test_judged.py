@@ -1,0 +1,111 @@
+"""The compiled definitions over the cases: each is seen holding, violated and unknown, and none flips when
+evidence goes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from fencepost import protocols
+from fencepost.definitions import definitions, queries
+from fencepost.protocols.ownership_claim.tables import TABLES
+
+CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
+MODULE = "OwnershipClaimProps"
+ELSEWHERE = {"commit_of_current_generation"}
+"""Judged over commits, which these cases have none of: tests/e2e."""
+VIOLATED = {
+    "different_topics": {
+        "no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned",
+    },
+    "same_generation": {"no_two_valid_claims", "no_handover_before_revocation", "claim_was_assigned"},
+    "stale_claim": {"no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned"},
+    "broken_coordinator": {"broker_keeps_its_join_rule", "generation_grows_by_one"},
+    "cooperative": set(),
+    "static": set(),
+    "sticky": set(),
+    "other_type": set(),
+}  # fmt: skip
+"""What is violated in some of the cases, and nothing else."""
+
+Rows = Mapping[str, list[Mapping[str, Any]]]
+Replay = Callable[[dict[str, Any]], Rows]
+Verdicts = dict[str, dict[str, set[str]]]
+"""{definition: {holds, violated, unknown: witnesses}}; of what holds where it is exercised."""
+
+
+@pytest.fixture(scope="module")
+def judge() -> Callable[[Rows], Verdicts]:
+    """Judges rows of silver, in DuckDB."""
+    connection = duckdb.connect()
+    connection.execute("CREATE SCHEMA silver")
+    own = {table.name: table for table in TABLES}
+    for table in protocols.tables():
+        if table.name.startswith("silver."):
+            empty = table.arrow_schema.empty_table()
+            connection.register("rows", empty)
+            connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM rows")
+    ours = {each.id for each in definitions() if each.module == MODULE}
+    asked = [
+        query
+        for query in queries("duckdb")
+        if not query.decides and {each.id for each in query.definitions} <= ours
+    ]
+
+    def run(found: Rows) -> Verdicts:
+        for name, table in own.items():
+            rows = pa.Table.from_pylist(found[name.removeprefix("silver.")], schema=table.arrow_schema)
+            connection.register("rows", rows)
+            connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM rows")
+        verdicts: Verdicts = defaultdict(lambda: defaultdict(set))
+        for query in asked:
+            for row in connection.sql(query.sql).to_arrow_table().to_pylist():
+                verdict = row["verdict"]
+                word = "unknown" if verdict is None else "holds" if verdict else "violated"
+                if not verdict or row["exercised"]:
+                    verdicts[row["definition"]][word].add(f"{row['witness']} {row['from_position']}")
+        return verdicts
+
+    return run
+
+
+def _case(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(CASES[name].read_text(encoding="utf-8"))
+    return found
+
+
+def test_each_definition_is_seen_holding_violated_and_unknown(
+    replay_of: Replay, judge: Callable[[Rows], Verdicts]
+) -> None:
+    seen: dict[str, set[str]] = defaultdict(set)
+    for name in CASES:
+        verdicts = judge(replay_of(_case(name)))
+        for definition, words in verdicts.items():
+            seen[definition] |= words.keys()
+        if name in VIOLATED:
+            assert {each for each, words in verdicts.items() if words["violated"]} == VIOLATED[name]
+    wanted = {each.id for each in definitions() if each.module == MODULE and each.kind != "decision"}
+    assert {each: seen[each] for each in wanted - ELSEWHERE} == {
+        each: {"holds", "violated", "unknown"} for each in wanted - ELSEWHERE
+    }
+
+
+@pytest.mark.parametrize("name", ["different_topics", "same_generation", "absent_static", "joins"])
+def test_nothing_is_violated_for_want_of_evidence(
+    name: str, replay_of: Replay, judge: Callable[[Rows], Verdicts]
+) -> None:
+    case = _case(name)
+    whole = judge(replay_of(case))
+    for at in range(len(case["log"]) - 1):
+        batches = [{**batch, "lost": number == at} for number, batch in enumerate(case["log"])]
+        less = judge(replay_of({**case, "log": batches}))
+        for definition, words in less.items():
+            assert words["violated"] <= whole[definition]["violated"], (definition, at)

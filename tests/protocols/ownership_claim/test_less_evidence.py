@@ -1,0 +1,89 @@
+"""Evidence taken away: what is known of a case may become unknown, and is never another."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
+KEYS = {
+    "group_generations": ("record_offset",),
+    "ownership_claims": ("record_offset", "member_id", "topic", "partition"),
+    "classic_assignments": ("record_offset", "member_id", "topic", "partition"),
+}
+NOT_STATE = {
+    # how far it is known, and what stands for the evidence itself
+    "cluster", "life", "from_position", "to_position", "from_time", "to_time", "claim_id", "assignment_id",
+    # of what is there: fewer lines tell of fewer, and the earliest or latest of them
+    "prepared_at", "joined_at", "rebalance_ms", "reason", "reason_source", "waited_for", "waited_ms",
+    # an owner before that is not known is none
+    "previous_owner",
+}  # fmt: skip
+
+Rows = Mapping[str, list[Mapping[str, Any]]]
+
+
+def _less(name: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The case without each of its batches and lines, and without random combinations of them."""
+    chance = random.Random(name)
+    newest = len(case["log"]) - 1
+    ways: list[tuple[str, int]] = [("lost", at) for at in range(newest)]
+    ways += [("unreadable", at) for at in range(newest)]
+    ways += [("told", at) for at in range(len(case.get("told", ())))]
+    ways += [("requests", at) for at in range(len(case.get("requests", ())))]
+    for chosen in [[way] for way in ways] + [chance.sample(ways, k=min(3, len(ways))) for _ in range(15)]:
+        less = copy.deepcopy(case)
+        for how, at in chosen:
+            if how in {"lost", "unreadable"}:
+                less["log"][at][how] = True
+        for how in ("told", "requests"):
+            gone = {at for way, at in chosen if way == how}
+            less[how] = [each for at, each in enumerate(case.get(how, ())) if at not in gone]
+        yield less
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_that_is_known_changes(name: str, replay_of: Callable[[dict[str, Any]], Rows]) -> None:
+    """Row by row, by what names it; a row that is gone says nothing."""
+    case = json.loads(CASES[name].read_text(encoding="utf-8"))
+    whole = replay_of(case)
+    for less in _less(name, case):
+        found = replay_of(less)
+        for table, key in KEYS.items():
+            of = {tuple(row[each] for each in key): row for row in whole[table]}
+            for row in found[table]:
+                before = of[tuple(row[each] for each in key)]
+                known = {k: v for k, v in row.items() if v is not None and k not in NOT_STATE}
+                assert known == {k: before[k] for k in known}, (less, row)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_join_met_another_state(name: str, replay_of: Callable[[dict[str, Any]], Rows]) -> None:
+    """With fewer records and lines of the coordinator a join may have met more states, or it is not known."""
+    case = json.loads(CASES[name].read_text(encoding="utf-8"))
+    states = _states(replay_of(case))
+    for less in _less(name, {**case, "requests": []}):
+        found = _states(replay_of({**less, "requests": case.get("requests", [])}))
+        for request, now in found.items():
+            for state in states.get(request, []):
+                assert any(_agree(state, each) for each in now), (less, request)
+
+
+def _states(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows["group_join_states"]:
+        found.setdefault(row["request_id"], []).append(row)
+    return found
+
+
+def _agree(state: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    fields = (
+        "current_generation", "member_known", "instance_known", "instance_fenced", "protocols_supported",
+    )  # fmt: skip
+    return all(other[name] is None or state[name] is None or other[name] == state[name] for name in fields)
