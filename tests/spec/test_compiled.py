@@ -27,10 +27,11 @@ from tlasql.window import window
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 PRODUCERS = SPEC / "producer_epoch"
-FOLDERS = [SPEC / "leader_epoch", PRODUCERS]
+FOLDERS = [SPEC / "lag_report", SPEC / "leader_epoch", PRODUCERS]
 PARTITION = "p0"
 # what the scope of a trace has beside its name, which is the last column of it
 SCOPES: dict[str, Row] = {
+    "lag_report": {"cluster": "c", "application_id": "a"},
     "leader_epoch": {"cluster": "c"},
     "producer_epoch": {"cluster": "c", "topic": "t", "partition": 0},
 }
@@ -171,6 +172,7 @@ def test_tlc_confirms_what_sql_finds(compiled: CompiledModule, data: Data) -> No
 
 # of each protocol: a log, the columns of the scope that it is, and what only such a log shows
 HOLES = {
+    "lag_report": {"instance:a": {"no_locked_directory_deleted"}, "group": set()},
     "leader_epoch": {
         METADATA_LOG: {
             *("partition_epochs_unique", "partition_epoch_grows"),
@@ -194,7 +196,7 @@ HOLES = {
 def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
     folder: Path, compiled: CompiledModule, schemas: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
-    told = {"leader_epoch": "log", "producer_epoch": "topic"}[folder.name]
+    told = {"lag_report": "log", "leader_epoch": "log", "producer_epoch": "topic"}[folder.name]
     with duckdb.connect(str(tmp_path / "holes.duckdb")) as connection:
         create_tables(connection, schemas)
         for log in HOLES[folder.name]:
@@ -215,7 +217,7 @@ def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
             if "verdict" in row:
                 assert row["verdict"] is None
                 unknown.setdefault(json.loads(row["scope"])[told], set()).add(name or row["definition"])
-    assert unknown == HOLES[folder.name]
+    assert unknown == {log: ids for log, ids in HOLES[folder.name].items() if ids}
 
 
 def test_scopes_are_told_apart_by_text_in_their_own_columns(
@@ -273,6 +275,33 @@ ANSWERS = {
         "violated": {"fetch_incarnation": "INVALID_PARTITION_EPOCH", "shipped_fetch_rule": "NONE"},
     },
 }
+
+
+# the total lag by KIP-441 and as shipped, of what is reported in these traces, in their order
+TOTAL_LAGS = {
+    "reported_sum_is_of_logged_stores/holds": [(44, 44), (-2, -2), (100, 100)],
+    "reported_sum_is_of_logged_stores/violated": [(19, 19)],
+    "zero_is_the_identity/holds": [(44, 44), (0, -1)],
+    "zero_is_the_identity/violated": [(43, 43)],
+}
+
+
+@pytest.mark.parametrize("folder", [SPEC / "lag_report"], indirect=True)
+def test_each_rule_gives_the_total_lag_that_it_makes_of_a_report(
+    compiled: CompiledModule, data: Data
+) -> None:
+    lags: dict[str, dict[int, dict[str, Any]]] = {}
+    for each in compiled.definitions:
+        if each.mark.kind == "decision":
+            for row in data.rows(each.sql):
+                trace, _, position = row["subject"].rpartition("/")
+                lags.setdefault(trace, {}).setdefault(int(position), {})[each.mark.id] = row["outcome"]
+    both = ("proposed_total_lag", "shipped_total_lag")
+    found = {
+        trace: [tuple(given[rule] for rule in both) for _, given in sorted(by_position.items())]
+        for trace, by_position in lags.items()
+    }
+    assert found == TOTAL_LAGS
 
 
 @pytest.mark.parametrize("folder", [SPEC / "leader_epoch"], indirect=True)

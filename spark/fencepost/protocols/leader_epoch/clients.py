@@ -15,7 +15,6 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.instances import (
     Connection,
     Software,
-    host_of,
     instances,
     software_of,
 )
@@ -44,7 +43,7 @@ from fencepost.protocols.leader_epoch.tables import (
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import NONE, RequestLine, each_line, error_name
+from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, host_of
 from fencepost.tables import Table
 
 COMMIT_LINES = Table(
