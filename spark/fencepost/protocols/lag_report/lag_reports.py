@@ -41,6 +41,7 @@ class _Sent:
     message: dict[str, Any]
     report: Report | None
     record_offset: int | None
+    number: int  # of the member's reports for this generation: it may join again before the others have
 
     @property
     def member(self) -> _Member:
@@ -107,6 +108,7 @@ class _Application:
         generation, member_id = sent.member
         client_id = message["client_id"]
         thread = None if client_id is None else _THREAD.fullmatch(client_id)
+        by_line = message["kind"] == JOINED
         begun = message["requested_ms"]
         ended = begun if given.at_ms is None else max(given.at_ms, begun)
         offset_sum = None if report is None or task is None else report.offset_sums.get(task)
@@ -121,7 +123,12 @@ class _Application:
             "subtopology": None if task is None else task.subtopology,
             "partition": None if task is None else task.partition,
             "lag_report_id": digest_of(
-                self._cluster, self._group_id, message["request_id"] or f"{generation}", member_id, task
+                self._cluster,
+                self._group_id,
+                generation or message["request_id"],
+                member_id,
+                sent.number,
+                task,
             ),
             "member_id": member_id,
             "group_instance_id": message["group_instance_id"],
@@ -133,11 +140,11 @@ class _Application:
             "reported": reported,
             "kind": _kind(reported, offset_sum),
             "offset_sum": 0 if reported is False else offset_sum,
-            "reported_at": begun,
+            "reported_at": begun if by_line else None,
             "assigned_at": given.at_ms,
             "assigned_to": self._owners.get((generation, task)) if task is not None else None,
             "assigned_as": _assigned_as(given.assignment, task),
-            "request_id": message["request_id"],
+            "request_id": message["request_id"] if by_line else None,
             "record_offset": sent.record_offset,
             "file": message["file"],
             "position": message["position"],
@@ -159,8 +166,9 @@ def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
         for message, report in zip(said, read, strict=True):
             if message["kind"] != kind:
                 continue
-            sent = _Sent(message, report, message["record_offset"])
-            known = last.get(sent.member)
+            known = last.get((message["generation"], message["member_id"]))
+            number = 0 if known is None else known.number + 1
+            sent = _Sent(message, report, message["record_offset"], number)
             if kind != JOINED and known is not None and known.report == report:
                 known.record_offset = known.record_offset or sent.record_offset
                 continue
@@ -178,7 +186,7 @@ def _each_assignment(messages: list[dict[str, Any]]) -> dict[_Member, _Given]:
     for message, assignment in zip(said, read, strict=True):
         member = message["generation"], message["member_id"]
         before = found.get(member, _Given(None, None))
-        at_ms = message["responded_ms"] if message["kind"] != GIVEN else None
+        at_ms = message["responded_ms"] if message["kind"] == RECEIVED else None
         found[member] = _Given(assignment or before.assignment, at_ms or before.at_ms)
     return found
 
