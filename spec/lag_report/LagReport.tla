@@ -60,10 +60,12 @@ CONSTANT NonLoggedTasks
 \* @type: Str;
 CONSTANT Protection
 
-\* TRUE: a task that is closed leaves its directory modified just now: it writes its checkpoint (up to 4.2), or touches
-\* the directory (from KAFKA-20805 on). FALSE: the directory was modified when it was created (4.3.0, 4.3.1).
-\* @type: Bool;
-CONSTANT CloseModifiesDirectory
+\* What modifies a directory beside its creation, before a thread lets go of it:
+\*   "clean_close"  closing the task: it writes the checkpoint; a thread that dies writes none (up to 4.2)
+\*   "creation"     nothing (4.3.0, 4.3.1)
+\*   "any_close"    closing the task, and the thread's death (from KAFKA-20805 on)
+\* @type: Str;
+CONSTANT ModifiedBy
 
 \* TRUE: KIP-441: a store that is not logged has lag zero. FALSE: as shipped it is not looked at.
 \* @type: Bool;
@@ -80,7 +82,8 @@ CONSTANT CleanupDelay
 CONSTANT AcceptableRecoveryLag
 
 ASSUME Protection \in {"none", "rebalancing_state", "mutex", "shared_mutex", "directory_locks"}
-ASSUME {CloseModifiesDirectory, ZeroForNonLogged, Failures} \subseteq BOOLEAN
+ASSUME ModifiedBy \in {"clean_close", "creation", "any_close"}
+ASSUME {ZeroForNonLogged, Failures} \subseteq BOOLEAN
 ASSUME {ThreadsPerInstance, CleanupDelay, AcceptableRecoveryLag} \subseteq Nat
 
 -----------------------------------------------------------------------------
@@ -329,7 +332,8 @@ Assign ==
 
 \* The tasks that a thread closes, and what that makes of the time at which a directory was modified.
 Closed(t)           == running[t] \ plan[t]
-TouchedByClosing(d) == IF CloseModifiesDirectory THEN now ELSE modified[d]
+TouchedByClosing(d) == IF ModifiedBy = "creation" THEN modified[d] ELSE now
+TouchedByDying(d)   == IF ModifiedBy = "any_close" THEN now ELSE modified[d]
 
 \* The directories that a thread has locked when it has its assignment. As shipped, those that it keeps; others it locks
 \* when it takes the task up. KIP-441 (and Kafka before it): those of all its tasks, but what another thread still has.
@@ -462,7 +466,8 @@ Die(t) ==
     /\ assigned' = [assigned EXCEPT ![t] = {}]
     /\ running' = [running EXCEPT ![t] = {}]
     /\ holds' = [holds EXCEPT ![t] = {}]
-    /\ modified' = [d \in Directories |-> IF d[1] = t[1] /\ d[2] \in running[t] THEN TouchedByClosing(d) ELSE modified[d]]
+    /\ modified' = [d \in Directories |->
+                        IF d[1] = t[1] /\ d[2] \in running[t] THEN TouchedByDying(d) ELSE modified[d]]
     /\ released' = [d \in Directories |-> IF d[1] = t[1] /\ d[2] \in running[t] THEN now ELSE released[d]]
     /\ UNCHANGED <<deletedBy, onReport, offset, end, groupVars, mutex, cleaning, now>>
     /\ Nothing /\ Observe

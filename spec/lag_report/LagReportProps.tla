@@ -111,10 +111,10 @@ NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagRepor
 \* The cleaner leaves a directory alone for state.cleanup.delay.ms after the thread that had the task let go of it. That
 \* is the time in which the task may come back to its state.
 \*
-\* Where it does not hold: the cleaner goes by the time at which the directory was modified. 4.3.0 and 4.3.1 do not
-\* modify it while they write to the stores in it (KAFKA-20805, MCLagReport_shipped_4_3_within_the_delay): it may go at
-\* once. A lock that was taken only to report a lag does not count. Where the log does not show who let go, and when, it
-\* is unknown.
+\* Where it does not hold: the cleaner goes by the time at which the directory was modified. In 4.3.0 and 4.3.1 that is
+\* when it was created (KAFKA-20805, MCLagReport_shipped_4_3_within_the_delay); up to 4.2 when the last checkpoint was
+\* written, which a thread that dies does not (MCLagReport_shipped_4_2_thread_dies). A lock that was taken only to report
+\* a lag does not count. Where the log does not show who let go, and when, it is unknown.
 \*
 \* On call: a task that comes back is restored from the beginning; the report says what that cost. On 4.3.0 and 4.3.1
 \* set state.cleanup.delay.ms to days, or upgrade to a release with KAFKA-20805. Elsewhere look for a tool that restores

@@ -170,7 +170,8 @@ def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
             number = 0 if known is None else known.number + 1
             sent = _Sent(message, report, message["record_offset"], number)
             if kind != JOINED and known is not None and known.report == report:
-                known.record_offset = known.record_offset or sent.record_offset
+                if known.record_offset is None:
+                    known.record_offset = sent.record_offset
                 continue
             last[sent.member] = sent
             found.append(sent)

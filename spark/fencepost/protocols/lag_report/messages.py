@@ -64,7 +64,7 @@ def of_lines(requests: pa.Table) -> pa.Table:
             except (AttributeError, KeyError, TypeError, ValueError):
                 # it is JSON, but no broker's: it names nothing, and ends no run
                 continue
-            for row in told:
+            for row in (each for each in told if each["group_id"] is not None):
                 found.add(*{**_LEFT_OUT, "cluster": cluster, **_place(line), **row}.values())
     return found.to_arrow()
 
