@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Protocol
 from fencepost.protocols.lag_report import tables
 
@@ -25,5 +26,6 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
     shown=("task_id", "offset_sum", "deleted_by"),
 )
