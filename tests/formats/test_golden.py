@@ -19,6 +19,8 @@ from fencepost.formats.decode import arrow_type, decode
 from fencepost.formats.schemas import RecordType, record_types, types_of
 
 GOLDEN = Path(__file__).parent / "golden"
+# No broker's: tests/protocols/lag_report reads what the classes of Kafka Streams wrote.
+CLIENTS = {"SubscriptionInfoData", "AssignmentInfo"}
 # Not in the reference release: written by older or newer brokers only.
 ELSEWHERE = {"ShareGroupPartitionMetadata", "UnregisterControllerRecord"}
 
@@ -60,7 +62,7 @@ def test_the_generated_messages_cover_the_table() -> None:
         (record.name, part, version)
         for record in record_types().values()
         for part, message in (("key", record.key), ("value", record.value))
-        if message is not None and record.name not in ELSEWHERE
+        if message is not None and record.name not in ELSEWHERE | CLIENTS
         for version in range(message.versions.first, message.versions.last + 1)
     }
     assert seen == table

@@ -27,11 +27,17 @@ from tlasql.window import window
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 PRODUCERS = SPEC / "producer_epoch"
-FOLDERS = [SPEC / "leader_epoch", SPEC / "ownership_claim", PRODUCERS]
+FOLDERS = [SPEC / "leader_epoch", SPEC / "ownership_claim", PRODUCERS, SPEC / "lag_report"]
 PARTITION = "p0"
 # the column of the scope that has the name of a trace, and what the scope has beside it
-NAMED = {"leader_epoch": "log", "ownership_claim": "group_id", "producer_epoch": "partition_key"}
+NAMED = {
+    "lag_report": "log",
+    "leader_epoch": "log",
+    "ownership_claim": "group_id",
+    "producer_epoch": "partition_key",
+}
 SCOPES: dict[str, Row] = {
+    "lag_report": {"cluster": "c", "application_id": "a"},
     "leader_epoch": {"cluster": "c"},
     "ownership_claim": {"cluster": "c", "life": 0},
     "producer_epoch": {"cluster": "c", "topic": "t", "partition": 0},
@@ -176,6 +182,7 @@ def test_tlc_confirms_what_sql_finds(compiled: CompiledModule, data: Data) -> No
 
 # of each protocol: a log, the columns of the scope that it is, and what only such a log shows
 HOLES = {
+    "lag_report": {"instance:a": {"no_locked_directory_deleted"}, "group": set()},
     "leader_epoch": {
         METADATA_LOG: {
             *("partition_epochs_unique", "partition_epoch_grows"),
@@ -200,7 +207,9 @@ HOLES = {
 def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
     folder: Path, compiled: CompiledModule, schemas: dict[str, dict[str, str]], tmp_path: Path
 ) -> None:
-    told = {"leader_epoch": "log", "ownership_claim": "group_id", "producer_epoch": "topic"}[folder.name]
+    told = {
+        "lag_report": "log", "leader_epoch": "log", "ownership_claim": "group_id", "producer_epoch": "topic",
+    }[folder.name]  # fmt: skip
     with duckdb.connect(str(tmp_path / "holes.duckdb")) as connection:
         create_tables(connection, schemas)
         for log in HOLES[folder.name]:
@@ -221,7 +230,7 @@ def test_a_hole_in_a_log_is_unknown_only_to_what_such_logs_have(
             if "verdict" in row:
                 assert row["verdict"] is None
                 unknown.setdefault(json.loads(row["scope"])[told], set()).add(name or row["definition"])
-    assert unknown == HOLES[folder.name]
+    assert unknown == {log: ids for log, ids in HOLES[folder.name].items() if ids}
 
 
 def test_scopes_are_told_apart_by_text_in_their_own_columns(
@@ -309,6 +318,33 @@ ANSWERS = {
         "violated": {"shipped_join": "NONE", "proposed_join": "ILLEGAL_GENERATION"},
     },
 }
+
+
+# the total lag by KIP-441 and as shipped, of what is reported in these traces, in their order
+TOTAL_LAGS = {
+    "reported_sum_is_of_logged_stores/holds": [(44, 44), (-2, -2), (100, 100)],
+    "reported_sum_is_of_logged_stores/violated": [(19, 19)],
+    "zero_is_the_identity/holds": [(44, 44), (0, -1)],
+    "zero_is_the_identity/violated": [(43, 43)],
+}
+
+
+@pytest.mark.parametrize("folder", [SPEC / "lag_report"], indirect=True)
+def test_each_rule_gives_the_total_lag_that_it_makes_of_a_report(
+    compiled: CompiledModule, data: Data
+) -> None:
+    lags: dict[str, dict[int, dict[str, Any]]] = {}
+    for each in compiled.definitions:
+        if each.mark.kind == "decision":
+            for row in data.rows(each.sql):
+                trace, _, position = row["subject"].rpartition("/")
+                lags.setdefault(trace, {}).setdefault(int(position), {})[each.mark.id] = row["outcome"]
+    both = ("proposed_total_lag", "shipped_total_lag")
+    found = {
+        trace: [tuple(given[rule] for rule in both) for _, given in sorted(by_position.items())]
+        for trace, by_position in lags.items()
+    }
+    assert found == TOTAL_LAGS
 
 
 @pytest.mark.parametrize("folder", FOLDERS[:2], ids=lambda folder: str(folder.name), indirect=True)

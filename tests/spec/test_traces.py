@@ -233,7 +233,40 @@ OWNERSHIP_CLAIM = Protocol(
     MaxGeneration = 99
 """,
 )
-PROTOCOLS = {each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH, LEADER_EPOCH, OWNERSHIP_CLAIM)}
+LAG_REPORT = Protocol(
+    "lag_report",
+    "LagReport",
+    {
+        "locked": {},
+        "deletedBy": {},
+        "deletions": [],
+        "lagReports": [],
+        "assignedTasks": [],
+    },
+    (
+        *("assigned", "running", "holds", "onReport", "mutex", "cleaning", "modified", "released", "offset"),
+        *("end", "now", "phase", "rebalances", "reporting", "reports", "plan"),
+    ),
+    """
+    Instances = {"i1"}
+    ThreadsPerInstance = 1
+    LoggedTasks = {"k1"}
+    MixedTasks = {}
+    NonLoggedTasks = {}
+    Protection = "directory_locks"
+    ModifiedBy = "creation"
+    ZeroForNonLogged = FALSE
+    Failures = TRUE
+    CleanupDelay = 1
+    AcceptableRecoveryLag = 0
+    TimeBound = 9
+    RebalanceBound = 9
+    EndBound = 9
+""",
+)
+PROTOCOLS = {
+    each.name: each for each in (OFFSET_COMMIT, PRODUCER_EPOCH, LEADER_EPOCH, OWNERSHIP_CLAIM, LAG_REPORT)
+}
 DEFINITIONS = [(each.name, identifier) for each in PROTOCOLS.values() for identifier in sorted(each.names())]
 
 SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')

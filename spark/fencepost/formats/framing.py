@@ -18,7 +18,8 @@ from fencepost.formats.jit import kernel
 # control: int16 version and int16 type in a key, int16 version before a value (EndTransactionMarker)
 # raft_control: the version is the body's own first field (ControlRecordUtils)
 # versioned: int16 version (ConsumerProtocol)
-TYPE_16, VERSION_16, METADATA, CONTROL_KEY, VERSION_INSIDE = 0, 1, 2, 3, 4
+# versioned_32: int32 version, the body's own first field (SubscriptionInfo, AssignmentInfo of Kafka Streams)
+TYPE_16, VERSION_16, METADATA, CONTROL_KEY, VERSION_INSIDE, VERSION_32_INSIDE = 0, 1, 2, 3, 4, 5
 _MODES = {
     ("coordinator", "key"): TYPE_16,
     ("coordinator", "value"): VERSION_16,
@@ -27,6 +28,7 @@ _MODES = {
     ("control", "value"): VERSION_16,
     ("raft_control", "value"): VERSION_INSIDE,
     ("versioned", "value"): VERSION_16,
+    ("versioned_32", "value"): VERSION_32_INSIDE,
 }
 ABSENT = -32769  # no int16
 _FRAME_VERSION = 1
@@ -83,7 +85,9 @@ def _metadata_frame(data: Bytes, position: int, end: int) -> tuple[int, int, int
 
 @kernel
 def _integer_frame(data: Bytes, position: int, end: int, mode: int) -> tuple[int, int, int]:
-    """Give (type, version, body) of the framings that are made of int16."""
+    """Give (type, version, body) of the framings that are made of integers."""
+    if mode == VERSION_32_INSIDE:
+        return ABSENT, (m.int32(data, position) if end - position >= 4 else ABSENT), position
     first = m.int16(data, position)
     if mode == TYPE_16:
         return first, 0, position + 2

@@ -13,7 +13,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-FILES = ("consumer_offsets", "cluster_metadata", "transaction_state", "control_records", "consumer_protocol")
+FILES = (
+    "consumer_offsets", "cluster_metadata", "transaction_state", "control_records", "consumer_protocol",
+    "streams_assignor",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

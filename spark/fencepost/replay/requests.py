@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ LINE_COLUMNS = [
 _ORDER = ("logged_at_ms", "file", "position", "line_digest")
 _LINES_AT_ONCE = 20_000
 _DECODER = json.JSONDecoder()
+_CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +98,12 @@ def _lines(rows: pa.Table) -> Iterator[RequestLine]:
             file,
             position,
         )
+
+
+def host_of(connection: str | None) -> str | None:
+    """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
+    found = _CONNECTION.match(connection or "")
+    return found[3] if found else None
 
 
 def parse_object(text: str | None) -> dict[str, Any] | None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
-from fencepost.protocols.leader_epoch.instances import Software, host_of
+from fencepost.protocols.leader_epoch.instances import Software
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import APIS
 from fencepost.protocols.leader_epoch.live import Live, live
-from fencepost.replay.requests import RequestLine
+from fencepost.replay.requests import RequestLine, host_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.instances import host_of, software_of
+from fencepost.protocols.leader_epoch.instances import software_of
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     ALTER_PARTITION,
@@ -28,7 +28,7 @@ from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import ZERO_ID, digest_of
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine, each_line, error_name
+from fencepost.replay.requests import RequestLine, each_line, error_name, host_of
 
 LEADER_EPOCH, TOPIC_ID, BROKER_EPOCH = "leader_epoch", "topic_id", "broker_epoch"
 _KINDS = {

@@ -6,7 +6,6 @@ one instance, ordered by time, have rising ids. Where that does not tell instanc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -14,9 +13,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.replay.keys import digest_of
-from fencepost.replay.requests import RequestLine, each_line
+from fencepost.replay.requests import RequestLine, each_line, host_of
 
-_CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 _NEAR_MS = 40_000
 """A request may wait so long at a broker that stands still, before its client gives it up."""
 Connection = tuple[int, str]
@@ -24,12 +22,6 @@ Connection = tuple[int, str]
 
 Software = Mapping[Connection, tuple[str | None, str | None]]
 """The name and version of what is at the other end of a connection."""
-
-
-def host_of(connection: str | None) -> str | None:
-    """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
-    found = _CONNECTION.match(connection or "")
-    return found[3] if found else None
 
 
 def software_of(requests: pa.Table) -> Software:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from fencepost.protocols.leader_epoch.answers import Answers
 from fencepost.protocols.leader_epoch.clocks import Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.instances import host_of, instances, software_of
+from fencepost.protocols.leader_epoch.instances import instances, software_of
 from fencepost.protocols.leader_epoch.lines import (
     DESCRIBE_TOPIC_PARTITIONS,
     FETCH,
@@ -21,7 +21,7 @@ from fencepost.protocols.leader_epoch.lines import (
 )
 from fencepost.replay.columns import Columns
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine, each_line
+from fencepost.replay.requests import RequestLine, each_line, host_of
 from fencepost.tables import Table
 
 ORDERS = Table(

@@ -1,0 +1,15 @@
+-- generated from spec/lag_report/LagReportProps.tla:109 by `tlasql compile`; do not edit
+{{ config(severity='error', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'no_cleaning_while_lag_is_reported' and verdict = 'violated'

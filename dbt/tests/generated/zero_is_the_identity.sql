@@ -1,0 +1,15 @@
+-- generated from spec/lag_report/LagReportProps.tla:88 by `tlasql compile`; do not edit
+{{ config(severity='warn', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'zero_is_the_identity' and verdict = 'violated'

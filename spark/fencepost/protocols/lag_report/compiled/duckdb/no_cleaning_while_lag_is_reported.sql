@@ -1,0 +1,122 @@
+-- generated from spec/lag_report/LagReportProps.tla:109 by `tlasql compile`; do not edit
+--
+-- NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagReported
+WITH frame AS (
+  SELECT
+    cluster,
+    application_id,
+    log,
+    deletion_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    deleted_by AS "d.deletedBy",
+    lag_reported AS "d.lagReported"
+  FROM silver.directory_deletions
+), judged AS (
+  SELECT
+    *,
+    "d.deletedBy" = 'cleaner' AS antecedent,
+    NOT "d.lagReported" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    application_id,
+    log,
+    deletion_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "d.deletedBy",
+    "d.lagReported",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~d.lagReported (LagReportProps:109)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    deletion_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'd.deletedBy': "d.deletedBy", 'd.lagReported': "d.lagReported"}
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    deletion_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT(
+    'application_id',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'application_id'), directory_deletions.application_id),
+    'log',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), directory_deletions.log)
+  ) AS TEXT) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT('d', deletion_id) AS TEXT)
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, directory_deletions.from_time) AS from_time,
+  COALESCE(agreed.to_time, directory_deletions.to_time) AS to_time,
+  agreed.verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'd.deletedBy',
+      STRUCT_EXTRACT(agreed.first_state, 'd.deletedBy'),
+      'd.lagReported',
+      STRUCT_EXTRACT(agreed.first_state, 'd.lagReported')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(agreed.verdict, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'instance',
+      directory_deletions.instance,
+      'task_id',
+      directory_deletions.task_id,
+      'deleted_at',
+      STRFTIME(directory_deletions.deleted_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'elapsed_ms',
+      directory_deletions.elapsed_ms,
+      'reported_by',
+      directory_deletions.reported_by,
+      'reported_at',
+      STRFTIME(directory_deletions.reported_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'released_by',
+      directory_deletions.released_by,
+      'released_at',
+      STRFTIME(directory_deletions.released_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'file',
+      directory_deletions.file,
+      'position',
+      directory_deletions."position"
+    ) AS TEXT)
+  END AS evidence
+FROM silver.directory_deletions AS directory_deletions
+FULL OUTER JOIN agreed
+  USING (cluster, deletion_id)

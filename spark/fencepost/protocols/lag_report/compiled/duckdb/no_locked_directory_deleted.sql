@@ -1,0 +1,104 @@
+-- generated from spec/lag_report/LagReportProps.tla:136 by `tlasql compile`; do not edit
+--
+-- NoLockedDirectoryDeleted ==
+--     \A d \in DOMAIN deletedBy \cap DOMAIN deletedBy' :
+--         deletedBy'[d] # deletedBy[d] /\ deletedBy'[d] = "cleaner" => ~locked[d]
+WITH frame AS (
+  SELECT
+    cluster,
+    application_id,
+    log,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    task_id AS d,
+    deleted_by AS "deletedBy[d]",
+    LEAD(deleted_by) OVER successive AS "deletedBy'[d]",
+    locked AS "locked[d]",
+    LEAD(locked) OVER successive AS "locked'[d]",
+    CAST(JSON_OBJECT(
+      'instance',
+      instance,
+      'task_id',
+      task_id,
+      'holder',
+      holder,
+      'held_for',
+      held_for,
+      'released_at',
+      released_at,
+      'file',
+      file,
+      'position',
+      "position"
+    ) AS TEXT) AS evidence
+  FROM silver.task_directories
+  WINDOW successive AS (PARTITION BY cluster, application_id, log, task_id ORDER BY from_position NULLS FIRST)
+), judged AS (
+  SELECT
+    *,
+    "deletedBy'[d]" = "deletedBy[d]" AND "locked'[d]" = "locked[d]" AS unchanged,
+    NOT "deletedBy'[d]" = "deletedBy[d]" AND "deletedBy'[d]" = 'cleaner' AS antecedent,
+    NOT "locked[d]" AS c1
+  FROM frame
+  WHERE
+    next_from_position = to_position
+), weighed AS (
+  SELECT
+    *,
+    unchanged OR (
+      NOT antecedent OR c1
+    ) AS verdict
+  FROM judged
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('application_id', application_id, 'log', log) AS TEXT) AS scope,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN CAST(JSON_OBJECT('d', d) AS TEXT) END AS witness,
+  next_from_position AS from_position,
+  next_to_position AS to_position,
+  next_from_time AS from_time,
+  next_to_time AS to_time,
+  verdict,
+  COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
+  CASE
+    WHEN NOT verdict
+    THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:138)' END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT COALESCE(verdict, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'deletedBy[d]',
+      "deletedBy[d]",
+      'deletedBy''[d]',
+      "deletedBy'[d]",
+      'locked[d]',
+      "locked[d]",
+      'locked''[d]',
+      "locked'[d]"
+    ) AS TEXT)
+  END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
+FROM weighed
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('application_id', application_id, 'log', log) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.streams_coverage
+WHERE
+  NOT COALESCE(covered, FALSE) AND NOT log = 'group'

@@ -1,0 +1,31 @@
+"""What the audit of Kafka Streams' lag reports and state cleaner brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.formats.request_log import every_line
+from fencepost.protocols.base import Protocol
+from fencepost.protocols.lag_report import tables
+
+if TYPE_CHECKING:
+    from fencepost.engines import Rows
+    from fencepost.replay.evidence import Evidence
+
+
+def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+    from fencepost.protocols.lag_report.rebuild import rebuild
+
+    return rebuild(given)
+
+
+PROTOCOL = Protocol(
+    name="lag_report",
+    package=Path(__file__).parent,
+    tables=tables.TABLES,
+    rebuild=_rebuild,
+    requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
+    shown=("task_id", "offset_sum", "deleted_by"),
+)
