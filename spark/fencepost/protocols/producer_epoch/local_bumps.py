@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fencepost.formats.crc32c import TABLES, followed_by_zeros
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
@@ -31,23 +31,28 @@ _TAKEN = (
     "base_sequence", "record_count",
 )  # fmt: skip
 
+# what two batches with the same records have alike
+_SAME = ("size", "record_count", "attributes", "base_timestamp_ms", "records_checksum")
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 def add_local_bumps(replayed: PartitionLog, rows: Columns) -> None:
     """Add the rows of one log (``silver.local_bumps``)."""
     if replayed.key[1] == OFFSETS_TOPIC:
         return
     batches = _of_bumping_producers(replayed)
-    ids = batches["producer_id"]
-    for producer_id in np.unique(ids):
-        own = {name: column[ids == producer_id] for name, column in batches.items()}
+    order = np.argsort(batches["producer_id"], kind="stable")
+    ids, begins = np.unique(batches["producer_id"][order], return_index=True)
+    for producer_id, at in zip(ids.tolist(), np.split(order, begins[1:]), strict=False):
+        own = {name: column[at] for name, column in batches.items()}
         times = dict(zip(own["offset"].tolist(), own["max_timestamp_ms"].tolist(), strict=True))
         for each, following in pairwise([*_bumps(own), None]):
             assert each is not None
+            key = digest_of(*replayed.key, producer_id, each.producer_epoch)
             end = following.first_offset if following else None
-            key = digest_of(*replayed.key, int(producer_id), each.producer_epoch)
             ms = times[end] if end is not None else None
             interval = (each.first_offset, end, times[each.first_offset], ms)
-            rows.add(*replayed.key, key, int(producer_id), *vars(each).values(), *interval)
+            rows.add(*replayed.key, key, producer_id, *vars(each).values(), *interval)
 
 
 @dataclass(frozen=True)
@@ -110,57 +115,48 @@ def _records_checksums(batches: Piece) -> Longs:
 
 
 def _bumps(own: Piece) -> Iterator[LocalBump]:
-    """The bumps of one producer in one log, by their first offsets."""
+    """The bumps of one producer in one log: its batches from the first of an epoch above all before it."""
     epochs = own["producer_epoch"]
-    firsts = [int(np.flatnonzero(epochs == epoch)[0]) for epoch in np.unique(epochs)]
-    for first in sorted(firsts):
-        before = np.flatnonzero(epochs[:first] < epochs[first])
-        if not len(before):
+    original = _originals(own)
+    untold = (own["is_whole"] == 0) | (own["records_checksum"] == UNKNOWN)
+    untold |= (own["attributes"] & _LOG_APPEND_TIME) != 0
+    highest, newest_ms = (np.maximum.accumulate(own[name]) for name in ("producer_epoch", "max_timestamp_ms"))
+    untold_so_far = np.logical_or.accumulate(untold)
+    changes = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
+    for first, end in zip(changes.tolist(), [*changes[1:].tolist(), len(epochs)], strict=False):
+        before = first - 1
+        if epochs[first] <= highest[before]:
             continue
-        same = np.flatnonzero(epochs == epochs[first])
-        again, original = _again(own, same)
-        found = again[original != UNKNOWN]
-        newest = int(before[-1])
-        follows = own["stretch"][newest] == own["stretch"][first]
+        again = np.flatnonzero(original[first:end] != UNKNOWN) + first
+        # who puts records together anew keeps their timestamps and their order: what begins later is new
+        old = own["base_timestamp_ms"][first:end] <= newest_ms[before]
+        may_be_again = untold_so_far[before] or bool((untold[first:end] | old).any())
+        found = len(again) > 0
         yield LocalBump(
             producer_epoch=int(epochs[first]),
-            previous_epoch=int(epochs[newest]) if follows else None,
+            previous_epoch=int(epochs[before]) if own["stretch"][before] == own["stretch"][first] else None,
             first_offset=int(own["offset"][first]),
-            last_offset=int(own["last_offset"][same[-1]]),
-            batches=len(same),
-            records=int(own["record_count"][same].sum()),
-            written_twice=True if len(found) else None if _may_be_again(own, same).any() else False,
-            batches_again=len(found),
-            records_again=int(own["record_count"][found].sum()),
-            again_offset=int(own["offset"][found[0]]) if len(found) else None,
-            original_offset=int(original[original != UNKNOWN][0]) if len(found) else None,
+            last_offset=int(own["last_offset"][end - 1]),
+            batches=end - first,
+            records=int(own["record_count"][first:end].sum()),
+            written_twice=True if found else None if may_be_again else False,
+            batches_again=len(again),
+            records_again=int(own["record_count"][again].sum()),
+            again_offset=int(own["offset"][again[0]]) if found else None,
+            original_offset=int(original[again[0]]) if found else None,
         )
 
 
-def _again(own: Piece, of_epoch: Longs) -> tuple[Longs, Longs]:
-    """The batches of an epoch, and the offset of the first of an earlier epoch with the same records."""
-    names = ("size", "record_count", "attributes", "base_timestamp_ms", "records_checksum")
-    epoch = int(own["producer_epoch"][of_epoch[0]])
-    earlier: dict[tuple[int, ...], int] = {}
-    columns = (own[name].tolist() for name in (*names, "producer_epoch", "offset"))
-    keys: list[tuple[int, ...]] = []
-    for *key, of, offset in zip(*columns, strict=True):
-        keys.append(tuple(key))
-        if of < epoch and key[-1] != UNKNOWN:
-            earlier.setdefault(keys[-1], offset)
-    return of_epoch, np.array([earlier.get(keys[at], UNKNOWN) for at in of_epoch.tolist()], dtype=np.int64)
-
-
-def _may_be_again(own: Piece, of_epoch: Longs) -> Flags:
-    """Of batches that were not found: whether their records may be in an earlier epoch all the same.
-
-    Not if the log is whole, clients set the timestamps, and the batch begins later than all before it end: a
-    client that puts records together anew keeps their timestamps and their order.
-    """
-    epoch = own["producer_epoch"][of_epoch[0]]
-    earlier = (own["producer_epoch"] < epoch) & (own["offset"] < own["offset"][of_epoch[-1]])
-    newest = own["max_timestamp_ms"][earlier].max()
-    by_broker = (own["attributes"] & _LOG_APPEND_TIME) != 0
-    untold = (own["is_whole"] == 0) | (own["records_checksum"] == UNKNOWN) | by_broker
-    may_be: Flags = untold[of_epoch] | untold[earlier].any() | (own["base_timestamp_ms"][of_epoch] <= newest)
-    return may_be
+def _originals(own: Piece) -> Longs:
+    """The offset of the first batch with the same records, if that is of an earlier epoch; else UNKNOWN."""
+    columns = [own[name] for name in _SAME]
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column.astype(np.uint64)) * _ODD
+    _, firsts, groups = np.unique(mixed, return_index=True, return_inverse=True)
+    first = firsts[groups]
+    same = own["records_checksum"] != UNKNOWN
+    for column in columns:
+        same &= column == column[first]
+    same &= own["producer_epoch"][first] < own["producer_epoch"]
+    return np.where(same, own["offset"][first], UNKNOWN)

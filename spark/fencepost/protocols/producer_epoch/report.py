@@ -106,8 +106,8 @@ class Producers:
         counts = self._bumped.get(cluster)
         if counts is None:
             return []
+        unknown = f" Of {counts['unknown']} it is not known." if counts["unknown"] else ""
         return [
             f"{counts['bumps']} local bumps of {counts['producers']} producers without transactional id; "
-            f"{counts['again']} records were written twice by it. Of {counts['unknown']} of their epochs in "
-            "a partition it is not known."
+            f"{counts['again']} records were written twice by them.{unknown}"
         ]
