@@ -233,7 +233,9 @@ def test_every_end_of_a_transaction_is_decided_as_its_broker_did(audit: Any) -> 
         judged = [row for row in rows if row["error"] not in ("CONCURRENT_TRANSACTIONS", None)]
         known = [row for row in judged if row["shipped"] is not None]
         assert [row for row in known if row["shipped"] != row["error"]] == []
-        assert len(known) > least * len(judged) > 400
+        # where compaction took the records of nearly all, nearly nothing is known
+        whole = [row for row in judged if not row["cluster"].startswith("natural")]
+        assert sum(row["shipped"] is not None for row in whole) > least * len(whole) > 400
     for (cluster, client, commit), expected in ENDED.items():
         rows = audit.rows(
             f"SELECT kip_890, shipped, error FROM marts.fct_end_txns "

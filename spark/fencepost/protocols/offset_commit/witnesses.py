@@ -69,18 +69,14 @@ class Witnesses:
         for answer in answers:
             if isinstance(answer, HeartbeatAnswer) or answer.api_key == JOIN_GROUP:
                 self._moving.setdefault(answer.member_id, []).append(answer)
-        requests = list(requests)
         every: list[_Line] = [*requests, *answers]
         for chain in turns(every):
             self._note(chain)
-        timelines = _Timelines(answers, lateness)
-        for request in requests:
-            if request not in self._told and (told := timelines.told(request)) is not None:
-                self._told[request] = told
+        self._timelines = _Timelines(answers, lateness)
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
-        return self._told.get(request)
+        return self._told.get(request) or self._timelines.told(request)
 
     def owned(self, told: Told) -> frozenset[str]:
         """Keys of the partitions that a member had been assigned; none where that was not told."""
@@ -150,30 +146,46 @@ class _Timelines:
         members: dict[str, list[_Answer]] = {}
         for answer in answers:
             members.setdefault(answer.member_id, []).append(answer)
-        self._answers = {
-            member_id: sorted(each, key=lambda answer: (answer.responded_ms, answer.file, answer.position))
+        self._members = {
+            member_id: each
             for member_id, each in members.items()
             if len({answer.broker_id for answer in each}) == 1
         }
+        self._lines: dict[str, tuple[list[_Answer], list[Told | None]]] = {}
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member had been told before, where all that it was told until after says the same."""
-        answers = self._answers.get(request.member_id, ())
+        answers, tolds = self._line(request.member_id)
         if not answers or answers[0].broker_id != request.broker_id:
             return None
         arrival = request.requested_ms - self._lateness.of(request)
         first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
-        end = next((at for at, each in enumerate(answers) if self._is_after(each, request)), None)
-        if first == 0 or end is None:
+        told = tolds[first - 1] if first else None
+        if told is None:
             return None
-        told = None
-        for answer in answers[:first]:
-            told = _told_by(answer, told)
-        later = answers[first : end + 1]
-        if told is None or any(_epoch_of(each) != told.epoch or _joins(each) for each in later):
-            return None
-        changed = any(isinstance(each, HeartbeatAnswer) and each.assigned is not None for each in later)
-        return told._replace(assigned_by=None) if changed else told
+        changed = False
+        for at in range(first, len(answers)):
+            later = answers[at]
+            if _epoch_of(later) != told.epoch or _joins(later):
+                return None
+            changed |= isinstance(later, HeartbeatAnswer) and later.assigned is not None
+            if self._is_after(later, request):
+                return told._replace(assigned_by=None) if changed else told
+        return None
+
+    def _line(self, member_id: str) -> tuple[list[_Answer], list[Told | None]]:
+        """The answers to a member in their order, each with what it had been told by then."""
+        if member_id not in self._lines:
+            answers = sorted(
+                self._members.get(member_id, ()),
+                key=lambda answer: (answer.responded_ms, answer.file, answer.position),
+            )
+            told, tolds = None, []
+            for answer in answers:
+                told = _told_by(answer, told)
+                tolds.append(told)
+            self._lines[member_id] = answers, tolds
+        return self._lines[member_id]
 
     def _is_after(self, answer: _Answer, request: CommitRequest) -> bool:
         return answer.requested_ms - self._lateness.of(answer) > request.responded_ms

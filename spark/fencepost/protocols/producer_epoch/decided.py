@@ -8,7 +8,7 @@ from typing import Any
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
 from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.producer_state import NONE
-from fencepost.protocols.producer_epoch.states_met import Candidate, MetStates
+from fencepost.protocols.producer_epoch.states_met import Candidate, Coordinator, MetStates
 from fencepost.protocols.producer_epoch.tables import (
     ADD_PARTITIONS_TO_TXN_STATES,
     ADD_PARTITIONS_TO_TXNS,
@@ -78,7 +78,7 @@ class DecidedRequests:
             "cluster": cluster,
             "record_offset": written.get(asked.request_id),
             "candidates": len(found),
-            "unknown_reason": _unknown_reason(asked, known, partition),
+            "unknown_reason": _unknown_reason(asked, known, met.coordinator, partition),
         }
         _add(requests, row)
 
@@ -125,10 +125,15 @@ def _answered(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _unknown_reason(asked: Asked, known: list[bool], partition: int | None) -> str | None:
+def _unknown_reason(
+    asked: Asked, known: list[bool], coordinator: Coordinator | None, partition: int | None
+) -> str | None:
     log = f"{TRANSACTIONS_TOPIC}-{'?' if partition is None else partition}"
     if asked.error is None:
         return "the request log has no answer"
+    base = None if coordinator is None else coordinator.log.base
+    if not known and base is not None and base.ms is not None and asked.requested_ms <= base.ms:
+        return f"cleaned away: compaction has been over {log} where this request was decided"
     if not known and asked.error == NO_ERROR and asked.api_key == INIT:
         return f"the record of this request is not in the captured log of {log}"
     if not known:
