@@ -104,8 +104,8 @@ VARIABLE deletedBy
 (* What happened in the last step. Earlier is forgotten.                   *)
 (***************************************************************************)
 
-\* The directory that was deleted: by whom, whether its task has stores (all tasks here have), while a lag report of the instance had no assignment yet, how long after
-\* the thread that had the task let go of it.
+\* The directory that was deleted: by whom, whether its task has stores (here all have), while a lag report of the
+\* instance had no assignment yet, how long after the thread that had the task let go of it.
 \* @type: Set($deletion);
 VARIABLE deletions
 
