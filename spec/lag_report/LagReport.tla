@@ -37,7 +37,7 @@
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
-\* @typeAlias: deletion = {deletion: DELETION, deletedBy: Str, lagReported: Bool, sinceRelease: Int, cleanupDelay: Int};
+\* @typeAlias: deletion = {deletion: DELETION, deletedBy: Str, hasState: Bool, lagReported: Bool, sinceRelease: Int, cleanupDelay: Int};
 \* @typeAlias: lagReport = {report: REPORT, reported: Bool, offsetSum: Int, endOffsetSum: Int, loggedStores: Int, nonLoggedStores: Int, loggedOffsetSum: Int};
 \* @typeAlias: assignedTask = {assigned: ASSIGNED, onReportedLag: Bool, directoryExists: Bool, deletedBy: Str};
 
@@ -104,8 +104,8 @@ VARIABLE deletedBy
 (* What happened in the last step. Earlier is forgotten.                   *)
 (***************************************************************************)
 
-\* The directory that was deleted: by whom, while a lag report of the instance had no assignment yet, how long after
-\* the thread that had the task let go of it.
+\* The directory that was deleted: by whom, whether its task has stores (here all have), while a lag report of the
+\* instance had no assignment yet, how long after the thread that had the task let go of it.
 \* @type: Set($deletion);
 VARIABLE deletions
 
@@ -426,6 +426,7 @@ Delete(i, k) ==
     /\ offset' = [offset EXCEPT ![<<i, k>>] = 0]
     /\ deletions' = {[deletion     |-> <<i, k>>,
                       deletedBy    |-> "cleaner",
+                      hasState     |-> TRUE,
                       lagReported  |-> ThreadsOf(i) \cap reporting # {},
                       sinceRelease |-> now - released[<<i, k>>],
                       cleanupDelay |-> CleanupDelay]}
@@ -484,6 +485,7 @@ Wipe(t, k) ==
     /\ offset' = [offset EXCEPT ![Directory(t, k)] = 0]
     /\ deletions' = {[deletion     |-> Directory(t, k),
                       deletedBy    |-> "wipe",
+                      hasState     |-> TRUE,
                       lagReported  |-> ThreadsOf(t[1]) \cap reporting # {},
                       sinceRelease |-> now - released[Directory(t, k)],
                       cleanupDelay |-> CleanupDelay]}

@@ -92,15 +92,17 @@ ZeroIsTheIdentity ==
 (* The cleaner. An element d is a directory that was deleted.              *)
 (***************************************************************************)
 
-ByCleaner(d) == d.deletedBy = "cleaner"
+\* A task without stores has a directory as well, with nothing in it. It is never locked: the cleaner deletes it again and
+\* again, also while the task runs.
+ByCleaner(d) == d.deletedBy = "cleaner" /\ d.hasState
 
 \* The mutex of KIP-441: the cleaner deletes nothing while a lag report of its instance waits for its assignment. So
 \* what was reported is there when the assignment comes.
 \*
-\* Where it does not hold: shipped Kafka has no such mutex, but a lock for each directory that is reported: a directory
-\* without state has none and may go, which does no harm. With several threads in an instance a directory is free when
-\* the thread that had locked it has its assignment, and another one waits (MCLagReport_shipped_4_2_two_threads). A run
-\* of the cleaner that deletes nothing leaves no trace.
+\* Where it does not hold: shipped Kafka has no such mutex, but a lock for each directory that is reported. With several
+\* threads in an instance a directory is free when the thread that had locked it has its assignment, and another one
+\* waits (MCLagReport_shipped_4_2_two_threads). The directory of a task without stores may go at any time; where it is
+\* not known whether a task has stores, it is unknown. A run of the cleaner that deletes nothing leaves no trace.
 \*
 \* On call: see whether the task of the directory was assigned to this instance (assigned_directory_exists): then it is
 \* restored from the beginning of its changelog. If so, make state.cleanup.delay.ms larger than the longest rebalance,

@@ -68,9 +68,18 @@ def _json(data: bytes) -> str:
 def _join(said: Said) -> tuple[int, Any, Any]:
     name, _ = said["member"].split("@")
     offered = [{"name": "stream", "metadata": _json(_subscription(said["report"]))}]
-    request = {"groupId": GROUP, "memberId": name, "groupInstanceId": None, "protocols": offered}
+    request = {
+        "groupId": GROUP,
+        "memberId": name,
+        "groupInstanceId": said.get("instance"),
+        "protocols": offered,
+    }
     told = [
-        {"memberId": member, "groupInstanceId": None, "metadata": _json(_subscription(report))}
+        {
+            "memberId": member,
+            "groupInstanceId": said.get("instance"),
+            "metadata": _json(_subscription(report)),
+        }
         for member, report in said.get("told", {}).items()
     ]
     answer = {

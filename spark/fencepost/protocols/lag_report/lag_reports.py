@@ -47,6 +47,12 @@ class _Sent:
     def member(self) -> _Member:
         return self.message["generation"], self.message["member_id"]
 
+    @property
+    def stands_for(self) -> str | None:
+        """The same for a static member before and after it comes back under another member id."""
+        stands_for: str | None = self.message["group_instance_id"] or self.message["member_id"]
+        return stands_for
+
 
 @dataclass(frozen=True, slots=True)
 class _Given:
@@ -77,11 +83,13 @@ class _Application:
         # generations of which every member's report is known: the leader was told of all, or all were stored
         self._complete = {each["generation"] for each in messages if each["kind"] in (TOLD, STORED)}
         self._owners = _owners(self._sent, self._given)
-        self._listed: defaultdict[tuple[int | None, str], set[TaskId]] = defaultdict(set)
-        for each in self._sent:
+        # what the leader assigned by: the last report of each member, by generation and process
+        self._last = {each.member: each for each in self._sent}
+        self._of_process: defaultdict[tuple[int | None, str], list[_Sent]] = defaultdict(list)
+        for each in self._last.values():
             if each.report is not None:
                 generation, _ = each.member
-                self._listed[generation, each.report.process_id] |= each.report.offset_sums.keys()
+                self._of_process[generation, each.report.process_id].append(each)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for each in self._sent:
@@ -100,8 +108,14 @@ class _Application:
         generation, _ = sent.member
         if sent.report is None or given.assignment is None or generation is None:
             return ()
-        tasks = given.assignment.active | given.assignment.standby
-        return tasks - self._listed[generation, sent.report.process_id]
+        if self._last[sent.member] is not sent:
+            return ()
+        listed: set[TaskId] = set()
+        for each in self._of_process[generation, sent.report.process_id]:
+            # a static member that comes back later in the generation reports for itself
+            if each.report is not None and (each is sent or each.stands_for != sent.stands_for):
+                listed |= each.report.offset_sums.keys()
+        return (given.assignment.active | given.assignment.standby) - listed
 
     def _row(self, sent: _Sent, given: _Given, task: TaskId | None, reported: bool | None) -> tuple[Any, ...]:
         message, report = sent.message, sent.report

@@ -124,6 +124,9 @@ DIRECTORY_DELETIONS = Table(
         "deletion_id": "string",  # digest of log and position
         "deleted_by": "string",  # as in silver.task_directories
         "deleted_at": "timestamp",
+        # the task has stores, logged or not: seen in a report, a restore, an assignment or the topology; null
+        # where nothing tells. One without has an empty directory, which is deleted also while the task runs
+        "has_state": "boolean",
         "elapsed_ms": "bigint",  # since it was modified, as the cleaner says it
         "cleanup_delay_ms": "bigint",  # as the cleaner says it
         # a lag report of the instance was out that had no assignment yet: of which thread, since when

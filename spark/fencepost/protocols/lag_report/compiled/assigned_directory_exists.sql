@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:156 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla:158 by `tlasql compile`; do not edit
 --
 -- AssignedDirectoryExists ==
 --     \A a \in assignedTasks : a.onReportedLag => a.directoryExists \/ a.deletedBy = "wipe"
@@ -39,7 +39,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'a.directoryExists \\/ a.deletedBy = "wipe" (LagReportProps:157)'
+      THEN 'a.directoryExists \\/ a.deletedBy = "wipe" (LagReportProps:159)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:123 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla:125 by `tlasql compile`; do not edit
 --
 -- NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease >= d.cleanupDelay
 WITH frame AS (
@@ -12,13 +12,14 @@ WITH frame AS (
     from_time,
     to_time,
     deleted_by AS `d.deletedBy`,
+    has_state AS `d.hasState`,
     since_release_ms AS `d.sinceRelease`,
     cleanup_delay_ms AS `d.cleanupDelay`
   FROM silver.directory_deletions
 ), judged AS (
   SELECT
     *,
-    `d.deletedBy` = 'cleaner' AS antecedent,
+    `d.deletedBy` = 'cleaner' AND `d.hasState` AS antecedent,
     `d.sinceRelease` >= `d.cleanupDelay` AS c1
   FROM frame
 ), weighed AS (
@@ -32,11 +33,12 @@ WITH frame AS (
     from_time,
     to_time,
     `d.deletedBy`,
+    `d.hasState`,
     `d.sinceRelease`,
     `d.cleanupDelay`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:123)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -57,6 +59,8 @@ WITH frame AS (
         failed_conjunct,
         'd.deletedBy',
         `d.deletedBy`,
+        'd.hasState',
+        `d.hasState`,
         'd.sinceRelease',
         `d.sinceRelease`,
         'd.cleanupDelay',
@@ -102,6 +106,7 @@ SELECT
     THEN TO_JSON(
       STRUCT(
         agreed.first_state.`d.deletedBy` AS `d.deletedBy`,
+        agreed.first_state.`d.hasState` AS `d.hasState`,
         agreed.first_state.`d.sinceRelease` AS `d.sinceRelease`,
         agreed.first_state.`d.cleanupDelay` AS `d.cleanupDelay`
       ),

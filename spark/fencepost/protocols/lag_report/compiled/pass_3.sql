@@ -11,6 +11,7 @@ WITH frame AS (
     from_time,
     to_time,
     deleted_by AS `d.deletedBy`,
+    has_state AS `d.hasState`,
     lag_reported AS `d.lagReported`,
     since_release_ms AS `d.sinceRelease`,
     cleanup_delay_ms AS `d.cleanupDelay`
@@ -18,9 +19,9 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    `d.deletedBy` = 'cleaner' AS antecedent_1,
+    `d.deletedBy` = 'cleaner' AND `d.hasState` AS antecedent_1,
     NOT `d.lagReported` AS c1_1,
-    `d.deletedBy` = 'cleaner' AS antecedent_2,
+    `d.deletedBy` = 'cleaner' AND `d.hasState` AS antecedent_2,
     `d.sinceRelease` >= `d.cleanupDelay` AS c1_2
   FROM frame
 ), weighed AS (
@@ -34,15 +35,16 @@ WITH frame AS (
     from_time,
     to_time,
     `d.deletedBy`,
+    `d.hasState`,
     `d.lagReported`,
     `d.sinceRelease`,
     `d.cleanupDelay`,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported (LagReportProps:109)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported (LagReportProps:111)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:123)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT
@@ -65,6 +67,8 @@ WITH frame AS (
         failed_conjunct_2,
         'd.deletedBy',
         `d.deletedBy`,
+        'd.hasState',
+        `d.hasState`,
         'd.lagReported',
         `d.lagReported`,
         'd.sinceRelease',
@@ -163,6 +167,7 @@ FROM (
             THEN TO_JSON(
               STRUCT(
                 agreed.first_state.`d.deletedBy` AS `d.deletedBy`,
+                agreed.first_state.`d.hasState` AS `d.hasState`,
                 agreed.first_state.`d.lagReported` AS `d.lagReported`
               ),
               MAP('ignoreNullFields', 'false')
@@ -184,6 +189,7 @@ FROM (
             THEN TO_JSON(
               STRUCT(
                 agreed.first_state.`d.deletedBy` AS `d.deletedBy`,
+                agreed.first_state.`d.hasState` AS `d.hasState`,
                 agreed.first_state.`d.sinceRelease` AS `d.sinceRelease`,
                 agreed.first_state.`d.cleanupDelay` AS `d.cleanupDelay`
               ),

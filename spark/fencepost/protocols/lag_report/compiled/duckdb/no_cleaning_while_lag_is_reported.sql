@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:109 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla:111 by `tlasql compile`; do not edit
 --
 -- NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagReported
 WITH frame AS (
@@ -12,12 +12,13 @@ WITH frame AS (
     from_time,
     to_time,
     deleted_by AS "d.deletedBy",
+    has_state AS "d.hasState",
     lag_reported AS "d.lagReported"
   FROM silver.directory_deletions
 ), judged AS (
   SELECT
     *,
-    "d.deletedBy" = 'cleaner' AS antecedent,
+    "d.deletedBy" = 'cleaner' AND "d.hasState" AS antecedent,
     NOT "d.lagReported" AS c1
   FROM frame
 ), weighed AS (
@@ -31,10 +32,11 @@ WITH frame AS (
     from_time,
     to_time,
     "d.deletedBy",
+    "d.hasState",
     "d.lagReported",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~d.lagReported (LagReportProps:109)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~d.lagReported (LagReportProps:111)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -46,7 +48,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'd.deletedBy': "d.deletedBy", 'd.lagReported': "d.lagReported"}
+      {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'd.deletedBy': "d.deletedBy", 'd.hasState': "d.hasState", 'd.lagReported': "d.lagReported"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -86,6 +88,8 @@ SELECT
     THEN CAST(JSON_OBJECT(
       'd.deletedBy',
       STRUCT_EXTRACT(agreed.first_state, 'd.deletedBy'),
+      'd.hasState',
+      STRUCT_EXTRACT(agreed.first_state, 'd.hasState'),
       'd.lagReported',
       STRUCT_EXTRACT(agreed.first_state, 'd.lagReported')
     ) AS TEXT)

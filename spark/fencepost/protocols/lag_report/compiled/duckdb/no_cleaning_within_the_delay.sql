@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:123 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla:125 by `tlasql compile`; do not edit
 --
 -- NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease >= d.cleanupDelay
 WITH frame AS (
@@ -12,13 +12,14 @@ WITH frame AS (
     from_time,
     to_time,
     deleted_by AS "d.deletedBy",
+    has_state AS "d.hasState",
     since_release_ms AS "d.sinceRelease",
     cleanup_delay_ms AS "d.cleanupDelay"
   FROM silver.directory_deletions
 ), judged AS (
   SELECT
     *,
-    "d.deletedBy" = 'cleaner' AS antecedent,
+    "d.deletedBy" = 'cleaner' AND "d.hasState" AS antecedent,
     "d.sinceRelease" >= "d.cleanupDelay" AS c1
   FROM frame
 ), weighed AS (
@@ -32,11 +33,12 @@ WITH frame AS (
     from_time,
     to_time,
     "d.deletedBy",
+    "d.hasState",
     "d.sinceRelease",
     "d.cleanupDelay",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:123)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -48,7 +50,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'd.deletedBy': "d.deletedBy", 'd.sinceRelease': "d.sinceRelease", 'd.cleanupDelay': "d.cleanupDelay"}
+      {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'd.deletedBy': "d.deletedBy", 'd.hasState': "d.hasState", 'd.sinceRelease': "d.sinceRelease", 'd.cleanupDelay': "d.cleanupDelay"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -88,6 +90,8 @@ SELECT
     THEN CAST(JSON_OBJECT(
       'd.deletedBy',
       STRUCT_EXTRACT(agreed.first_state, 'd.deletedBy'),
+      'd.hasState',
+      STRUCT_EXTRACT(agreed.first_state, 'd.hasState'),
       'd.sinceRelease',
       STRUCT_EXTRACT(agreed.first_state, 'd.sinceRelease'),
       'd.cleanupDelay',

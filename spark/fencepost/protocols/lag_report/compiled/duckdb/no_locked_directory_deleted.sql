@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:136 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla:138 by `tlasql compile`; do not edit
 --
 -- NoLockedDirectoryDeleted ==
 --     \A d \in DOMAIN deletedBy \cap DOMAIN deletedBy' :
@@ -68,7 +68,7 @@ SELECT
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:138)' END
+    THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:140)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

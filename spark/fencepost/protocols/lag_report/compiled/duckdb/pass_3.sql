@@ -11,6 +11,7 @@ WITH frame AS (
     from_time,
     to_time,
     deleted_by AS "d.deletedBy",
+    has_state AS "d.hasState",
     lag_reported AS "d.lagReported",
     since_release_ms AS "d.sinceRelease",
     cleanup_delay_ms AS "d.cleanupDelay"
@@ -18,9 +19,9 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    "d.deletedBy" = 'cleaner' AS antecedent_1,
+    "d.deletedBy" = 'cleaner' AND "d.hasState" AS antecedent_1,
     NOT "d.lagReported" AS c1_1,
-    "d.deletedBy" = 'cleaner' AS antecedent_2,
+    "d.deletedBy" = 'cleaner' AND "d.hasState" AS antecedent_2,
     "d.sinceRelease" >= "d.cleanupDelay" AS c1_2
   FROM frame
 ), weighed AS (
@@ -34,15 +35,16 @@ WITH frame AS (
     from_time,
     to_time,
     "d.deletedBy",
+    "d.hasState",
     "d.lagReported",
     "d.sinceRelease",
     "d.cleanupDelay",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported (LagReportProps:109)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported (LagReportProps:111)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:123)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT
@@ -54,7 +56,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'application_id': application_id, 'log': log, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'd.deletedBy': "d.deletedBy", 'd.lagReported': "d.lagReported", 'd.sinceRelease': "d.sinceRelease", 'd.cleanupDelay': "d.cleanupDelay"}
+      {'application_id': application_id, 'log': log, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'd.deletedBy': "d.deletedBy", 'd.hasState': "d.hasState", 'd.lagReported': "d.lagReported", 'd.sinceRelease': "d.sinceRelease", 'd.cleanupDelay': "d.cleanupDelay"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -142,6 +144,8 @@ FROM (
           THEN CAST(JSON_OBJECT(
             'd.deletedBy',
             STRUCT_EXTRACT(agreed.first_state, 'd.deletedBy'),
+            'd.hasState',
+            STRUCT_EXTRACT(agreed.first_state, 'd.hasState'),
             'd.lagReported',
             STRUCT_EXTRACT(agreed.first_state, 'd.lagReported')
           ) AS TEXT)
@@ -151,6 +155,8 @@ FROM (
           THEN CAST(JSON_OBJECT(
             'd.deletedBy',
             STRUCT_EXTRACT(agreed.first_state, 'd.deletedBy'),
+            'd.hasState',
+            STRUCT_EXTRACT(agreed.first_state, 'd.hasState'),
             'd.sinceRelease',
             STRUCT_EXTRACT(agreed.first_state, 'd.sinceRelease'),
             'd.cleanupDelay',
