@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:68 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:72 by `tlasql compile`; do not edit
 --
 -- NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
 WITH frame AS (
@@ -33,7 +33,7 @@ WITH frame AS (
     `c.greatestClaimOfOthers`,
     c1 AS verdict,
     TRUE AS exercised,
-    CASE WHEN NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct
+    CASE WHEN NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:72)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -46,16 +46,16 @@ WITH frame AS (
     `c.wasAssigned`,
     c1_1 AS verdict_1,
     TRUE AS exercised_1,
-    CASE WHEN NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct_1,
+    CASE WHEN NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:72)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:80)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:84)' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:93)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:100)' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:117)' END AS failed_conjunct_4
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:125)' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT
