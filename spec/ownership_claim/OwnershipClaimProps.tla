@@ -148,7 +148,7 @@ ShippedJoin(j) ==
          ELSE "NONE"
     ELSE IF ~j.protocolsSupported THEN "INCONSISTENT_GROUP_PROTOCOL"
     ELSE IF j.static /\ j.instanceKnown /\ j.instanceFenced THEN "FENCED_INSTANCE_ID"
-    ELSE IF ~j.memberKnown THEN "UNKNOWN_MEMBER_ID"
+    ELSE IF (j.static /\ ~j.instanceKnown) \/ ~j.memberKnown THEN "UNKNOWN_MEMBER_ID"
     ELSE "NONE"
 
 \* KIP-792 as proposed: a member that is let in and names a generation, one before the current, is refused

@@ -84,7 +84,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT `j.memberKnown`
+                      (
+                        `j.static` AND NOT `j.instanceKnown`
+                      ) OR NOT `j.memberKnown`
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -94,7 +96,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -115,7 +119,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -125,7 +131,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT `j.memberKnown`
+                          (
+                            `j.static` AND NOT `j.instanceKnown`
+                          ) OR NOT `j.memberKnown`
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'

@@ -85,7 +85,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT `j.memberKnown`
+                      (
+                        `j.static` AND NOT `j.instanceKnown`
+                      ) OR NOT `j.memberKnown`
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -95,7 +97,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -116,7 +120,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -126,7 +132,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT `j.memberKnown`
+                          (
+                            `j.static` AND NOT `j.instanceKnown`
+                          ) OR NOT `j.memberKnown`
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'
@@ -212,7 +220,9 @@ WITH frame AS (
                         THEN 'FENCED_INSTANCE_ID'
                         WHEN FALSE
                         THEN CASE (
-                            NOT `j.memberKnown`
+                            (
+                              `j.static` AND NOT `j.instanceKnown`
+                            ) OR NOT `j.memberKnown`
                           )
                           WHEN TRUE
                           THEN 'UNKNOWN_MEMBER_ID'
@@ -222,7 +232,9 @@ WITH frame AS (
                         END
                         ELSE CASE
                           WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -243,7 +255,9 @@ WITH frame AS (
                           THEN 'FENCED_INSTANCE_ID'
                           WHEN FALSE
                           THEN CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -253,7 +267,9 @@ WITH frame AS (
                           END
                           ELSE CASE
                             WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                NOT `j.memberKnown`
+                                (
+                                  `j.static` AND NOT `j.instanceKnown`
+                                ) OR NOT `j.memberKnown`
                               )
                               WHEN TRUE
                               THEN 'UNKNOWN_MEMBER_ID'
@@ -348,7 +364,9 @@ WITH frame AS (
                               THEN 'FENCED_INSTANCE_ID'
                               WHEN FALSE
                               THEN CASE (
-                                  NOT `j.memberKnown`
+                                  (
+                                    `j.static` AND NOT `j.instanceKnown`
+                                  ) OR NOT `j.memberKnown`
                                 )
                                 WHEN TRUE
                                 THEN 'UNKNOWN_MEMBER_ID'
@@ -358,7 +376,9 @@ WITH frame AS (
                               END
                               ELSE CASE
                                 WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -379,7 +399,9 @@ WITH frame AS (
                                 THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
                                 THEN CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -389,7 +411,9 @@ WITH frame AS (
                                 END
                                 ELSE CASE
                                   WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      NOT `j.memberKnown`
+                                      (
+                                        `j.static` AND NOT `j.instanceKnown`
+                                      ) OR NOT `j.memberKnown`
                                     )
                                     WHEN TRUE
                                     THEN 'UNKNOWN_MEMBER_ID'
