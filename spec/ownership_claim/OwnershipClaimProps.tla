@@ -56,20 +56,22 @@ ClaimByNewestGeneration(c) ==
     ELSE IF Contradicted(c) THEN "contradicted"
     ELSE "valid"
 
-\* No two members claim a partition with the same generation. An assignor that sees two such claims cannot tell the
-\* owner: Kafka's takes the partition from both, older ones throw, and the group rebalances without end.
+\* No member that kept a partition while it joined meets another claim of it with the same generation. An assignor that
+\* sees two such claims cannot tell the owner: Kafka's takes the partition from both, older ones throw, and the group
+\* rebalances without end.
 \*
 \* Where it does not hold: members whose subscription names no generation contradict each other as soon as one has
 \* missed something (MCOwnershipClaim_design_custom_contradict). With the generation a client that goes on naming what
 \* it lost does (MCOwnershipClaim_kip_792_claims_anew). An assignor that throws leaves no record to judge: then
-\* generations are abandoned one after the other. A member that cannot be read makes it unknown.
+\* generations are abandoned one after the other. What eager members remember is not judged. A member that cannot be read
+\* makes it unknown.
 \*
 \* On call: two consumers believed to have this partition: look for records that were processed twice since the
 \* rebalance before. Restart the member whose claim is not what it was assigned (claim_was_assigned); if the group
 \* does not come to rest, stop all members at once and start them again. Clients before 2.8.1 and 3.0: upgrade them
 \* (KAFKA-12984).
 \* @invariant("no_two_valid_claims", "critical", "claim")
-NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
+NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 
 \* No assignor gives a partition to a member with a stale claim: the member with the newer one has it.
 \*
@@ -78,8 +80,9 @@ NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
 \* (MCOwnershipClaim_shipped_different_topics): it takes any claim for a partition that the member has.
 \*
 \* On call: two consumers have had this partition since the rebalance: assigned_to and the member with the newer
-\* claim. Look for records processed twice. With an assignor of your own (partition.assignment.strategy in the
-\* verdict): it must compare generations. With Kafka's: give all members of the group the same topics, and report it.
+\* claim (contradicted_by). Look for records processed twice. With an assignor of your own
+\* (partition.assignment.strategy): it must compare generations. With Kafka's: give all members of the group the same
+\* topics, and report it.
 \* @invariant("no_stale_claim_wins", "critical", "claim")
 NoStaleClaimWins == \A c \in claims : c.held /\ Stale(c) => ~c.assignedToSelf
 
@@ -93,9 +96,9 @@ NoStaleClaimWins == \A c \in claims : c.held /\ Stale(c) => ~c.assignedToSelf
 \* (no_stale_claim_wins).
 \*
 \* On call: until the old owner hears of its assignment two consumers have this partition; its commits are refused.
-\* Look for records processed twice. Whose assignor it is stands in the verdict: Kafka's of an old release (upgrade
-\* the group's consumers), or one of your own, which must leave a partition unassigned until its owner has joined
-\* without it.
+\* Look for records processed twice. The group's rebalances name the assignor (fct_rebalances): Kafka's of an old
+\* release (upgrade the group's consumers), or one of your own, which must leave a partition unassigned until its owner
+\* has joined without it.
 \* @invariant("no_handover_before_revocation", "critical", "claim")
 NoHandoverBeforeRevocation == \A c \in claims : c.held /\ Valid(c) => ~c.assignedToAnother
 

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:197 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:200 by `tlasql compile`; do not edit
 --
 -- NoStaleJoinAdmitted ==
 --     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
@@ -348,7 +348,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:199)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:202)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
