@@ -60,7 +60,8 @@ CONSTANT Partitions
 \*   "any_claim"          the same, but who claims a partition, by whatever generation, need not wait for it to be given
 \*                        up: what Kafka's does for members with different subscriptions (3.9 to 4.3)
 \*   "newest_generation"  only members that name the newest generation of all are believed (3.0 to 3.4.0)
-\*   "fails"              every claim is believed; where two members claim a partition the assignor throws (2.4 to 2.8)
+\*   "fails"              every claim is believed; where two members claim a partition the assignor throws (2.4 to 2.8;
+\*                        left out: it may as well give the partition to both)
 \*   "trusting"           a custom one: of several claims any is believed
 \*   "unbound"            a custom one that looks at no claim
 \* @type: Str;
