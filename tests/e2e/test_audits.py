@@ -27,7 +27,7 @@ POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_e
 CAPTURES = sorted(path.parent.name for path in Path(__file__).parents[1].glob("captures/*/fencepost.toml"))
 ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
-WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "incarnations")
+WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "incarnations", "rebalances", "streams")
 """Captures whose drivers commit as no member; they are about something else."""
 
 # What real brokers let through, and what follows from it.

@@ -38,6 +38,7 @@ STORED = {
     "fencings": ("4.3.1",),
     "markers": ("4.3.1", "4.1.2"),
     "incarnations": VERSIONS,
+    "rebalances": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 
@@ -76,10 +77,10 @@ def _record_once(scenario: str, version: str, folder: Path) -> None:
                 say("stop clients")
             live = chosen.live_copy(version)
             if live:
-                write_capture(folder, cluster, home / "clients", truth)
+                write_capture(folder, cluster, clients, truth)
             say("stop brokers")
         if not live:
-            write_capture(folder, cluster, home / "clients", truth)
+            write_capture(folder, cluster, clients, truth)
         say(f"done: {len(truth.rows)} hand-made requests")
 
 

@@ -15,6 +15,8 @@ import incarnations
 import markers
 import producer_failover
 import producer_scenario
+import rebalances
+import streams_runs
 import subscriptions
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
@@ -186,5 +188,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
     "incarnations": incarnations.SCENARIO,
+    "rebalances": rebalances.SCENARIO,
+    "streams": streams_runs.SCENARIO,
 }
 """Every scenario by name."""
