@@ -57,10 +57,11 @@ CONSTANT Partitions
 
 \* What the leader makes of claims:
 \*   "generation"         of each partition the greatest generation is valid (KIP-792; shipped from 3.5, 3.4.1)
-\*   "any_claim"          the same, but a partition that must be given up first is told by all claims, stale ones too: what
-\*                        4.3 does for members with different subscriptions
+\*   "any_claim"          the same, but who claims a partition, by whatever generation, need not wait for it to be given
+\*                        up: what Kafka's does for members with different subscriptions (3.9 to 4.3)
 \*   "newest_generation"  only members that name the newest generation of all are believed (3.0 to 3.4.0)
-\*   "fails"              every claim is believed; where two members claim a partition the assignor throws (2.4 to 2.8)
+\*   "fails"              every claim is believed; where two members claim a partition the assignor throws (2.4 to 2.8;
+\*                        left out: it may as well give the partition to both)
 \*   "trusting"           a custom one: of several claims any is believed
 \*   "unbound"            a custom one that looks at no claim
 \* @type: Str;
@@ -230,7 +231,8 @@ VARIABLE disturbances
 observedVars    == <<generation, abandoned, claims, handovers, joins, commits>>
 writtenVars     == <<generation, abandoned, assigned, unwritten, rejoined>>
 coordinatorVars == <<currentGeneration, state, members, joined, subscriptions>>
-clientVars      == <<clientState, clientGeneration, heardGeneration, hasMemberId, clientOwned, remembered, given, mustJoin>>
+clientVars      == <<clientState, clientGeneration, heardGeneration, hasMemberId, clientOwned, remembered, given,
+                     mustJoin>>
 networkVars     == <<delayed, disturbances>>
 vars            == <<observedVars, assigned, unwritten, rejoined, coordinatorVars, clientVars, networkVars>>
 
@@ -476,8 +478,9 @@ Believed(p) ==
       [] Assignor = "unbound" -> {}
       [] OTHER -> Claimants(p)
 
-\* Members share the partitions evenly.
-Quota == (Cardinality(Partitions) + Cardinality(members) - 1) \div Cardinality(members)
+\* Members share the partitions evenly, if they want the same ones.
+Quota == IF Assignor = "any_claim" THEN Cardinality(Partitions)
+         ELSE (Cardinality(Partitions) + Cardinality(members) - 1) \div Cardinality(members)
 
 \* A partition goes to one member or to none.
 OneOrNone == [Partitions -> {{}} \cup {{m} : m \in members}]
@@ -489,7 +492,8 @@ MayGo(f, p) ==
     IF Believed(p) = {} THEN f[p] # {}
     ELSE IF Cardinality(Believed(p)) > 1 /\ Assignor # "trusting" THEN Cooperative => f[p] = {}
     ELSE IF f[p] # {} /\ f[p] \subseteq Believed(p) THEN TRUE
-    ELSE /\ \E m \in Believed(p) : Cardinality({q \in To(f, m) : m \in Believed(q)}) = Quota
+    ELSE /\ \/ Assignor = "any_claim"
+            \/ \E m \in Believed(p) : Cardinality({q \in To(f, m) : m \in Believed(q)}) = Quota
          /\ IF ~Cooperative THEN f[p] # {}
             \* who claims it has it already, in the eyes of this assignor
             ELSE f[p] = {} \/ (Assignor = "any_claim" /\ f[p] \subseteq Claimants(p))
@@ -552,8 +556,8 @@ SyncGroup ==
     /\ UNCHANGED <<currentGeneration, members, joined, subscriptions, clientState, clientGeneration>>
     /\ UNCHANGED <<heardGeneration, hasMemberId, clientOwned, remembered, mustJoin, networkVars>>
 
-\* The assignor throws, or its assignment is refused by the leader's client. Its application polls again, so that the leader joins again,
-\* and everybody with it.
+\* The assignor throws, or its assignment is refused by the leader's client. Its application polls again, so that the
+\* leader joins again, and everybody with it.
 AssignorFails ==
     \* enabling conditions
     /\ state = "COMPLETING_REBALANCE"
@@ -563,7 +567,8 @@ AssignorFails ==
     /\ state' = "PREPARING_REBALANCE"
     /\ joined' = {}
     /\ unwritten' = unwritten + 1
-    /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions, clientVars, networkVars>>
+    /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions>>
+    /\ UNCHANGED <<clientVars, networkVars>>
     /\ Nothing
 
 \* Nobody has heard of the generation, so nobody leads. The coordinator waits for the leader's SyncGroup, then prepares
@@ -576,7 +581,8 @@ LeaderIsLost ==
     /\ state' = "PREPARING_REBALANCE"
     /\ joined' = {}
     /\ unwritten' = unwritten + 1
-    /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions, clientVars, networkVars>>
+    /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions>>
+    /\ UNCHANGED <<clientVars, networkVars>>
     /\ Nothing
 
 \* What a client consumes once it has its assignment, and whether it has to join again because of that.

@@ -8,7 +8,7 @@
 EXTENDS MCOwnershipClaim
 
 \* No two members claim one partition.
-NoTwoValidClaimsReach == ~\E c \in claims : c.greatestClaimOfOthers # NoClaim
+NoTwoValidClaimsReach == ~\E c \in claims : c.held /\ c.greatestClaimOfOthers # NoClaim
 
 \* No claim of a cooperative member is stale.
 NoStaleClaimWinsReach == ~\E c \in claims : c.held /\ Stale(c)

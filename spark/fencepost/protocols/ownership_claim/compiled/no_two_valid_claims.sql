@@ -1,6 +1,6 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:68 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:74 by `tlasql compile`; do not edit
 --
--- NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
+-- NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 WITH frame AS (
   SELECT
     cluster,
@@ -11,12 +11,14 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    is_held AS `c.held`,
     claimed_generation AS `c.claimedGeneration`,
     greatest_claim_of_others AS `c.greatestClaimOfOthers`
   FROM silver.ownership_claims
 ), judged AS (
   SELECT
     *,
+    `c.held` AS antecedent,
     NOT `c.claimedGeneration` = `c.greatestClaimOfOthers` AS c1
   FROM frame
 ), weighed AS (
@@ -29,11 +31,12 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `c.held`,
     `c.claimedGeneration`,
     `c.greatestClaimOfOthers`,
-    c1 AS verdict,
-    TRUE AS exercised,
-    CASE WHEN NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:74)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -52,6 +55,8 @@ WITH frame AS (
         life,
         'failed_conjunct',
         failed_conjunct,
+        'c.held',
+        `c.held`,
         'c.claimedGeneration',
         `c.claimedGeneration`,
         'c.greatestClaimOfOthers',
@@ -96,6 +101,7 @@ SELECT
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(
       STRUCT(
+        agreed.first_state.`c.held` AS `c.held`,
         agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
         agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`
       ),

@@ -10,9 +10,9 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    is_held AS `c.held`,
     claimed_generation AS `c.claimedGeneration`,
     greatest_claim_of_others AS `c.greatestClaimOfOthers`,
-    is_held AS `c.held`,
     assigned_to_self AS `c.assignedToSelf`,
     assigned_to_another AS `c.assignedToAnother`,
     was_assigned AS `c.wasAssigned`
@@ -20,6 +20,7 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
+    `c.held` AS antecedent_1,
     NOT `c.claimedGeneration` = `c.greatestClaimOfOthers` AS c1_1,
     `c.held` AND `c.claimedGeneration` < `c.greatestClaimOfOthers` AS antecedent_2,
     NOT `c.assignedToSelf` AS c1_2,
@@ -38,24 +39,24 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `c.held`,
     `c.claimedGeneration`,
     `c.greatestClaimOfOthers`,
-    `c.held`,
     `c.assignedToSelf`,
     `c.assignedToAnother`,
     `c.wasAssigned`,
-    c1_1 AS verdict_1,
-    TRUE AS exercised_1,
-    CASE WHEN NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct_1,
+    NOT antecedent_1 OR c1_1 AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:74)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:80)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:87)' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:93)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:103)' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:117)' END AS failed_conjunct_4
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:128)' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT
@@ -80,12 +81,12 @@ WITH frame AS (
         failed_conjunct_3,
         'failed_conjunct_4',
         failed_conjunct_4,
+        'c.held',
+        `c.held`,
         'c.claimedGeneration',
         `c.claimedGeneration`,
         'c.greatestClaimOfOthers',
         `c.greatestClaimOfOthers`,
-        'c.held',
-        `c.held`,
         'c.assignedToSelf',
         `c.assignedToSelf`,
         'c.assignedToAnother',
@@ -205,6 +206,7 @@ FROM (
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
             THEN TO_JSON(
               STRUCT(
+                agreed.first_state.`c.held` AS `c.held`,
                 agreed.first_state.`c.claimedGeneration` AS `c.claimedGeneration`,
                 agreed.first_state.`c.greatestClaimOfOthers` AS `c.greatestClaimOfOthers`
               ),

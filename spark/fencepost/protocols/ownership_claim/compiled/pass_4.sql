@@ -85,7 +85,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT `j.memberKnown`
+                      (
+                        `j.static` AND NOT `j.instanceKnown`
+                      ) OR NOT `j.memberKnown`
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -95,7 +97,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -116,7 +120,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -126,7 +132,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT `j.memberKnown`
+                          (
+                            `j.static` AND NOT `j.instanceKnown`
+                          ) OR NOT `j.memberKnown`
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'
@@ -212,7 +220,9 @@ WITH frame AS (
                         THEN 'FENCED_INSTANCE_ID'
                         WHEN FALSE
                         THEN CASE (
-                            NOT `j.memberKnown`
+                            (
+                              `j.static` AND NOT `j.instanceKnown`
+                            ) OR NOT `j.memberKnown`
                           )
                           WHEN TRUE
                           THEN 'UNKNOWN_MEMBER_ID'
@@ -222,7 +232,9 @@ WITH frame AS (
                         END
                         ELSE CASE
                           WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -243,7 +255,9 @@ WITH frame AS (
                           THEN 'FENCED_INSTANCE_ID'
                           WHEN FALSE
                           THEN CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -253,7 +267,9 @@ WITH frame AS (
                           END
                           ELSE CASE
                             WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                NOT `j.memberKnown`
+                                (
+                                  `j.static` AND NOT `j.instanceKnown`
+                                ) OR NOT `j.memberKnown`
                               )
                               WHEN TRUE
                               THEN 'UNKNOWN_MEMBER_ID'
@@ -348,7 +364,9 @@ WITH frame AS (
                               THEN 'FENCED_INSTANCE_ID'
                               WHEN FALSE
                               THEN CASE (
-                                  NOT `j.memberKnown`
+                                  (
+                                    `j.static` AND NOT `j.instanceKnown`
+                                  ) OR NOT `j.memberKnown`
                                 )
                                 WHEN TRUE
                                 THEN 'UNKNOWN_MEMBER_ID'
@@ -358,7 +376,9 @@ WITH frame AS (
                               END
                               ELSE CASE
                                 WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -379,7 +399,9 @@ WITH frame AS (
                                 THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
                                 THEN CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -389,7 +411,9 @@ WITH frame AS (
                                 END
                                 ELSE CASE
                                   WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      NOT `j.memberKnown`
+                                      (
+                                        `j.static` AND NOT `j.instanceKnown`
+                                      ) OR NOT `j.memberKnown`
                                     )
                                     WHEN TRUE
                                     THEN 'UNKNOWN_MEMBER_ID'
@@ -457,12 +481,12 @@ WITH frame AS (
     `j.currentGeneration`,
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:177)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:188)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE
       WHEN antecedent_2 AND NOT c1_2
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:191)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:202)'
     END AS failed_conjunct_2
   FROM judged
 ), agreed AS (

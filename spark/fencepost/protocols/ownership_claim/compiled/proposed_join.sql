@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:156 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:167 by `tlasql compile`; do not edit
 --
 -- ProposedJoin(j) ==
 --     IF ShippedJoin(j) # "NONE" THEN ShippedJoin(j)
@@ -82,7 +82,9 @@ WITH frame AS (
                         THEN 'FENCED_INSTANCE_ID'
                         WHEN FALSE
                         THEN CASE (
-                            NOT `j.memberKnown`
+                            (
+                              `j.static` AND NOT `j.instanceKnown`
+                            ) OR NOT `j.memberKnown`
                           )
                           WHEN TRUE
                           THEN 'UNKNOWN_MEMBER_ID'
@@ -92,7 +94,9 @@ WITH frame AS (
                         END
                         ELSE CASE
                           WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -113,7 +117,9 @@ WITH frame AS (
                           THEN 'FENCED_INSTANCE_ID'
                           WHEN FALSE
                           THEN CASE (
-                              NOT `j.memberKnown`
+                              (
+                                `j.static` AND NOT `j.instanceKnown`
+                              ) OR NOT `j.memberKnown`
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -123,7 +129,9 @@ WITH frame AS (
                           END
                           ELSE CASE
                             WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                NOT `j.memberKnown`
+                                (
+                                  `j.static` AND NOT `j.instanceKnown`
+                                ) OR NOT `j.memberKnown`
                               )
                               WHEN TRUE
                               THEN 'UNKNOWN_MEMBER_ID'
@@ -218,7 +226,9 @@ WITH frame AS (
                               THEN 'FENCED_INSTANCE_ID'
                               WHEN FALSE
                               THEN CASE (
-                                  NOT `j.memberKnown`
+                                  (
+                                    `j.static` AND NOT `j.instanceKnown`
+                                  ) OR NOT `j.memberKnown`
                                 )
                                 WHEN TRUE
                                 THEN 'UNKNOWN_MEMBER_ID'
@@ -228,7 +238,9 @@ WITH frame AS (
                               END
                               ELSE CASE
                                 WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -249,7 +261,9 @@ WITH frame AS (
                                 THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
                                 THEN CASE (
-                                    NOT `j.memberKnown`
+                                    (
+                                      `j.static` AND NOT `j.instanceKnown`
+                                    ) OR NOT `j.memberKnown`
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -259,7 +273,9 @@ WITH frame AS (
                                 END
                                 ELSE CASE
                                   WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      NOT `j.memberKnown`
+                                      (
+                                        `j.static` AND NOT `j.instanceKnown`
+                                      ) OR NOT `j.memberKnown`
                                     )
                                     WHEN TRUE
                                     THEN 'UNKNOWN_MEMBER_ID'

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:136 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:147 by `tlasql compile`; do not edit
 --
 -- ShippedJoin(j) ==
 --     IF ~j.hasMemberId
@@ -7,7 +7,7 @@
 --          ELSE "NONE"
 --     ELSE IF ~j.protocolsSupported THEN "INCONSISTENT_GROUP_PROTOCOL"
 --     ELSE IF j.static /\ j.instanceKnown /\ j.instanceFenced THEN "FENCED_INSTANCE_ID"
---     ELSE IF ~j.memberKnown THEN "UNKNOWN_MEMBER_ID"
+--     ELSE IF (j.static /\ ~j.instanceKnown) \/ ~j.memberKnown THEN "UNKNOWN_MEMBER_ID"
 --     ELSE "NONE"
 WITH frame AS (
   SELECT
@@ -81,7 +81,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT `j.memberKnown`
+                      (
+                        `j.static` AND NOT `j.instanceKnown`
+                      ) OR NOT `j.memberKnown`
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -91,7 +93,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -112,7 +116,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT `j.memberKnown`
+                        (
+                          `j.static` AND NOT `j.instanceKnown`
+                        ) OR NOT `j.memberKnown`
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -122,7 +128,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT `j.memberKnown`
+                          (
+                            `j.static` AND NOT `j.instanceKnown`
+                          ) OR NOT `j.memberKnown`
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'

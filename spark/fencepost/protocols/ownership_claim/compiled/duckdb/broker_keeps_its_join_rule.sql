@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:177 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:188 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin(j)
 WITH frame AS (
@@ -84,7 +84,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT "j.memberKnown"
+                      (
+                        "j.static" AND NOT "j.instanceKnown"
+                      ) OR NOT "j.memberKnown"
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -94,7 +96,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT "j.memberKnown"
+                        (
+                          "j.static" AND NOT "j.instanceKnown"
+                        ) OR NOT "j.memberKnown"
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -115,7 +119,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT "j.memberKnown"
+                        (
+                          "j.static" AND NOT "j.instanceKnown"
+                        ) OR NOT "j.memberKnown"
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -125,7 +131,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT "j.memberKnown"
+                          (
+                            "j.static" AND NOT "j.instanceKnown"
+                          ) OR NOT "j.memberKnown"
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'
@@ -178,7 +186,7 @@ WITH frame AS (
     "j.memberKnown",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:177)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:188)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:189 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:200 by `tlasql compile`; do not edit
 --
 -- NoStaleJoinAdmitted ==
 --     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
@@ -85,7 +85,9 @@ WITH frame AS (
                         THEN 'FENCED_INSTANCE_ID'
                         WHEN FALSE
                         THEN CASE (
-                            NOT "j.memberKnown"
+                            (
+                              "j.static" AND NOT "j.instanceKnown"
+                            ) OR NOT "j.memberKnown"
                           )
                           WHEN TRUE
                           THEN 'UNKNOWN_MEMBER_ID'
@@ -95,7 +97,9 @@ WITH frame AS (
                         END
                         ELSE CASE
                           WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              NOT "j.memberKnown"
+                              (
+                                "j.static" AND NOT "j.instanceKnown"
+                              ) OR NOT "j.memberKnown"
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -116,7 +120,9 @@ WITH frame AS (
                           THEN 'FENCED_INSTANCE_ID'
                           WHEN FALSE
                           THEN CASE (
-                              NOT "j.memberKnown"
+                              (
+                                "j.static" AND NOT "j.instanceKnown"
+                              ) OR NOT "j.memberKnown"
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -126,7 +132,9 @@ WITH frame AS (
                           END
                           ELSE CASE
                             WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                NOT "j.memberKnown"
+                                (
+                                  "j.static" AND NOT "j.instanceKnown"
+                                ) OR NOT "j.memberKnown"
                               )
                               WHEN TRUE
                               THEN 'UNKNOWN_MEMBER_ID'
@@ -221,7 +229,9 @@ WITH frame AS (
                               THEN 'FENCED_INSTANCE_ID'
                               WHEN FALSE
                               THEN CASE (
-                                  NOT "j.memberKnown"
+                                  (
+                                    "j.static" AND NOT "j.instanceKnown"
+                                  ) OR NOT "j.memberKnown"
                                 )
                                 WHEN TRUE
                                 THEN 'UNKNOWN_MEMBER_ID'
@@ -231,7 +241,9 @@ WITH frame AS (
                               END
                               ELSE CASE
                                 WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    NOT "j.memberKnown"
+                                    (
+                                      "j.static" AND NOT "j.instanceKnown"
+                                    ) OR NOT "j.memberKnown"
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -252,7 +264,9 @@ WITH frame AS (
                                 THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
                                 THEN CASE (
-                                    NOT "j.memberKnown"
+                                    (
+                                      "j.static" AND NOT "j.instanceKnown"
+                                    ) OR NOT "j.memberKnown"
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -262,7 +276,9 @@ WITH frame AS (
                                 END
                                 ELSE CASE
                                   WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      NOT "j.memberKnown"
+                                      (
+                                        "j.static" AND NOT "j.instanceKnown"
+                                      ) OR NOT "j.memberKnown"
                                     )
                                     WHEN TRUE
                                     THEN 'UNKNOWN_MEMBER_ID'
@@ -332,7 +348,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:191)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:202)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,6 +1,6 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:68 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:74 by `tlasql compile`; do not edit
 --
--- NoTwoValidClaims == \A c \in claims : ~Contradicted(c)
+-- NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 WITH frame AS (
   SELECT
     cluster,
@@ -11,12 +11,14 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    is_held AS "c.held",
     claimed_generation AS "c.claimedGeneration",
     greatest_claim_of_others AS "c.greatestClaimOfOthers"
   FROM silver.ownership_claims
 ), judged AS (
   SELECT
     *,
+    "c.held" AS antecedent,
     NOT "c.claimedGeneration" = "c.greatestClaimOfOthers" AS c1
   FROM frame
 ), weighed AS (
@@ -29,11 +31,12 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    "c.held",
     "c.claimedGeneration",
     "c.greatestClaimOfOthers",
-    c1 AS verdict,
-    TRUE AS exercised,
-    CASE WHEN NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:68)' END AS failed_conjunct
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:74)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -45,7 +48,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.claimedGeneration': "c.claimedGeneration", 'c.greatestClaimOfOthers': "c.greatestClaimOfOthers"}
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.held': "c.held", 'c.claimedGeneration': "c.claimedGeneration", 'c.greatestClaimOfOthers': "c.greatestClaimOfOthers"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -80,6 +83,8 @@ SELECT
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN CAST(JSON_OBJECT(
+      'c.held',
+      STRUCT_EXTRACT(agreed.first_state, 'c.held'),
       'c.claimedGeneration',
       STRUCT_EXTRACT(agreed.first_state, 'c.claimedGeneration'),
       'c.greatestClaimOfOthers',

@@ -74,7 +74,9 @@ WITH frame AS (
                   THEN 'FENCED_INSTANCE_ID'
                   WHEN FALSE
                   THEN CASE (
-                      NOT "j.memberKnown"
+                      (
+                        "j.static" AND NOT "j.instanceKnown"
+                      ) OR NOT "j.memberKnown"
                     )
                     WHEN TRUE
                     THEN 'UNKNOWN_MEMBER_ID'
@@ -84,7 +86,9 @@ WITH frame AS (
                   END
                   ELSE CASE
                     WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        NOT "j.memberKnown"
+                        (
+                          "j.static" AND NOT "j.instanceKnown"
+                        ) OR NOT "j.memberKnown"
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -105,7 +109,9 @@ WITH frame AS (
                     THEN 'FENCED_INSTANCE_ID'
                     WHEN FALSE
                     THEN CASE (
-                        NOT "j.memberKnown"
+                        (
+                          "j.static" AND NOT "j.instanceKnown"
+                        ) OR NOT "j.memberKnown"
                       )
                       WHEN TRUE
                       THEN 'UNKNOWN_MEMBER_ID'
@@ -115,7 +121,9 @@ WITH frame AS (
                     END
                     ELSE CASE
                       WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          NOT "j.memberKnown"
+                          (
+                            "j.static" AND NOT "j.instanceKnown"
+                          ) OR NOT "j.memberKnown"
                         )
                         WHEN TRUE
                         THEN 'UNKNOWN_MEMBER_ID'
@@ -198,7 +206,9 @@ WITH frame AS (
                         THEN 'FENCED_INSTANCE_ID'
                         WHEN FALSE
                         THEN CASE (
-                            NOT "j.memberKnown"
+                            (
+                              "j.static" AND NOT "j.instanceKnown"
+                            ) OR NOT "j.memberKnown"
                           )
                           WHEN TRUE
                           THEN 'UNKNOWN_MEMBER_ID'
@@ -208,7 +218,9 @@ WITH frame AS (
                         END
                         ELSE CASE
                           WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              NOT "j.memberKnown"
+                              (
+                                "j.static" AND NOT "j.instanceKnown"
+                              ) OR NOT "j.memberKnown"
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -229,7 +241,9 @@ WITH frame AS (
                           THEN 'FENCED_INSTANCE_ID'
                           WHEN FALSE
                           THEN CASE (
-                              NOT "j.memberKnown"
+                              (
+                                "j.static" AND NOT "j.instanceKnown"
+                              ) OR NOT "j.memberKnown"
                             )
                             WHEN TRUE
                             THEN 'UNKNOWN_MEMBER_ID'
@@ -239,7 +253,9 @@ WITH frame AS (
                           END
                           ELSE CASE
                             WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                NOT "j.memberKnown"
+                                (
+                                  "j.static" AND NOT "j.instanceKnown"
+                                ) OR NOT "j.memberKnown"
                               )
                               WHEN TRUE
                               THEN 'UNKNOWN_MEMBER_ID'
@@ -334,7 +350,9 @@ WITH frame AS (
                               THEN 'FENCED_INSTANCE_ID'
                               WHEN FALSE
                               THEN CASE (
-                                  NOT "j.memberKnown"
+                                  (
+                                    "j.static" AND NOT "j.instanceKnown"
+                                  ) OR NOT "j.memberKnown"
                                 )
                                 WHEN TRUE
                                 THEN 'UNKNOWN_MEMBER_ID'
@@ -344,7 +362,9 @@ WITH frame AS (
                               END
                               ELSE CASE
                                 WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    NOT "j.memberKnown"
+                                    (
+                                      "j.static" AND NOT "j.instanceKnown"
+                                    ) OR NOT "j.memberKnown"
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -365,7 +385,9 @@ WITH frame AS (
                                 THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
                                 THEN CASE (
-                                    NOT "j.memberKnown"
+                                    (
+                                      "j.static" AND NOT "j.instanceKnown"
+                                    ) OR NOT "j.memberKnown"
                                   )
                                   WHEN TRUE
                                   THEN 'UNKNOWN_MEMBER_ID'
@@ -375,7 +397,9 @@ WITH frame AS (
                                 END
                                 ELSE CASE
                                   WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      NOT "j.memberKnown"
+                                      (
+                                        "j.static" AND NOT "j.instanceKnown"
+                                      ) OR NOT "j.memberKnown"
                                     )
                                     WHEN TRUE
                                     THEN 'UNKNOWN_MEMBER_ID'
