@@ -27,8 +27,8 @@ class Place(NamedTuple):
     """Where in the group's log a request was decided: the generations that were the newest one written when
     it arrived and when it was answered (None: none was).
 
-    ``why_not``: why that is not known. ``by_clock``: no record is of the generation that it was answered, only
-    times tell.
+    ``why_not``: why that is not known. ``by_clock``: no record is of the generation that it was answered,
+    only times tell.
     """
 
     first: Generation | None = None
