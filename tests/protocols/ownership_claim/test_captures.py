@@ -15,7 +15,7 @@ import pytest
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
 from fencepost.protocols.offset_commit.evidence import ShardRows
-from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
@@ -71,6 +71,7 @@ class _Capture:
 
     def __init__(self, folder: Path) -> None:
         self.silver = _silver(folder)
+        self.folder = folder
         self.truth: dict[str, list[Row]] = defaultdict(list)
         for line in (folder / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
@@ -162,6 +163,28 @@ def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
             assert row["assigned_to_another"]
             assert row["is_held"]
             assert row["claimed_generation"] > row["greatest_claim_of_others"]
+
+
+def test_claims_that_a_real_leader_complained_of_are_stale_or_contradicted(capture: _Capture) -> None:
+    """Its log names both members and their generations: AbstractStickyAssignor."""
+    file = capture.folder / "clients" / "java-led-leader.log"
+    source = Source("c", None, "consumer_log", str(file), end=file.stat().st_size, client="leader")
+    ((_, lines), *_) = [each for each in read_all([source]) if each[0] is CONSUMER_LINES]
+    assert all(row["position"] is not None for row in lines.to_pylist())
+    claims = {
+        (row["member_id"], f"{row['topic']}-{row['partition']}", row["claimed_generation"])
+        for row in capture.silver["ownership_claims"]
+        if row["group_id"] == "java-led" and row["claimed_generation"] <= row["greatest_claim_of_others"]
+    }
+    told = set()
+    for row in lines.to_pylist():
+        if row["event"] == "same_generation_claimed":
+            told |= {(row[m], row["partitions"], row["generation"]) for m in ("member_id", "other_member_id")}
+        elif row["event"] == "different_generations_claimed":
+            both = [("member_id", "generation"), ("other_member_id", "other_generation")]
+            told.add(min(((row[m], row["partitions"], row[g]) for m, g in both), key=lambda each: each[2]))
+    assert told == claims
+    assert len(told) > 3
 
 
 def test_every_join_is_as_it_was_asked_and_answered(capture: _Capture) -> None:
