@@ -53,6 +53,7 @@ CRITICAL: dict[str, set[str]] = {
     "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
+    "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},
 }
 
 

@@ -146,7 +146,7 @@ def test_assignments_are_those_that_the_leader_made(capture: _Capture) -> None:
 
 
 def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
-    """Each handover and each stale claim that won, as the driver knows them, is in the facts."""
+    """Each handover and each stale claim that won, as the driver knows them, is in the facts; and no other."""
     found = {
         (row["group_id"], row["generation"], row["member_id"], row["topic"], row["partition"]): row
         for row in capture.silver["ownership_claims"]
@@ -163,6 +163,21 @@ def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
             assert row["assigned_to_another"]
             assert row["is_held"]
             assert row["claimed_generation"] > row["greatest_claim_of_others"]
+    seen = {
+        at
+        for at, row in found.items()
+        if row["is_held"]
+        and row["claimed_generation"] is not None
+        and row["greatest_claim_of_others"] is not None
+        and (
+            (row["claimed_generation"] < row["greatest_claim_of_others"] and row["assigned_to_self"])
+            or (row["claimed_generation"] > row["greatest_claim_of_others"] and row["assigned_to_another"])
+        )
+    }
+    known = {
+        (b["group_id"], b["generation"], b["topic"], b["partition"]) for b in capture.truth["broken_rule"]
+    }
+    assert {(group, number, *of) for group, number, _, *of in seen} == known
 
 
 def test_claims_that_a_real_leader_complained_of_are_stale_or_contradicted(capture: _Capture) -> None:
