@@ -146,7 +146,7 @@ def test_assignments_are_those_that_the_leader_made(capture: _Capture) -> None:
 
 
 def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
-    """Each handover and each stale claim that won, as the driver knows them, is in the facts; and no other."""
+    """Each handover and each stale claim that won, as the driver knows them, and no other."""
     found = {
         (row["group_id"], row["generation"], row["member_id"], row["topic"], row["partition"]): row
         for row in capture.silver["ownership_claims"]
