@@ -27,7 +27,10 @@ POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_e
 CAPTURES = sorted(path.parent.name for path in Path(__file__).parents[1].glob("captures/*/fencepost.toml"))
 ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
-WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural")
+WITHOUT_MEMBERS = (
+    *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural"),
+    *("rebalances", "streams"),
+)
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
 # What real brokers let through, and what follows from it.
@@ -56,6 +59,7 @@ CRITICAL: dict[str, set[str]] = {
     "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
+    "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},
 }
 
 

@@ -30,10 +30,19 @@ def jars(version: str) -> Path:
     return folder
 
 
-def java(version: str, heap: str, *arguments: str) -> list[str]:
-    """A command line for a short-lived, small JVM with Kafka's jars."""
+def streams_jars(version: str) -> Path:
+    """The folder with Kafka Streams of one version, which no broker needs. Raises ``LabError``."""
+    folder = jars(version).with_name(f"streams-{version}")
+    if not any(folder.glob("kafka-streams-*.jar")):
+        raise LabError(f"{folder} holds no Kafka Streams {version}: run `make jars-streams-{version}`")
+    return folder
+
+
+def java(version: str, heap: str, *arguments: str, classes: Path | str | None = None) -> list[str]:
+    """A command line for a short-lived, small JVM with Kafka's jars and other ``classes``."""
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", f"-Xmx{heap}"]
-    return ["java", *options, "-cp", f"{jars(version)}/*", *arguments]
+    found = f"{jars(version)}/*" if classes is None else f"{classes}:{jars(version)}/*"
+    return ["java", *options, "-cp", found, *arguments]
 
 
 def kafka_uuid() -> str:

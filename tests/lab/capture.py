@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from clients import Clients
 from cluster import Cluster
 from truth import GroundTruth
 
@@ -18,10 +19,10 @@ COMMIT_APIS = ("OFFSET_COMMIT", "TXN_OFFSET_COMMIT")
 # Index files are preallocated and rebuilt from the segments; locks are of the running process.
 _LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", ".lock")
 
-_LARGE_BYTES = {"kafka-request.log": 1_000_000, "server.log": 300_000}
+_LARGE_BYTES = {"kafka-request.log": 1_000_000, "server.log": 250_000}
 
 
-def write_capture(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
+def write_capture(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) -> None:
     """Copy the evidence of a cluster into ``folder``, replacing it, with a ``fencepost.toml`` beside it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as unfinished:
@@ -33,7 +34,7 @@ def write_capture(folder: Path, cluster: Cluster, clients: Path, truth: GroundTr
         complete.rename(folder)
 
 
-def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> None:
+def _fill(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) -> None:
     for broker in cluster.brokers:
         target = folder / broker.home.name
         shutil.copytree(broker.log_dir, target / "log_dir", ignore=_LEFT_OUT)
@@ -45,11 +46,15 @@ def _fill(folder: Path, cluster: Cluster, clients: Path, truth: GroundTruth) -> 
         (target / "server.log").write_text(text)
         _roll(target / "server.log")
     (folder / "clients").mkdir()
-    names = sorted(log.stem for log in clients.glob("*.log"))
+    names = sorted(log.stem for log in clients.folder.glob("*.log"))
     for name in names:
-        shutil.copy2(clients / f"{name}.log", folder / "clients" / f"{name}.log")
+        text = (clients.folder / f"{name}.log").read_text(errors="replace")
+        text = text.replace(str(clients.folder), "/var/lib/client")
+        (folder / "clients" / f"{name}.log").write_text(text)
     truth.write(folder / "ground_truth.jsonl")
-    (folder / "fencepost.toml").write_text(_toml(folder.name, cluster, names))
+    (folder / "fencepost.toml").write_text(
+        _toml(folder.name, cluster, {name: clients.zone(name) for name in names})
+    )
 
 
 def _roll(log: Path) -> None:
@@ -62,7 +67,7 @@ def _roll(log: Path) -> None:
         log.write_bytes(b"".join(lines[-kept:]))
 
 
-def _toml(name: str, cluster: Cluster, clients: list[str]) -> str:
+def _toml(name: str, cluster: Cluster, clients: dict[str, str]) -> str:
     lines = ["[[clusters]]", f"name = {json.dumps(name)}"]
     for broker in cluster.brokers:
         home = broker.home.name
@@ -72,9 +77,10 @@ def _toml(name: str, cluster: Cluster, clients: list[str]) -> str:
         if "unstable.feature.versions.enable" in cluster.plan.settings:
             # such a broker registers with the levels of the release to come
             lines += [f"kafka_version = {json.dumps(cluster.plan.version)}"]
-    for client in clients:
+    for client, zone in clients.items():
         lines += ["", "[[clusters.clients]]", f"name = {json.dumps(client)}"]
         lines += [f'logs = ["clients/{client}.log"]']
+        lines += [] if zone == "UTC" else [f"timezone = {json.dumps(zone)}"]
     return "\n".join(lines) + "\n"
 
 

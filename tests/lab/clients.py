@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
+from typing import TypeVar
 
 from brokers import LabError, java
 from cluster import Cluster
@@ -75,12 +76,16 @@ class Client:
         self._process.wait()
 
 
+C = TypeVar("C", bound=Client)
+
+
 class Clients:
     """Starts clients and ends them all with the ``with`` block."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self._cluster = cluster
         self.folder = folder
+        self.zones: dict[str, str] = {}
         self._running: list[Client] = []
         folder.mkdir(parents=True)
 
@@ -97,6 +102,15 @@ class Clients:
                 client.kill()
         for client in self._running:
             client.wait()
+
+    def zone(self, name: str) -> str:
+        """The time zone of a client's log; ``zones`` has those that are not in UTC."""
+        return self.zones.get(name, "UTC")
+
+    def run(self, client: C) -> C:
+        """Take care of the end of a client that somebody else has started."""
+        self._running.append(client)
+        return client
 
     def producer(
         self,
@@ -139,6 +153,4 @@ class Clients:
         bootstrap = ["--bootstrap-server", self._cluster.bootstrap, given, str(properties)]
         logging = [client_logging(version, self.folder / name, "ERROR", {debug: "DEBUG"})] if debug else []
         command = java(version, "64m", *logging, _TOOLS + tool, *bootstrap, *options)
-        client = Client(name, self.folder / f"{name}.log", command)
-        self._running.append(client)
-        return client
+        return self.run(Client(name, self.folder / f"{name}.log", command))

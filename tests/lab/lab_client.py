@@ -65,8 +65,10 @@ class LabClient:
         correlation_id = connection.send(ask.api, ask.version, ask.message)
         return Posted(ask, broker_id, correlation_id, connection, sent_at, self.case)
 
-    def collect(self, posted: Posted) -> list[Row]:
-        """The answer's rows, which are ground truth from now on. Without an answer one row with no error."""
+    def collect(self, posted: Posted, unless: str | None = None) -> list[Row]:
+        """The answer's rows, which are ground truth from now on ``unless`` their error is this, and of no
+        interest. Without an answer one row with no error.
+        """
         ask = posted.ask
         told: Row = {
             "kind": "request",
@@ -88,7 +90,8 @@ class LabClient:
             ]
         rows = [{**told, "answered_at_ms": now_ms(), **row} for row in rows]
         for row in rows:
-            self.truth.add(row)
+            if row["error"] != unless:
+                self.truth.add(row)
         return rows
 
     def values(self, records: int) -> list[bytes]:

@@ -11,6 +11,9 @@ from brokers import Broker, Plan, jars
 UNLOGGED_CLIENT = "lab-unlogged"
 """The client id of requests that are only there to bring a cluster into a state (log4j 2 only)."""
 
+KAFKAS_PATTERN = "[%d] %p %m (%c)%n"
+"""How Kafka's own configurations lay a line out."""
+
 _LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="ERROR" shutdownHook="disable">
   <Appenders>
@@ -56,7 +59,7 @@ log4j.appender.requests.filter.{name}.AcceptOnMatch=false
 _CLIENT_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="ERROR">
   <Appenders>
-    <Console name="out"><PatternLayout pattern="[%d] %p %m (%c)%n"/></Console>
+    <Console name="out"><PatternLayout pattern={pattern}/></Console>
   </Appenders>
   <Loggers>
     <Root level="{root}"><AppenderRef ref="out"/></Root>
@@ -66,22 +69,32 @@ _CLIENT_LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 _CLIENT_LOG4J1 = """log4j.rootLogger={root}, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
-log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.appender.out.layout.ConversionPattern={pattern}
 {loggers}"""
 _QUIET = {"org.apache.kafka.common.config.AbstractConfig": "WARN"}
 
 
-def client_logging(version: str, stem: Path, root: str, loggers: Mapping[str, str] | None = None) -> str:
-    """The system property by which a client logs to its output: level ``root``, or that of its logger."""
+def client_logging(
+    version: str,
+    stem: Path,
+    root: str,
+    loggers: Mapping[str, str] | None = None,
+    pattern: str | None = None,
+) -> str:
+    """The system property by which a client logs to its output: level ``root``, or that of its logger.
+
+    ``pattern`` is that of the layout, by default the one of Kafka's own tools.
+    """
+    pattern = pattern or KAFKAS_PATTERN
     levels = {**_QUIET, **(loggers or {})}
     if _is_log4j1(version):
         config, option = stem.with_suffix(".log4j"), "log4j.configuration=file:"
         lines = "".join(f"log4j.logger.{name}={level}\n" for name, level in levels.items())
-        config.write_text(_CLIENT_LOG4J1.format(root=root, loggers=lines))
+        config.write_text(_CLIENT_LOG4J1.format(root=root, loggers=lines, pattern=pattern))
     else:
         config, option = stem.with_suffix(".xml"), "log4j2.configurationFile="
         lines = "".join(f'    <Logger name="{name}" level="{level}"/>\n' for name, level in levels.items())
-        config.write_text(_CLIENT_LOG4J2.format(root=root, loggers=lines))
+        config.write_text(_CLIENT_LOG4J2.format(root=root, loggers=lines, pattern=quoteattr(pattern)))
     return f"-D{option}{config}"
 
 

@@ -40,6 +40,7 @@ STORED = {
     "idempotent": ("4.3.1",),
     "incarnations": VERSIONS,
     "natural": ("4.3.1",),
+    "rebalances": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 
@@ -78,10 +79,10 @@ def _record_once(scenario: str, version: str, folder: Path) -> None:
                 say("stop clients")
             live = chosen.live_copy(version)
             if live:
-                write_capture(folder, cluster, home / "clients", truth)
+                write_capture(folder, cluster, clients, truth)
             say("stop brokers")
         if not live:
-            write_capture(folder, cluster, home / "clients", truth)
+            write_capture(folder, cluster, clients, truth)
         say(f"done: {len(truth.rows)} hand-made requests")
 
 

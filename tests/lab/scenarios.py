@@ -17,6 +17,8 @@ import markers
 import natural
 import producer_failover
 import producer_scenario
+import rebalances
+import streams_runs
 import subscriptions
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
@@ -190,5 +192,7 @@ SCENARIOS: dict[str, Scenario] = {
     "idempotent": local_bumps.SCENARIO,
     "natural": natural.SCENARIO,
     "incarnations": incarnations.SCENARIO,
+    "rebalances": rebalances.SCENARIO,
+    "streams": streams_runs.SCENARIO,
 }
 """Every scenario by name."""

@@ -19,8 +19,11 @@ FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() f
 VERSIONS = STORED["troubled"]
 OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
-WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations", "natural")
+WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations", "natural", "rebalances", "streams")
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
+WRITTEN_BY_A_CLIENT = re.compile(
+    r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
+)
 BRIEF = ("markers", "idempotent")
 """A recording of a second, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
@@ -120,7 +123,7 @@ def test_capture_is_whole(folder: Path) -> None:
             assert all(log.stat().st_size for log in folder.glob(pattern))
             assert list(folder.glob(pattern)), pattern
     for client in cluster.get("clients", ()):
-        assert re.search('"name":|ProducerId set to', (folder / client["logs"][0]).read_text())
+        assert WRITTEN_BY_A_CLIENT.search((folder / client["logs"][0]).read_text())
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)

@@ -69,6 +69,10 @@ class Connection:
         self.send(name, version, message)
         return self.receive()
 
+    def give_up(self) -> None:
+        """From now on take only what has arrived: wait for nothing."""
+        self._socket.settimeout(0.05)
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()

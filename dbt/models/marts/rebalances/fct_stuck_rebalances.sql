@@ -40,8 +40,8 @@ select
     max(stabilized_at) as ended_at,
     cast(unix_millis(max(stabilized_at)) - unix_millis(min(coalesce(prepared_at, stabilized_at))) as bigint)
         as lasted_ms,
-    max_by(reason, from_position) as last_reason,
-    max_by(waited_for, from_position) as last_waited_for,
+    max_by(reason, from_position) filter (where reason is not null) as last_reason,
+    max_by(waited_for, from_position) filter (where waited_for is not null) as last_waited_for,
     count(to_position) < count(*) as is_current,
     min(record_offset) as first_record_offset,
     max(record_offset) as last_record_offset

@@ -199,7 +199,11 @@ def _take(schema: pa.Schema, messages: Sequence[Message], entry: Entry) -> dict[
         if told is not None:
             of_consumer = _OF_CONSUMER.fullmatch(told.get("context") or "")
             names: dict[str, str | None] = {**(of_consumer.groupdict() if of_consumer else {}), **told}
-            row = {field.name: _value(names.get(field.name), field.type) for field in schema}
+            row = {
+                field.name: _value(names.get(field.name), field.type)
+                for field in schema
+                if field.name != "position"
+            }
             text = f"{entry.logged_at_ms}|{entry.logger}|{entry.message}"
             return {
                 **row,

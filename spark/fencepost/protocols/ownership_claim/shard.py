@@ -31,6 +31,7 @@ from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import NONE
 
 _NOWHERE: Interval = (-1, -1, None, None)
+_OTHER_TYPE = "it joins as another protocol type than consumer: what it presents is its own affair"
 _NO_STATE = "the states that it may have met are not known, or too many"
 
 
@@ -172,7 +173,7 @@ class _Shard:
             None if subscription is None else subscription.source,
             None if held is None or memory is None else held + memory,
             held,
-            None if subscription is None else subscription.unread,
+            _OTHER_TYPE if subscription is None else subscription.unread,
             join.error,
             join.generation,
             join.error == NONE and join.leader == join.answered_id,

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from fencepost.protocols.offset_commit.lateness import LATEST_MS
 from fencepost.protocols.offset_commit.requests import ELSEWHERE
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join, Lines
@@ -24,12 +25,16 @@ _Key = TypeVar("_Key")
 
 class Place(NamedTuple):
     """Where in the group's log a request was decided: the generations that were the newest one written when
-    it arrived and when it was answered (None: none was). ``why_not``: why that is not known.
+    it arrived and when it was answered (None: none was).
+
+    ``why_not``: why that is not known. ``by_clock``: no record is of the generation that it was answered,
+    only times tell.
     """
 
     first: Generation | None = None
     last: Generation | None = None
     why_not: str | None = None
+    by_clock: bool = False
 
 
 class State(NamedTuple):
@@ -92,7 +97,7 @@ class StatesMet:
         if first < 0 and not self._whole:
             return Place(why_not="the log does not show the group before this request")
         arrived, answered = join.line.requested_ms, join.line.responded_ms
-        return Place(self._newest(first, arrived), self._newest(last, answered))
+        return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
 
     def _newest(self, number: int, ms: int) -> Generation | None:
         """The generation with this number, unless the group was gone, or of another kind, by then."""
@@ -114,6 +119,9 @@ class StatesMet:
         member = self._member_known(join, place)
         instance, fenced = self._instance(join, place)
         supported = _protocols_supported(join, place)
+        if place.by_clock and join.error == NONE:
+            # a line may be later than the tolerance: what came before it may have come behind the request
+            fenced, supported = None if fenced else fenced, supported or None
         return [State(generation, member, instance, fenced, supported) for generation in sorted(current)]
 
     def _current(self, join: Join, place: Place) -> set[int]:
@@ -176,17 +184,27 @@ class StatesMet:
         now = -1 if place.first is None else place.first.number
         first, last = self._signs.in_records.get(member_id, (len(self._generations), -1))
         given = member_id in self._signs.given
-        if last > now and (first <= now or given):
+        # by the clock it may have been removed after the newest record that was there when it was answered
+        until = place.last.number if place.by_clock and place.last is not None else now
+        if last > until and (first <= now or given):
             return True
-        failed = self._signs.failed.get((join.line.broker_id, member_id))
-        if failed is not None and failed < join.line.requested_ms - self._tolerance_ms:
-            return False
-        # ids are not used again: one that a record no longer has is gone
-        if last >= 0 and last < now:
-            return False
-        # neither a record nor an answer ever named it
-        never_there = place.why_not is None and self._whole and not any(self._unread.values())
-        return False if never_there and last < 0 and not given else None
+        unheard_of = last < 0 and not given and self._never_was(join)
+        return False if self._is_gone(join, place, now, last) or unheard_of else None
+
+    def _is_gone(self, join: Join, place: Place, now: int, last: int) -> bool:
+        """The member was removed before: ids are not used again."""
+        late_ms = self._tolerance_ms
+        if place.by_clock and join.error == NONE:
+            late_ms = max(late_ms, LATEST_MS)
+        before = join.line.requested_ms - late_ms
+        failed = self._signs.failed.get((join.line.broker_id, join.member_id))
+        if failed is not None and failed < before:
+            return True
+        return 0 <= last < now and self._times[last + 1] < before
+
+    def _never_was(self, join: Join) -> bool:
+        """Neither a record nor an answer named a member that was refused."""
+        return self._whole and join.error != NONE and not any(self._unread.values())
 
     def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
         if join.instance_id is None:

@@ -1,0 +1,320 @@
+"""Hand-made cases of classic groups about ownership claims; the driver is the leader's assignor, too."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Callable
+from functools import partial
+
+from assignors import careful, credulous, hasty
+from brokers import LabError
+from group_requests import Subscription
+from rebalance_groups import RebalanceGroup
+from rebalance_members import COOPERATIVE, RANGE, STICKY, Member
+from truth import Partition
+
+Case = Callable[[RebalanceGroup], None]
+
+_SHORT_MS = 1500
+_GENERATIONS_WITHOUT_END = 8
+_OLDER_JOIN = 2
+"""A JoinGroup of clients from before member ids are required."""
+
+
+def _pair(group: RebalanceGroup, **more: object) -> tuple[Member, Member]:
+    """Two members that share the topic; the first leads."""
+    a = group.member("a", **more)
+    group.account.because("join")
+    group.rebalance(a)
+    b = group.member("b", **more)
+    group.rebalance(a, b)
+    return a, b
+
+
+def _await_removal(group: RebalanceGroup, *members: Member) -> None:
+    """Wait until somebody's session is over."""
+    group.await_rebalance(*members)
+
+
+def away(group: RebalanceGroup, **more: object) -> None:
+    """A member's session is over, its partitions are the other's; it comes back and claims them still.
+
+    As a client does, it tries with the member id that it had, then as a new member.
+    """
+    a, b = _pair(group, session_timeout_ms=_SHORT_MS, **more)
+    lost, since = b.owned, b.generation
+    b.claim(lost, since)
+    group.account.because("session_over")
+    _await_removal(group, a)
+    group.members.remove(b)
+    group.rebalance(a)
+    group.members.append(b)
+    group.account.because("join")
+    b.join()
+    if (error := b.joined()) != "UNKNOWN_MEMBER_ID":
+        raise LabError(f"{group.group_id}: {error}")
+    b.forget_membership()
+    rule = credulous if "credulous" in group.group_id else None
+    group.round(a, b, **({"rule": rule} if rule else {}))
+    b.claim(None)
+    group.rebalance(a, b)
+
+
+def collide(group: RebalanceGroup) -> None:
+    """Two members claim one partition in the same generation: neither keeps it."""
+    a, b = _pair(group)
+    first = min(a.owned)
+    b.claim(b.owned | {first}, b.generation)
+    group.account.because("rejoin")
+    group.round(a, b)
+    b.claim(None)
+    group.rebalance(a, b)
+
+
+def collide_later(group: RebalanceGroup) -> None:
+    """Two members claim one partition in different generations, and the later one is right."""
+    a, b = _pair(group)
+    b.claim(b.owned | {min(a.owned)}, a.generation - 1)
+    group.account.because("rejoin")
+    group.round(a, b)
+    b.claim(None)
+    group.rebalance(a, b)
+
+
+def hasty_leader(group: RebalanceGroup) -> None:
+    """The leader hands partitions over in the generation in which they are taken away."""
+    a = group.member("a", strategies=("hasty",))
+    group.account.because("join")
+    group.rebalance(a, rule=hasty)
+    b = group.member("b", strategies=("hasty",))
+    group.rebalance(a, b, rule=hasty)
+
+
+def endless(group: RebalanceGroup) -> None:
+    """Two members insist on one partition, neither gets it, and both join again, with the same claims."""
+    a, b = _pair(group, version=1, dated=False)
+    contested = min(a.owned)
+    a.claim(a.owned)
+    b.claim(b.owned | {contested})
+    group.account.because("rejoin")
+    for _ in range(_GENERATIONS_WITHOUT_END):
+        group.round(a, b)
+    b.claim(None)
+    a.claim(None)
+    group.rebalance(a, b)
+
+
+def interrupted(group: RebalanceGroup) -> None:
+    """A member joins between JoinGroup and SyncGroup: nobody is assigned anything in that generation, and
+    claims have its number all the same, as Java consumers present it."""
+    a, b = _pair(group)
+    group.account.because("rejoin")
+    group.join_all(a, b)
+    c = group.member("c")
+    group.account.because("join")
+    c.join()
+    group.await_rebalance(a)
+    given = {a.member_id: a.owned, b.member_id: b.owned}
+    leader, follower = (a, b) if a.is_leader else (b, a)
+    follower.sync()
+    leader.sync(given)
+    if {leader.synced(), follower.synced()} != {"REBALANCE_IN_PROGRESS"}:
+        raise LabError(f"{group.group_id}: the rebalance was not interrupted")
+    for each in (leader, follower):
+        each.join()
+    for each in (a, b, c):
+        each.joined()
+    leader = next(m for m in (a, b, c) if m.is_leader)
+
+    given = careful(leader.seen, group.partitions)
+    for each in sorted((a, b, c), key=lambda m: not m.is_leader):
+        each.sync(given if each.is_leader else None)
+    for each in (a, b, c):
+        each.synced()
+    group.rebalance(a, b, c)
+
+
+def slow(group: RebalanceGroup) -> None:
+    """A member does not come to a rebalance in time, is removed, and comes back with what it had."""
+    a, b = _pair(group, rebalance_timeout_ms=2500, session_timeout_ms=20_000)
+    lost, since = b.owned, b.generation
+    group.account.because("rejoin")
+    a.join()
+    a.joined()
+
+    a.sync(careful(a.seen, group.partitions))
+    a.synced()
+    group.account.because("join")
+    b.claim(lost, since)
+    b.join()
+    b.joined()
+    b.forget_membership()
+    group.round(a, b)
+    b.claim(None)
+    group.rebalance(a, b)
+
+
+def static(group: RebalanceGroup) -> None:
+    """A static member returns within its session, twice at once (a duplicate), and after its session."""
+    a = group.member("a", instance_id="instance-a")
+    group.account.because("join")
+    group.rebalance(a)
+    b = group.member("b", instance_id="instance-b", session_timeout_ms=3000)
+    group.rebalance(a, b)
+    lost, since = b.owned, b.generation
+    back = group.member("b-back", instance_id="instance-b", session_timeout_ms=3000)
+    back.claim(frozenset(), -1)
+    back.join()
+    back.joined()
+    back.sync()
+    back.synced()
+    b.heartbeat()  # there are two processes of one instance id now: the first is fenced
+    group.members.remove(b)
+    group.account.because("session_over")
+    _await_removal(group, a)
+    group.members.remove(back)
+    group.rebalance(a)
+    late = group.member("b-late", instance_id="instance-b", session_timeout_ms=30_000)
+    late.claim(lost, since)
+    group.account.because("join")
+    group.round(a, late)
+    late.claim(None)
+    group.rebalance(a, late)
+
+
+def versions(group: RebalanceGroup) -> None:
+    """Members of four ages in one group: subscriptions and assignments of versions 0 to 3."""
+    members: list[Member] = []
+    group.account.because("join")
+    for version in (3, 2, 1, 0):
+        older = _OLDER_JOIN if version == 0 else 9
+        members.append(group.member(f"v{version}", version=version, join_version=older))
+        group.rebalance(*members)
+
+
+def eager(group: RebalanceGroup, strategy: str, version: int = 3, dated: bool = True) -> None:
+    """An eager group: everything is given up before members join, and what moves has no owner meanwhile."""
+    a = group.member("a", strategies=(strategy,), version=version, dated=dated)
+    group.account.because("join")
+    group.round(a)
+    b = group.member("b", strategies=(strategy,), version=version, dated=dated)
+    group.round(a, b)
+    group.account.because("leave")
+    b.leave()
+    group.await_rebalance(a)
+    group.round(a)
+
+
+def two_strategies(group: RebalanceGroup) -> None:
+    """The first half of an upgrade from range to cooperative-sticky: everybody supports both."""
+    a = group.member("a", strategies=(COOPERATIVE, RANGE))
+    group.account.because("join")
+    group.rebalance(a)
+    b = group.member("b", strategies=(COOPERATIVE, RANGE))
+    group.rebalance(a, b)
+    c = group.member("c", strategies=(RANGE,))
+    group.round(a, b, c)
+
+
+def undecodable(group: RebalanceGroup) -> None:
+    """Members whose subscription nobody can read, or not as it was meant, beside one that is in order."""
+    a = group.member("a", strategies=("custom",))
+    group.account.because("join")
+    group.rebalance(a)
+    seed = Subscription((min(group.partitions)[0],), frozenset({min(group.partitions)}), 1).seeds_order()
+    future = struct.pack(">h", 9) + a.subscription("custom").bytes(group.stage.cluster.clients_jar)[2:]
+    whole = a.subscription("custom").bytes(group.stage.cluster.clients_jar)
+    strange = {
+        "seed": seed,
+        "garbage": b"\xff",
+        "cut": whole[:4],
+        "empty": b"",
+    }
+    group.unreadable |= set(strange.values())
+    others = [group.member(name, strategies=("custom",), raw=data) for name, data in strange.items()]
+    others.append(group.member("future", strategies=("custom",), raw=future + b"more"))
+    members = [a]
+    for each in others:
+        members.append(each)
+        group.round(*members)
+
+
+def poisoned(group: RebalanceGroup) -> None:
+    """A subscription with an absurd length: it stops the group of a newer broker, whose members are never
+    answered again. They give up in the end."""
+    a = group.member("a", strategies=("custom",), session_timeout_ms=_SHORT_MS)
+    group.account.because("join")
+    group.round(a)
+    poison = struct.pack(">hi", 3, 2_000_000_000)
+    group.unreadable.add(poison)
+    b = group.member("b", strategies=("custom",), raw=poison, session_timeout_ms=_SHORT_MS)
+    b.join()
+    group.await_rebalance(a)
+    a.join()
+    time.sleep(_SHORT_MS / 1000)
+    for each in (a, b):
+        each.give_up()
+
+
+def connect(group: RebalanceGroup) -> None:
+    """A cluster of Kafka Connect: another protocol type, whose bytes are its own."""
+    url = b"http://127.0.0.1:8083/"
+    data = struct.pack(">hh", 1, len(url)) + url + struct.pack(">qi", 7, -1)
+    _others_protocol(group, "connect", ("sessioned", "compatible", "default"), data)
+
+
+def schema_registry(group: RebalanceGroup) -> None:
+    """A group of schema registries: JSON."""
+    data = json.dumps({"host": "127.0.0.1", "port": 8081, "master_eligibility": True, "version": 1}).encode()
+    _others_protocol(group, "sr", ("v0",), data)
+
+
+def _others_protocol(group: RebalanceGroup, kind: str, names: tuple[str, ...], data: bytes) -> None:
+    group.unreadable.add(data)
+    a = group.member("a", protocol_type=kind, strategies=names, raw=data)
+    b = group.member("b", protocol_type=kind, strategies=names, raw=data)
+    group.account.because("join")
+    group.round(a, rule=_nothing)
+    group.round(a, b, rule=_nothing)
+
+
+def _nothing(seen: object, partitions: frozenset[Partition]) -> dict[str, frozenset[Partition]]:
+    return {}
+
+
+def left(group: RebalanceGroup) -> None:
+    """Members come and go in good order, and the group is empty in the end."""
+    a, b = _pair(group)
+    group.account.because("leave")
+    a.leave()
+    group.await_rebalance(b)
+    group.rebalance(b)
+    b.leave()
+
+
+CASES: dict[str, Case] = {
+    "away": away,
+    "away-user-data": partial(away, version=1),
+    "away-undated": partial(away, version=1, dated=False),
+    "away-credulous": away,
+    "collide": collide,
+    "collide-later": collide_later,
+    "hasty": hasty_leader,
+    "endless": endless,
+    "interrupted": interrupted,
+    "slow": slow,
+    "static": static,
+    "versions": versions,
+    "eager-range": partial(eager, strategy=RANGE),
+    "eager-sticky": partial(eager, strategy=STICKY),
+    "eager-sticky-undated": partial(eager, strategy=STICKY, version=0, dated=False),
+    "two-strategies": two_strategies,
+    "undecodable": undecodable,
+    "poisoned": poisoned,
+    "connect-cluster": connect,
+    "schema-registry": schema_registry,
+    "left": left,
+}
+"""Group id -> the case played in it."""

@@ -1,0 +1,228 @@
+"""What the rebuild makes of real brokers' logs, against what the drivers were told and what leaders saw."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
+from fencepost.capture.readers import read_all
+from fencepost.protocols.offset_commit.evidence import ShardRows
+from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata_log import metadata_log
+from fencepost.settings import load
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
+
+Row = Mapping[str, Any]
+Silver = dict[str, list[dict[str, Any]]]
+TOLERANCE_MS = 25
+
+
+def _silver(folder: Path) -> Silver:
+    (cluster,) = load(folder / "fencepost.toml").clusters
+    (broker,) = cluster.brokers
+    root, at = folder / f"broker-{broker.id}", (cluster.name, broker.id)
+    sources = [
+        Source(*at, SEGMENT, str(file), end=file.stat().st_size, topic=topic, partition=0)
+        for topic in (OFFSETS_TOPIC, "__cluster_metadata")
+        for file in sorted((root / "log_dir").glob(f"{topic}-0/*.log"))
+    ]
+    for kind, pattern in ((REQUEST_LOG, "kafka-request.log*"), ("server_log", "server.log*")):
+        sources += [
+            Source(*at, kind, str(file), end=file.stat().st_size, timezone=broker.timezone)
+            for file in sorted(root.glob(pattern))
+        ]
+    read: dict[str, list[pa.RecordBatch]] = defaultdict(list)
+    for table, rows in read_all(sources):
+        read[table.name].append(rows)
+    bronze = {name: pa.Table.from_batches(batches) for name, batches in read.items()}
+    none = QUARANTINE.arrow_schema.empty_table()
+    log = metadata_log(bronze[BATCHES.name], bronze[RECORDS.name], none)
+    of = {
+        name: bronze[name].filter(pc.equal(bronze[name]["topic"], OFFSETS_TOPIC))
+        for name in (BATCHES.name, RECORDS.name)
+    }
+    rows_ = ShardRows(
+        cluster.name,
+        0,
+        of[BATCHES.name],
+        of[RECORDS.name],
+        bronze[REQUESTS.name],
+        none,
+        CLEANED.arrow_schema.empty_table(),
+    )
+    evidence = decode_shard(rows_, bronze[COORDINATOR_LINES.name])
+    found = replay_shard(evidence, ClusterMetadata.of(log), TOLERANCE_MS)
+    return {name.removeprefix("silver."): table.to_pylist() for name, table in found.items()}
+
+
+class _Capture:
+    """One capture: what was rebuilt, and the rows of its ground truth by kind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.silver = _silver(folder)
+        self.folder = folder
+        self.truth: dict[str, list[Row]] = defaultdict(list)
+        for line in (folder / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            self.truth[row["kind"]].append(row)
+
+    def synced(self) -> list[Row]:
+        """Generations whose assignment reached a member: these have a record."""
+        return [row for row in self.truth["generation"] if row["is_synced"]]
+
+
+@pytest.fixture(scope="module", params=["rebalances-4.3.1", "rebalances-3.9.2"])
+def capture(request: pytest.FixtureRequest, captures: Path) -> _Capture:
+    return _Capture(captures / request.param)
+
+
+def test_every_generation_is_there_with_its_members(capture: _Capture) -> None:
+    found: dict[tuple[str, int], Row] = {}
+    for row in capture.silver["group_generations"]:
+        # a static member that is replaced has it written again
+        if row["members"]:
+            found.setdefault((row["group_id"], row["generation"]), row)
+    for truth in capture.synced():
+        row = found[truth["group_id"], truth["generation"]]
+        told = (truth["protocol"], truth["leader_member_id"], len(truth["members"]))
+        assert (row["protocol"], row["leader_member_id"], row["members"]) == told
+
+
+def test_claims_are_those_that_the_leader_saw(capture: _Capture) -> None:
+    """Partition by partition, with generation; stale and contradicted are those that others claim, too."""
+    found: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
+    for row in capture.silver["ownership_claims"]:
+        found[row["group_id"], row["generation"], row["member_id"]].append(row)
+    types = {(row["group_id"], row["protocol_type"]) for row in capture.silver["group_generations"]}
+    others = {group for group, kind in types if kind not in {"consumer", ""}}
+    assert {"connect-cluster", "schema-registry"} <= others
+    compared = 0
+    for truth in capture.synced():
+        if truth["group_id"] in others:
+            continue
+        unreadable = any(each["claim_source"] == "unreadable" for each in truth["members"])
+        for member in truth["members"]:
+            rows = found[truth["group_id"], truth["generation"], member["member_id"]]
+            if member["claim_source"] == "unreadable":
+                assert [row["unread_reason"] is not None for row in rows] == [True], (truth, member)
+                continue
+            held = [row for row in rows if row["is_held"]]
+            named = {(row["topic"], row["partition"]) for row in held}
+            assert named == {tuple(each) for each in member["claims"]}, (truth["group_id"], member)
+            assert {row["claimed_generation"] for row in rows} <= {member["claimed_generation"]}
+            if not unreadable:
+                stale = {
+                    _key(row) for row in held if row["claimed_generation"] < row["greatest_claim_of_others"]
+                }
+                same = {
+                    _key(row) for row in held if row["claimed_generation"] == row["greatest_claim_of_others"]
+                }
+                assert stale == {tuple(each) for each in member["stale"]}
+                assert same == {tuple(each) for each in member["contradicted"]}
+            compared += len(rows)
+    assert compared > 200
+
+
+def test_assignments_are_those_that_the_leader_made(capture: _Capture) -> None:
+    found: dict[tuple[str, int, str], set[tuple[str, int]]] = defaultdict(set)
+    for row in capture.silver["classic_assignments"]:
+        found[row["group_id"], row["generation"], row["member_id"]].add(_key(row))
+    for truth in capture.synced():
+        for member in truth["members"]:
+            if member["assigned"] is not None:
+                got = found[truth["group_id"], truth["generation"], member["member_id"]]
+                assert got == {tuple(each) for each in member["assigned"]}
+
+
+def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
+    """Each handover and each stale claim that won, as the driver knows them, and no other."""
+    found = {
+        (row["group_id"], row["generation"], row["member_id"], row["topic"], row["partition"]): row
+        for row in capture.silver["ownership_claims"]
+    }
+    for broken in capture.truth["broken_rule"]:
+        at = (broken["group_id"], broken["generation"])
+        of = (broken["topic"], broken["partition"])
+        if broken["rule"] == "stale_claim_wins":
+            row = found[(*at, broken["to_member_id"], *of)]
+            assert row["assigned_to_self"]
+            assert row["claimed_generation"] < row["greatest_claim_of_others"]
+        else:
+            row = found[(*at, broken["from_member_id"], *of)]
+            assert row["assigned_to_another"]
+            assert row["is_held"]
+            assert row["claimed_generation"] > row["greatest_claim_of_others"]
+    seen = {
+        at
+        for at, row in found.items()
+        if row["is_held"]
+        and row["claimed_generation"] is not None
+        and row["greatest_claim_of_others"] is not None
+        and (
+            (row["claimed_generation"] < row["greatest_claim_of_others"] and row["assigned_to_self"])
+            or (row["claimed_generation"] > row["greatest_claim_of_others"] and row["assigned_to_another"])
+        )
+    }
+    known = {
+        (b["group_id"], b["generation"], b["topic"], b["partition"]) for b in capture.truth["broken_rule"]
+    }
+    assert {(group, number, *of) for group, number, _, *of in seen} == known
+
+
+def test_claims_that_a_real_leader_complained_of_are_stale_or_contradicted(capture: _Capture) -> None:
+    """Its log names both members and their generations: AbstractStickyAssignor."""
+    file = capture.folder / "clients" / "java-led-leader.log"
+    source = Source("c", None, "consumer_log", str(file), end=file.stat().st_size, client="leader")
+    ((_, lines), *_) = [each for each in read_all([source]) if each[0] is CONSUMER_LINES]
+    assert all(row["position"] is not None for row in lines.to_pylist())
+    claims = {
+        (row["member_id"], f"{row['topic']}-{row['partition']}", row["claimed_generation"])
+        for row in capture.silver["ownership_claims"]
+        if row["group_id"] == "java-led" and row["claimed_generation"] <= row["greatest_claim_of_others"]
+    }
+    told = set()
+    for row in lines.to_pylist():
+        if row["event"] == "same_generation_claimed":
+            told |= {(row[m], row["partitions"], row["generation"]) for m in ("member_id", "other_member_id")}
+        elif row["event"] == "different_generations_claimed":
+            both = [("member_id", "generation"), ("other_member_id", "other_generation")]
+            told.add(min(((row[m], row["partitions"], row[g]) for m, g in both), key=lambda each: each[2]))
+    assert told == claims
+    assert len(told) > 3
+
+
+def test_every_join_is_as_it_was_asked_and_answered(capture: _Capture) -> None:
+    """By client: a request whose answer never came may be in the log all the same."""
+    found = Counter(
+        (row["group_id"], row["client_id"], row["error"], row["response_generation"])
+        for row in capture.silver["group_joins"]
+    )
+    asked = Counter(
+        (row["asked"]["group_id"], row["client_id"], row["error"], row["told"]["generation"])
+        for row in capture.truth["request"]
+        if row["api"] == "JoinGroup" and row["error"] is not None
+    )
+    assert asked.total() > 100
+    assert not asked - found
+
+
+def test_no_generation_is_lost_between_two(capture: _Capture) -> None:
+    """A generation that was abandoned is known from the answers to its members."""
+    assert all(row["abandoned"] is not None for row in capture.silver["group_generations"])
+    abandoned = sum(row["abandoned"] for row in capture.silver["group_generations"])
+    assert abandoned >= len([row for row in capture.truth["generation"] if not row["is_synced"]]) - 2
+
+
+def _key(row: Row) -> tuple[str, int]:
+    return row["topic"], row["partition"]

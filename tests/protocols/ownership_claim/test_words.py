@@ -1,0 +1,130 @@
+"""What is said and drawn of rebalances and claims, from the marts' golden rows, read without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from fencepost import lake
+from fencepost.plots.reading import PlotError
+from fencepost.protocols.ownership_claim import report, telling
+from fencepost.protocols.ownership_claim.plot import drawing, layout, reading
+from fencepost.reading import Reader, open_lake
+from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.tables.table import ARROW
+
+ROOT = Path(__file__).resolve().parents[3]
+MARTS = ROOT / "dbt" / "models" / "marts" / "rebalances"
+EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
+REPORT = Path(__file__).with_name("report.txt")
+HOSTILE = "pay'ments:\n$1 stuck"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A lake with the golden rows of the marts of this theme, in cluster prod; cluster quiet has none."""
+    folder = tmp_path_factory.mktemp("lake")
+    settings = Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("prod", (Broker(1),)),),
+    )
+    catalog = lake.ensure(settings.lake)
+    catalog.create_namespace_if_not_exists("marts")
+    for file in sorted(MARTS.glob("*.yml")):
+        (model,) = yaml.safe_load(file.read_text())["models"]
+        schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
+        rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))
+        columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
+        catalog.create_table(f"marts.{model['name']}", schema).append(pa.table(columns, schema=schema))
+    with open_lake(settings) as opened:
+        yield opened
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    if value is not None and pa.types.is_timestamp(kind):
+        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
+    return value
+
+
+def test_the_report_tells_what_rebalances_cost(reader: Reader) -> None:
+    lines = "\n".join(report.Rebalances(reader).lines("prod")) + "\n"
+    if os.environ.get("FENCEPOST_UPDATE"):
+        REPORT.write_text(lines, encoding="utf-8")
+    assert lines == REPORT.read_text(encoding="utf-8")
+
+
+def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
+    assert report.Rebalances(reader).lines("quiet") == []
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        (
+            "different_topics",
+            "member b (client client-b) joined generation 6 of group 'different_topics' and claimed t-0 of "
+            "generation 3, which a claims of generation 5; it was not its own then.\nThe claim is stale; "
+            "assignor cooperative-sticky of client-a left it there.",
+        ),
+        (
+            "same_generation",
+            "The claim is contradicted; assignor cooperative-sticky of client-a took it away.",
+        ),
+        ("same_generation", "gave it to a at once."),
+        ("versions", "is not known: its fields are in the order of KIP-792's text"),
+        ("versions", "claimed t-1 of no generation; whether it was is not known."),
+    ],
+)
+def test_what_a_verdict_on_a_claim_is_about(reader: Reader, group: str, words: str) -> None:
+    claims = json.loads((EXPECTED / "fct_ownership_claims.json").read_text(encoding="utf-8"))
+    verdicts = [
+        _verdict(row["claim_id"], {"claim": row["claim_id"]}) for row in claims if row["group_id"] == group
+    ]
+    told = telling.tell(reader, verdicts)
+    assert len(told) == len(verdicts)
+    assert any(words in each.sentence for each in told.values())
+    assert {each.file for each in told.values()} == {"log"}
+
+
+def test_what_a_verdict_on_a_join_is_about(reader: Reader) -> None:
+    joins = json.loads((EXPECTED / "fct_join_decisions.json").read_text(encoding="utf-8"))
+    (stale,) = [row for row in joins if row["is_stale_admitted"]]
+    (told,) = telling.tell(reader, [_verdict("v", {"join": stale["request_id"]})]).values()
+    assert "presented generation 1; the group was at generation 2; the broker let it in" in told.sentence
+    assert told.sentence.endswith("The shipped rule says NONE, KIP-792 ILLEGAL_GENERATION.")
+    assert told.position == stale["position"]
+
+
+def _verdict(name: str, witness: dict[str, str]) -> dict[str, Any]:
+    return {"verdict_id": name, "module": "OwnershipClaimProps", "witness": json.dumps(witness)}
+
+
+def test_a_group_with_a_hostile_name_is_drawn(reader: Reader) -> None:
+    timeline = reading.read(reader, HOSTILE)
+    arranged = layout.arrange(timeline)
+    assert arranged.counts == {"rebalances": 8, "stuck": 3, "valid": 10}
+    assert [lane.name for lane in arranged.members] == ["a", "b"]
+    content, words = drawing.picture(timeline, "svg")
+    assert words == "8 rebalances, 3 to no effect, 10 claims, 0 stale, 0 contradicted, 0 handed over at once"
+    assert content == drawing.picture(timeline, "svg")[0]
+    gids = {each.get_gid() for each in drawing.draw(timeline, arranged).axes[0].get_children()}
+    assert {"rebalances", "stuck", "members", "marks:valid", "lane:0", "lane:2"} <= gids
+
+
+def test_only_what_was_asked_for_is_drawn(reader: Reader) -> None:
+    at = dt.datetime(1970, 1, 1, 0, 0, 5)
+    arranged = layout.arrange(reading.read(reader, HOSTILE, start=at))
+    assert arranged.counts["rebalances"] == 4
+    # who came before is a member all the same
+    assert [lane.name for lane in arranged.members] == ["a", "b"]
+    with pytest.raises(PlotError, match="did not rebalance in that time"):
+        reading.read(reader, HOSTILE, start=at.replace(year=2026))
