@@ -34,9 +34,9 @@ from fencepost.protocols.leader_epoch.lines import (
     partition_lines,
     replica_of,
 )
-from fencepost.protocols.leader_epoch.live import Live, live
+from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, agreed, candidates, live
+from fencepost.protocols.leader_epoch.states import MET_FETCHES, columns_of
 from fencepost.protocols.leader_epoch.tables import (
-    FETCH_POSITIONS,
     METADATA_ANSWER_PARTITIONS,
     METADATA_ANSWERS,
     METADATA_LOG,
@@ -63,7 +63,7 @@ COMMIT_LINES = Table(
     ("cluster", "request_id", "topic", "topic_id", "partition"),
 )  # fmt: skip
 
-TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, COMMIT_LINES)
+TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
 _FIRST_WITH_TOPIC_IDS, _FIRST_WITH_EPOCHS = 10, 9
 _DESCRIBES = {DESCRIBE_TOPIC_PARTITIONS: 12}
@@ -169,15 +169,15 @@ class _Rows:
         self.positions: list[list[object]] = []
 
     def tables(self) -> dict[str, pa.Table]:
-        positions = Columns(FETCH_POSITIONS)
+        positions = Columns(MET_FETCHES)
         for each in self.positions:
             positions.add(*each)
         made = (self.answers, self.partitions, positions, self.commits)
         return {each.table.name: each.to_arrow() for each in made}
 
 
-_NEXT = list(FETCH_POSITIONS.columns).index("next_fetch_position_id")
-_ID = list(FETCH_POSITIONS.columns).index("fetch_position_id")
+_NEXT = list(MET_FETCHES.columns).index("next_fetch_position_id")
+_ID = list(MET_FETCHES.columns).index("fetch_position_id")
 
 
 class _Clients:
@@ -252,8 +252,7 @@ class _Clients:
             origin = COMMITTED if line.api_key == OFFSET_FETCH else RESET
             topic_id = each.asked.topic_id
             if origin == RESET:
-                now = self._live(line, *place)
-                topic_id = now.topic_id or None
+                topic_id = agreed(self._answered_from(line, each, topic)).topic_id or None
             client.told[place] = _Offset(
                 origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id
             )
@@ -265,6 +264,19 @@ class _Clients:
     def _live(self, line: RequestLine, topic: str, partition: int) -> Live:
         return live(self._known.history, self._window(line), topic, partition)
 
+    def _answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
+        """What a broker, which may be behind, may have answered from. Who answers without an error has an
+        incarnation, and if a topic id is asked, that one.
+        """
+        place, asked = (topic, each.asked.partition), each.asked.topic_id
+        window = self._known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms)
+        if each.error != 0:
+            return candidates(self._known.history, window, *place)
+        met = candidates(self._known.history, window, *place, asked)
+        return [
+            one for one in met if one.topic_id is None or (one.topic_id and asked in (None, one.topic_id))
+        ] or [NOT_KNOWN]
+
     def _window(self, line: RequestLine) -> Window:
         return self._known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
@@ -273,11 +285,8 @@ class _Clients:
         before = None if client is None else client.reads.get(place)
         told = None if client is None else client.told.pop(place, None)
         offset = each.offset if each.offset >= 0 or before is None else before.offset
-        asked_id, found = each.asked.topic_id, self._live(line, *place)
-        if each.error == 0 and asked_id is not None:
-            # who answers a fetch by id has that incarnation
-            found = live(self._known.history, self._window(line), topic, place[1], asked_id)
-        of = asked_id or found.topic_id or None
+        asked_id, met = each.asked.topic_id, self._answered_from(line, each, topic)
+        of = asked_id or agreed(met).topic_id or None
         goes_on = (
             before is not None
             and told is None
@@ -294,6 +303,7 @@ class _Clients:
             sure = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
             of_id = of_id if sure else None
         identity = digest_of(line.request_id, topic, place[1])
+        found, lists = columns_of(met)
         row = [
             self._cluster,
             METADATA_LOG,
@@ -307,7 +317,7 @@ class _Clients:
             each.offset if each.offset >= 0 else None,
             each.leader_epoch,
             each.offset_epoch,
-            *found.columns,
+            *found,
             error_name(each.error),
             each.answered_epoch,
             each.answered,
@@ -322,6 +332,7 @@ class _Clients:
             each.log_start_offset if each.log_start_offset >= 0 else None,
             each.high_watermark if each.high_watermark >= 0 else None,
             *self._span(self._window(line), line),
+            *lists,
         ]
         if client is not None:
             if before is not None:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -21,23 +21,39 @@ from fencepost.protocols.leader_epoch.answers import Answers
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.clients import Known, replay_clients
-from fencepost.protocols.leader_epoch.clocks import Clocks, Moments, Order
+from fencepost.protocols.leader_epoch.clocks import Applied, Clocks, Moments, Order
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
 from fencepost.protocols.leader_epoch.commits import stored_offsets
 from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
 from fencepost.protocols.leader_epoch.fencings import refused_requests
-from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS, FETCH
+from fencepost.protocols.leader_epoch.lines import (
+    APIS,
+    BROKER_HEARTBEAT,
+    CLIENT_APIS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    FETCH,
+)
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
-from fencepost.protocols.leader_epoch.orders import ORDER_APIS, ORDERS, orders_of
+from fencepost.protocols.leader_epoch.orders import (
+    APPLIED,
+    ORDER_APIS,
+    Cluster,
+    by_broker,
+    heartbeats_of,
+    orders_of,
+)
+from fencepost.protocols.leader_epoch.orders import TABLES as ORDER_TABLES
 from fencepost.protocols.leader_epoch.partition_rows import (
     EXTENTS,
     PartitionEvidence,
     never_captured,
     replay_partitions,
 )
+from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
-    COMMITTED_OFFSETS,
+    FETCH_POSITION_STATES,
     FETCH_POSITIONS,
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
@@ -98,23 +114,28 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
-    elsewhere = engine.map(
-        told[FETCH_POSITIONS.name], lambda rows: rows.filter(pc.is_null(rows["group_id"])),
-        FETCH_POSITIONS.arrow_schema,
-    )  # fmt: skip
+    elsewhere = {
+        table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
+        for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
+    }
     of_metadata = _metadata(given, histories, by_admin, set(extents))
     return {
         **of_logs,
         **told,
         **met,
         **of_metadata,
-        FETCH_POSITIONS.name: engine.union([met[FETCH_POSITIONS.name], elsewhere]),
+        **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
+
+
+def _elsewhere(of: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
+    """What positions of no group give."""
+    return of(MET_FETCHES, positions.filter(pc.is_null(positions["group_id"])))
 
 
 def _metadata(
@@ -187,26 +208,40 @@ def _known(
     for cluster, broker_id, kind in tuples(files):
         if kind == _REQUEST_LOG:
             logged.setdefault(cluster, set()).add(broker_id)
+    beats = engine.scan(REQUESTS, where=[{"api_key": BROKER_HEARTBEAT}])
+    beaten = engine.collect(engine.map(beats, heartbeats_of, APPLIED.arrow_schema))
+    applied = {cluster: _applied(beaten, cluster) for cluster in histories}
     said = {
-        cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
+        cluster: Cluster(
+            history,
+            Answers(_of(lists, cluster), _of(answers, cluster), history),
+            by_broker(applied[cluster]),
+        )
         for cluster, history in histories.items()
     }
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield ORDERS, orders_of(evidence["requests"], said)
+        of = orders_of(evidence["requests"], said)
+        yield from ((table, of[table.name]) for table in ORDER_TABLES)
 
     evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
-    told = engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
+    told = engine.replay(evidence, run, list(ORDER_TABLES))
+    orders_told, images = (engine.collect(told[table.name]) for table in ORDER_TABLES)
     found = {}
-    for cluster, (history, answered) in said.items():
-        seen = [Order(*row) for row in tuples(_of(told, cluster).drop_columns("cluster"))]
+    for cluster, (history, answered, _) in said.items():
+        seen = [Order(*row) for row in tuples(_of(orders_told, cluster).drop_columns("cluster"))]
         clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
-        moments = Moments(history, clocks, given.tolerance_ms)
+        had = [*applied[cluster], *_applied(images, cluster)]
+        moments = Moments(history, clocks, given.tolerance_ms, had)
         complete = set(history.brokers) <= logged.get(cluster, set())
         found[cluster] = Known(history, moments, answered, complete)
     return found
+
+
+def _applied(rows: pa.Table, cluster: str) -> list[Applied]:
+    return [Applied(*row) for row in tuples(_of(rows, cluster).drop_columns("cluster"))]
 
 
 def _of(rows: pa.Table, cluster: str) -> pa.Table:
@@ -239,7 +274,7 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
     def of_groups(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_valid(rows["group_id"]))
 
-    positions = engine.map(told[FETCH_POSITIONS.name], of_groups, FETCH_POSITIONS.arrow_schema)
+    positions = engine.map(told[MET_FETCHES.name], of_groups, MET_FETCHES.arrow_schema)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         found = committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
@@ -250,9 +285,9 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
     evidence = {
         "stored": [with_entity(engine, STORED, stored, entity)],
         "asked": [with_entity(engine, clients.COMMIT_LINES, asked, entity)],
-        "positions": [with_entity(engine, FETCH_POSITIONS, positions, entity)],
+        "positions": [with_entity(engine, MET_FETCHES, positions, entity)],
     }
-    return engine.replay(evidence, run, [COMMITTED_OFFSETS, FETCH_POSITIONS])
+    return engine.replay(evidence, run, list(committed.TABLES))
 
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:
