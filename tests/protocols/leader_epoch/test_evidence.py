@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
+
 Row = dict[str, Any]
 Silver = dict[str, list[Row]]
 Bronze = Mapping[str, pa.Table]
@@ -192,9 +194,13 @@ def test_the_order_of_evidence_does_not_matter(all_of_it: Bronze, whole: Silver,
 
 
 def _shifted(bronze: Bronze, whole: Silver, broker: int, ms: int) -> Bronze:
-    """As if a broker's clock were ``ms`` ahead: its request log, and what it wrote as a coordinator."""
+    """As if a node's clock were ``ms`` ahead: its request log, and what it wrote as coordinator and as
+    controller.
+    """
     led = {(r["topic_id"], r["partition"], r["leader_epoch"]) for r in whole["leader_epochs"]
            if r["leader"] == broker and r["topic"].startswith("__")}  # fmt: skip
+    led |= {(METADATA_TOPIC_ID, 0, r["controller_epoch"]) for r in whole["controllers"]
+            if r["controller_id"] == broker}  # fmt: skip
     left = dict(bronze)
     requests = left["bronze.requests"]
     left["bronze.requests"] = _later(requests, "logged_at_ms", _of(requests, broker_id=broker), ms)
