@@ -32,7 +32,8 @@ def candidates(
     asked = None if topic_id is None else history.topics.get(topic_id)
     if topic_id is not None and asked is None:
         return [NOT_KNOWN]
-    if asked is not None:
+    if asked is not None and asked.created is not None:
+        # where it is only first seen, as in a snapshot behind a hole, it may have been for long
         lowest = max(lowest, asked.begins.position)
         highest = max(highest, lowest)
     if not history.is_covered(lowest, highest):
