@@ -15,6 +15,11 @@ from less import Bronze, Silver, by_broker, later, metadata, of, shifted, some, 
 THREE_BROKERS = "incarnations-4.3.1"
 METADATA, FETCH, OFFSET_COMMIT = 3, 1, 8
 HOUR = 3_600_000
+OF_CACHES = {"no_older_metadata_accepted", "outdated", "outdated_with_max", "shipped_metadata_rule"}
+"""What a client had in its cache is what the answers told that were found: one that is missing may have told
+more, and nothing shows that it is missing, as lines that tell nothing are not kept. Without lines these
+definitions may say otherwise.
+"""
 
 Judge = Callable[[Bronze], Any]
 
@@ -78,12 +83,15 @@ def test_less_evidence_never_flips_a_verdict(
     assert whole.violated
     lost = 0
     for what, left in _less(all_of_it, of_cluster):
+        fewer_lines = left["bronze.requests"].num_rows < all_of_it["bronze.requests"].num_rows
+        excepted = OF_CACHES if fewer_lines else set()
         less = judged(left)
-        assert less.violated <= whole.violated, what
-        still = {key for key in whole.violated if key[1] in less.elements}
+        assert {key for key in less.violated - whole.violated if key[0] not in excepted} == set(), what
+        still = {key for key in whole.violated if key[1] in less.elements and key[0] not in excepted}
         assert still <= less.violated | less.unknown, what
         for key, outcome in less.decided.items():
-            assert None in (outcome, whole.decided.get(key)) or outcome == whole.decided[key], (what, key)
+            if key[0] not in excepted:
+                assert None in (outcome, whole.decided.get(key)) or outcome == whole.decided[key], (what, key)
         lost += len(whole.violated - less.violated)
     # something was taken away that mattered
     assert lost > 5

@@ -453,7 +453,8 @@ LEADER_EPOCH_FENCINGS = Table(
         "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
         "caused_at": "timestamp",
         "occurred_at": "timestamp",
-        "ended_at": "timestamp",  # unfenced, or the client's next request that was accepted; null: not seen
+        # of a broker: unfenced; null while it is not, and for a request, whose refusal is one moment
+        "ended_at": "timestamp",
         "leaders_moved": "int",  # partitions whose leadership it took from the broker; null for clients
         "isr_shrunk": "int",  # partitions whose ISR it left
         **_CLIENT,

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:198 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:199 by `tlasql compile`; do not edit
 --
 -- ShippedFetchRule(f) ==
 --     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"
