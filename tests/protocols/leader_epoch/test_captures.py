@@ -180,6 +180,24 @@ def test_no_other_offset_is_of_another_incarnation_than_the_live_one(
     assert wrong == []
 
 
+def test_only_what_happened_beside_a_change_met_one_of_several_partitions(silver: Silver) -> None:
+    """All brokers are on one machine. What their logs tell of the order of things bounds their
+    clocks to a few tenths of a second; closer to a deletion or an election than that nothing can be told.
+    """
+    changes: dict[tuple[str, int], list[float]] = {}
+    for row in of(silver, "partitions", THREE_BROKERS):
+        ends = [row[name] for name in ("from_time", "to_time") if row[name] is not None]
+        changes.setdefault((row["topic"], row["partition"]), []).extend(map(_ms, ends))
+    rows = of(silver, "committed_offsets", THREE_BROKERS)
+    several = [row for row in rows if row["candidates"] > 1]
+    for row in several:
+        at = _ms(row["committed_at"] or row["requested_at"])
+        near = min(abs(at - change) for change in changes[row["topic"], row["partition"]])
+        assert near < 400, row["group_id"]
+    assert 0 < len(several) < 0.1 * len(rows)
+    assert [row for row in rows if row["live_topic_id"] is None and row["candidates"] == 1] == []
+
+
 def test_stale_answers_are_older_than_what_their_client_had(silver: Silver, captures: Path) -> None:
     stale = told(captures, THREE_BROKERS)["stale_answer"]
     rows = of(silver, "metadata_answer_partitions", THREE_BROKERS)
