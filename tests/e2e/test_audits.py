@@ -49,8 +49,6 @@ CRITICAL: dict[str, set[str]] = {
     # before 4.2 the second copy of a marker ends the next transaction
     "markers-4.1": {"no_write_outside_transaction"},
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},
-    # who led at the moment of the commit is not one: its clock and the controller's are two
-    "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
 }

@@ -8,8 +8,8 @@ from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.instances import Software, host_of
 from fencepost.protocols.leader_epoch.known import Known
-from fencepost.protocols.leader_epoch.lines import APIS
-from fencepost.protocols.leader_epoch.live import Live, live
+from fencepost.protocols.leader_epoch.lines import APIS, PartitionLine
+from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
 from fencepost.replay.requests import RequestLine
 
 
@@ -30,9 +30,22 @@ class ClientLines:
         """Where the metadata log was while a request was handled."""
         return self.known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
-    def live(self, line: RequestLine, topic: str, partition: int, topic_id: str | None = None) -> Live:
-        """What lived then; with ``topic_id`` that one is known to have been there."""
-        return live(self.known.history, self.window(line), topic, partition, topic_id)
+    def live(self, line: RequestLine, topic: str, partition: int) -> Live:
+        """What lived then."""
+        return live(self.known.history, self.window(line), topic, partition)
+
+    def answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
+        """What a broker, which may be behind, may have answered from. Who answers without an error has an
+        incarnation, and if a topic id is asked, that one.
+        """
+        place, asked = (topic, each.asked.partition), each.asked.topic_id
+        window = self.known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms)
+        if each.error != 0:
+            return candidates(self.known.history, window, *place)
+        met = candidates(self.known.history, window, *place, asked)
+        return [
+            one for one in met if one.topic_id is None or (one.topic_id and asked in (None, one.topic_id))
+        ] or [NOT_KNOWN]
 
     def partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
         """The partition epoch of an incarnation; -1 for none (''), None where it is not known."""

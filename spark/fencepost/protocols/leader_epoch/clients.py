@@ -27,15 +27,12 @@ from fencepost.protocols.leader_epoch.lines import (
     replica_of,
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
-from fencepost.protocols.leader_epoch.tables import (
-    FETCH_POSITIONS,
-    METADATA_ANSWER_PARTITIONS,
-    METADATA_ANSWERS,
-)
+from fencepost.protocols.leader_epoch.states import MET_FETCHES
+from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
 
-TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, COMMIT_LINES)
+TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 
 
 def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
@@ -78,7 +75,7 @@ class _Rows:
 
     def to_arrow(self) -> dict[str, pa.Table]:
         positions, commits = self.positions.to_arrow(), self.commits.to_arrow()
-        return {**self.answers.to_arrow(), FETCH_POSITIONS.name: positions, COMMIT_LINES.name: commits}
+        return {**self.answers.to_arrow(), MET_FETCHES.name: positions, COMMIT_LINES.name: commits}
 
 
 def _clients(
