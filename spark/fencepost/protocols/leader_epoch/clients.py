@@ -199,6 +199,7 @@ class _Clients:
         for connection, name in of.items():
             if name is not None:
                 ids.setdefault(name, []).extend(sent.get(connection, ()))
+        self._told: dict[Connection, int] = {}
         self._clients = {name: _Client(name, sorted(each)) for name, each in ids.items()}
 
     def replay(self, lines: Iterable[RequestLine]) -> None:
@@ -269,7 +270,10 @@ class _Clients:
         incarnation, and if a topic id is asked, that one.
         """
         place, asked = (topic, each.asked.partition), each.asked.topic_id
-        window = self._known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms)
+        # a broker takes the next request of a connection when it has answered the one before
+        told = self._told.get((line.broker_id, line.connection or ""), 0)
+        times = (line.requested_ms, line.responded_ms)
+        window = self._known.moments.answered_from(line.broker_id, *times, told)
         if each.error != 0:
             return candidates(self._known.history, window, *place)
         met = candidates(self._known.history, window, *place, asked)
@@ -384,6 +388,8 @@ class _Clients:
         answer = self._known.answers.of((line.answer or {}).get("topics"))
         if answer is None:
             return
+        connection = (line.broker_id, line.connection or "")
+        self._told[connection] = max(answer.since, self._told.get(connection, 0))
         window = self._narrow(self._window(line), answer)
         lowest, highest = (self._known.history.max_partition_epoch(each) for each in window)
         covered = self._known.history.is_covered(*window)
