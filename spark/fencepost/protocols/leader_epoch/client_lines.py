@@ -1,12 +1,12 @@
-"""What the lines of one cluster's clients mean there, and the columns that rows of all of them have."""
+"""What the lines of a client mean in its cluster, and the columns that rows of all of them have."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
-from fencepost.protocols.leader_epoch.instances import Software, host_of
+from fencepost.protocols.leader_epoch.instances import Connection, Software, host_of
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import APIS, PartitionLine
 from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
@@ -15,11 +15,19 @@ from fencepost.replay.requests import RequestLine
 
 @dataclass(frozen=True)
 class ClientLines:
-    """``software``: what is at the other end of each connection."""
+    """``software``: what is at the other end of each connection. ``told``: the highest offset of the metadata
+    log that answers so far on a connection gave away.
+    """
 
     cluster: str
     known: Known
     software: Software
+    told: dict[Connection, int] = field(default_factory=dict)
+
+    def hear(self, line: RequestLine, since: int) -> None:
+        """An answer gives away that its broker had the metadata log up to there."""
+        connection = (line.broker_id, line.connection or "")
+        self.told[connection] = max(since, self.told.get(connection, 0))
 
     def topic_of(self, topic_id: str | None) -> str | None:
         """The name of an incarnation."""
@@ -39,7 +47,10 @@ class ClientLines:
         incarnation, and if a topic id is asked, that one.
         """
         place, asked = (topic, each.asked.partition), each.asked.topic_id
-        window = self.known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms)
+        # a broker takes the next request of a connection when it has answered the one before
+        told = self.told.get((line.broker_id, line.connection or ""), 0)
+        times = (line.requested_ms, line.responded_ms)
+        window = self.known.moments.answered_from(line.broker_id, *times, told)
         if each.error != 0:
             return candidates(self.known.history, window, *place)
         met = candidates(self.known.history, window, *place, asked)

@@ -48,11 +48,10 @@ def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]
             continue
         software = software_of(lines)
         sent = _ids(numbers[name,]) if (name,) in numbers else {}
-        meaning = ClientLines(cluster, known[cluster], software)
         for key, found in by_client(lines, CLIENT_APIS, software):
             own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
             of = instances(cluster, own, key.software) if known[cluster].complete else {}
-            clients = _clients(of, sent)
+            clients, meaning = _clients(of, sent), ClientLines(cluster, known[cluster], software)
             for instance in _by_instance(own, of):
                 _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
     return rows.to_arrow()

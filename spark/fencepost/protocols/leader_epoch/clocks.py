@@ -143,14 +143,14 @@ class Moments:
         highest = bisect_right(earliest, end_ms + self._tolerance_ms)
         return Window(self._positions[lowest], self._positions[max(lowest, highest)])
 
-    def answered_from(self, broker_id: int, start_ms: int, end_ms: int) -> Window:
+    def answered_from(self, broker_id: int, start_ms: int, end_ms: int, told: int = 0) -> Window:
         """What a broker may have had of the log between two times of its clock: it may be behind, and no
-        further than it told itself before.
+        further than it told itself before. ``told``: an offset that it certainly had.
         """
         times, positions = self._applied.get(broker_id, ([], []))
         at = bisect_right(times, start_ms - self._tolerance_ms)
         highest = self.window(broker_id, start_ms, end_ms).highest
-        return Window(min(positions[at - 1] if at else 0, highest), highest)
+        return Window(min(max(told, positions[at - 1] if at else 0), highest), highest)
 
     def _by_broker(self, applied: Iterable[Applied]) -> dict[int, tuple[list[int], list[int]]]:
         """By broker, when by its clock it had what of the log, at the latest."""
