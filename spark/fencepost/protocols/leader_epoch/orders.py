@@ -42,7 +42,8 @@ APPLIED = Table(
     ("cluster", "broker_id", "clock", "ms"),
 )
 
-ORDER_APIS = (METADATA, DESCRIBE_TOPIC_PARTITIONS, FETCH, OFFSET_COMMIT)
+_ANSWERS = (METADATA, DESCRIBE_TOPIC_PARTITIONS)
+ORDER_APIS = (*_ANSWERS, FETCH, OFFSET_COMMIT)
 TABLES = (ORDERS, APPLIED)
 _KEPT = 8
 
@@ -107,13 +108,10 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
 
 def _told(cluster: str, requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
     software = software_of(requests)
-    for key, found in by_client(requests, ORDER_APIS, software):
-        own = []
-        for line in found:
-            if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
-                yield from _answered(line, known)
-            elif line.api_key == OFFSET_COMMIT or replica_of(line) < 0:
-                own.append(line)
+    for line in each_line(requests, _ANSWERS):
+        yield from _answered(line, known)
+    for key, found in by_client(requests, (FETCH, OFFSET_COMMIT), software):
+        own = [line for line in found if line.api_key == OFFSET_COMMIT or replica_of(line) < 0]
         yield from _consumed(own, instances(cluster, own, key.software))
 
 
