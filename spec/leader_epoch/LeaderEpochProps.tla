@@ -159,7 +159,8 @@ CommitToLiveIncarnation ==
 
 (***************************************************************************)
 (* Fetches. An element f is the place at which a consumer goes on to read, *)
-(* beside the partition that had the name at that moment.                  *)
+(* beside the partition that the broker, which may be behind, had under    *)
+(* that name.                                                              *)
 (***************************************************************************)
 
 \* The partition epoch of the incarnation that the broker answers from: of the id that was asked, or of the name.
@@ -187,8 +188,8 @@ FetchIncarnation(f) ==
 \* with an older leader epoch (FENCED_LEADER_EPOCH) or a newer one (UNKNOWN_LEADER_EPOCH) than the leader's. Where the
 \* offset comes from is not looked at.
 \*
-\* Where it does not hold: the broker compares with what it has applied of the metadata log, this with what was in it: a
-\* broker that is behind answers otherwise for that long. In a fetch session that began before the topic was created
+\* Where it does not hold: the broker compares with what it has applied of the metadata log. That is known as far as its
+\* heartbeats and answers tell; where several partitions fit that differ in this, it is unknown. In a fetch session that began before the topic was created
 \* again the answer is INCONSISTENT_TOPIC_ID. Fetches before version 13 name no id; NOT_LEADER_OR_FOLLOWER and
 \* OFFSET_OUT_OF_RANGE are decided by other things.
 \*

@@ -55,8 +55,6 @@ CRITICAL: dict[str, set[str]] = {
     # by hand, to a partition that has forgotten its producers
     "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},
-    # who led at the moment of the commit is not one: its clock and the controller's are two
-    "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
     "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},

@@ -122,7 +122,7 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
     "skipped",
     [
         line("FETCH"),
-        line("BROKER_HEARTBEAT"),
+        line("CONTROLLER_REGISTRATION"),
         b"[2026-11-20 22:02:40,024] INFO starting (kafka.server.KafkaServer)",
         b"[2026-11-20 22:02:40,024] TRACE Processor 1 received request: x (kafka.network.RequestChannel$)",
         b"",

@@ -17,6 +17,7 @@ ARROW = {
     "binary": pa.binary(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
+    "array<int>": pa.list_(pa.int32()),
 }
 """Arrow's type for each Spark type that a table has."""
 

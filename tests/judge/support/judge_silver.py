@@ -43,6 +43,8 @@ _UNIVERSES = {
     "silver.init_producer_id_states": ("silver.init_producer_ids", "request_id"),
     "silver.end_txn_states": ("silver.end_txns", "request_id"),
     "silver.add_partitions_to_txn_states": ("silver.add_partitions_to_txns", "addition_id"),
+    "silver.committed_offset_states": ("silver.committed_offsets", "commit_id"),
+    "silver.fetch_position_states": ("silver.fetch_positions", "fetch_position_id"),
 }
 
 
@@ -66,11 +68,12 @@ def random_silver(seed: int, size: int = 300) -> Tables:
         if table.name not in _UNIVERSES:
             found[table.name] = _arrow(table, [_row(chance, table, n) for n in range(size)])
     for name, (universe, identity) in _UNIVERSES.items():
-        elements = found[universe].select(["cluster", "request_id", identity, "candidates"]).to_pylist()
+        shared = [each for each in ("cluster", "request_id", identity) if each in SILVER[name].columns]
+        elements, counts = found[universe].select(shared).to_pylist(), found[universe]["candidates"]
         rows = [
             {**_row(chance, SILVER[name], 0), **element, "candidate": candidate}
-            for element in elements
-            for candidate in range((element["candidates"] or 0) + chance.choice((0, 0, 0, 0, 1)))
+            for element, count in zip(elements, counts.to_pylist(), strict=True)
+            for candidate in range((count or 0) + chance.choice((0, 0, 0, 0, 1)))
         ]
         found[name] = _arrow(SILVER[name], rows)
     return found

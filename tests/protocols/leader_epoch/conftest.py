@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +15,13 @@ import pytest
 
 from fencepost import lake
 from fencepost.capture.run import capture
+from fencepost.definitions import queries
 from fencepost.engines.process import ProcessEngine
+from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.lake import Where
 from fencepost.protocols.leader_epoch import bronze as own
 from fencepost.protocols.leader_epoch.rebuild import rebuild
+from fencepost.protocols.leader_epoch.tables import TABLES as SILVER
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.metadata_log import metadata_log, snapshots
 from fencepost.settings import Lake, load
@@ -32,6 +37,8 @@ from fencepost.tables import (
     TOPIC_LISTS,
     Table,
 )
+
+sys.path.insert(0, str(Path(__file__).with_name("support")))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
@@ -63,6 +70,11 @@ class InMemory(ProcessEngine):
 
 def silver_of(bronze: Bronze) -> Silver:
     """The rows of silver, by the table's name without its schema."""
+    return {name.removeprefix("silver."): rows.to_pylist() for name, rows in rebuilt_of(bronze).items()}
+
+
+def rebuilt_of(bronze: Bronze) -> Bronze:
+    """The tables of silver, by name."""
     engine = InMemory(bronze)
     logs = {}
     for cluster in sorted(set(bronze[FILES.name]["cluster"].to_pylist())):
@@ -70,7 +82,59 @@ def silver_of(bronze: Bronze) -> Silver:
         taken = snapshots(of[METADATA_SNAPSHOTS.name])
         logs[cluster] = metadata_log(of[BATCHES.name], of[RECORDS.name], of[QUARANTINE.name], taken)
     given = Evidence(engine, None, logs, {}, TOLERANCE_MS)  # type: ignore[arg-type]
-    return {name.removeprefix("silver."): rows.to_pylist() for name, rows in rebuild(given).items()}
+    return rebuild(given)
+
+
+class Judged(NamedTuple):
+    """What the definitions say: outcomes of decisions, what does not hold, and every element they are about.
+
+    Keys are definition and element; an element is named as a witness is, or as a decision's subject.
+    """
+
+    decided: Mapping[tuple[str, str], Any]
+    violated: frozenset[tuple[str, str]]
+    unknown: frozenset[tuple[str, str]]
+    elements: frozenset[str]
+
+
+ELEMENTS = {
+    "a": ("silver.metadata_answer_partitions", "answer_partition_id"),
+    "c": ("silver.committed_offsets", "commit_id"),
+    "e": ("silver.leader_epoch_entries", "entry_id"),
+    "f": ("silver.fetch_positions", "fetch_position_id"),
+}
+"""Where the elements are that a variable of a witness names."""
+
+
+def judged_of(silver: Bronze, scratch: Path) -> Judged:
+    """Judge tables of silver."""
+    names = {table.name for table in SILVER}
+    compiled = [query for query in queries("duckdb") if query.tables <= names]
+    engine = DuckEngine(
+        lambda table, columns: silver[table.name].select(list(columns)).to_reader(),
+        _nowhere,
+        scratch,
+        compiled,
+    )
+    decided, found = {}, {False: set[tuple[str, str]](), None: set[tuple[str, str]]()}
+    for query in compiled:
+        engine.keep("judged", query.sql)
+        if query.decides:
+            for row in engine.rows("SELECT definition, subject, outcome FROM judged"):
+                decided[row["definition"], row["subject"]] = row["outcome"]
+            continue
+        for row in engine.rows("SELECT definition, witness, verdict FROM judged WHERE verdict IS NOT TRUE"):
+            found[row["verdict"]].add((row["definition"], row["witness"] or ""))
+    elements = {
+        json.dumps({variable: each}, separators=(",", ":"))
+        for variable, (table, column) in ELEMENTS.items()
+        for each in silver[table][column].to_pylist()
+    }
+    return Judged(decided, frozenset(found[False]), frozenset(found[None]), frozenset(elements))
+
+
+def _nowhere(*_: Any) -> None:
+    """Nothing is kept."""
 
 
 @pytest.fixture(scope="session")
@@ -97,3 +161,10 @@ def silver(bronze: Bronze) -> Silver:
 def rebuilt() -> Rebuilt:
     """Call it with tables of bronze for the rows of silver."""
     return silver_of
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Bronze], Judged]:
+    """Call it with tables of bronze for what the definitions say."""
+    scratch = tmp_path_factory.mktemp("judged")
+    return lambda bronze: judged_of(rebuilt_of(bronze), scratch)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.clocks import Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.lines import CREATE_TOPICS, DELETE_TOPICS
 from fencepost.protocols.leader_epoch.metadata_rows import Asked
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -89,18 +90,20 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
         if not rows.num_rows:
             continue
         epochs, times = longs(rows["leader_epoch"]), longs(rows["max_timestamp_ms"])
-        written_before: tuple[int, int] | None = None
+        offsets_of = longs(rows["base_offset"])
+        deposed: Election | None = None
         for election in partition.elections:
-            written = (
-                times[epochs == election.leader_epoch] if election.leader_epoch is not None else times[:0]
-            )
-            if not len(written) or election.at.ms is None:
+            mine = epochs == (-1 if election.leader_epoch is None else election.leader_epoch)
+            if not mine.any() or election.at.ms is None:
                 continue
-            first, newest = int(written.min()), int(written.max())
+            first = int(times[mine].min())
             yield Order(controller_at(history, election.at.position), election.at.ms, election.leader, first)
-            if written_before is not None:
-                yield Order(*written_before, election.leader, first)
-            written_before = (election.leader, newest)
+            if deposed is not None:
+                # what a deposed leader wrote behind its successor's first batch may be later
+                older = (epochs == deposed.leader_epoch) & (offsets_of < offsets_of[mine].min())
+                if older.any():
+                    yield Order(deposed.leader, int(times[older].max()), election.leader, first)
+            deposed = election
 
 
 _TOPICS = (OFFSETS_TOPIC,)

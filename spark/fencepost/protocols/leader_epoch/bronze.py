@@ -29,7 +29,7 @@ PARTITION_FOLDERS = Table(
 LEADER_EPOCH_CHECKPOINTS = Table(
     "bronze.leader_epoch_checkpoints",
     "One row per entry of a leader-epoch-checkpoint (EpochEntry), of each content it was found with; one row "
-    "without an epoch for an empty one.",
+    "without an epoch for an empty list. A file without a byte, to which nothing was written, has no row.",
     {
         **_REPLICA,
         "content_digest": "string",  # of the whole file: it is replaced whenever an epoch begins or goes

@@ -1,25 +1,33 @@
-"""What the lines of one cluster's clients mean there, and the columns that rows of all of them have."""
+"""What the lines of a client mean in its cluster, and the columns that rows of all of them have."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
-from fencepost.protocols.leader_epoch.instances import Software
+from fencepost.protocols.leader_epoch.instances import Connection, Software
 from fencepost.protocols.leader_epoch.known import Known
-from fencepost.protocols.leader_epoch.lines import APIS
-from fencepost.protocols.leader_epoch.live import Live, live
+from fencepost.protocols.leader_epoch.lines import APIS, PartitionLine
+from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
 from fencepost.replay.requests import RequestLine, host_of
 
 
 @dataclass(frozen=True)
 class ClientLines:
-    """``software``: what is at the other end of each connection."""
+    """``software``: what is at the other end of each connection. ``told``: the highest offset of the metadata
+    log that answers so far on a connection gave away.
+    """
 
     cluster: str
     known: Known
     software: Software
+    told: dict[Connection, int] = field(default_factory=dict)
+
+    def hear(self, line: RequestLine, since: int) -> None:
+        """An answer gives away that its broker had the metadata log up to there."""
+        connection = (line.broker_id, line.connection or "")
+        self.told[connection] = max(since, self.told.get(connection, 0))
 
     def topic_of(self, topic_id: str | None) -> str | None:
         """The name of an incarnation."""
@@ -30,9 +38,25 @@ class ClientLines:
         """Where the metadata log was while a request was handled."""
         return self.known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
-    def live(self, line: RequestLine, topic: str, partition: int, topic_id: str | None = None) -> Live:
-        """What lived then; with ``topic_id`` that one is known to have been there."""
-        return live(self.known.history, self.window(line), topic, partition, topic_id)
+    def live(self, line: RequestLine, topic: str, partition: int) -> Live:
+        """What lived then."""
+        return live(self.known.history, self.window(line), topic, partition)
+
+    def answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
+        """What a broker, which may be behind, may have answered from. Who answers without an error has an
+        incarnation, and if a topic id is asked, that one.
+        """
+        place, asked = (topic, each.asked.partition), each.asked.topic_id
+        # a broker takes the next request of a connection when it has answered the one before
+        told = self.told.get((line.broker_id, line.connection or ""), 0)
+        times = (line.requested_ms, line.responded_ms)
+        window = self.known.moments.answered_from(line.broker_id, *times, told)
+        if each.error != 0:
+            return candidates(self.known.history, window, *place)
+        met = candidates(self.known.history, window, *place, asked)
+        return [
+            one for one in met if one.topic_id is None or (one.topic_id and asked in (None, one.topic_id))
+        ] or [NOT_KNOWN]
 
     def partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
         """The partition epoch of an incarnation; -1 for none (''), None where it is not known."""

@@ -27,15 +27,12 @@ from fencepost.protocols.leader_epoch.lines import (
     replica_of,
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
-from fencepost.protocols.leader_epoch.tables import (
-    FETCH_POSITIONS,
-    METADATA_ANSWER_PARTITIONS,
-    METADATA_ANSWERS,
-)
+from fencepost.protocols.leader_epoch.states import MET_FETCHES
+from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
 
-TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, COMMIT_LINES)
+TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 
 
 def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
@@ -51,11 +48,10 @@ def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]
             continue
         software = software_of(lines)
         sent = _ids(numbers[name,]) if (name,) in numbers else {}
-        meaning = ClientLines(cluster, known[cluster], software)
         for key, found in by_client(lines, CLIENT_APIS, software):
             own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
             of = instances(cluster, own, key.software) if known[cluster].complete else {}
-            clients = _clients(of, sent)
+            clients, meaning = _clients(of, sent), ClientLines(cluster, known[cluster], software)
             for instance in _by_instance(own, of):
                 _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
     return rows.to_arrow()
@@ -78,7 +74,7 @@ class _Rows:
 
     def to_arrow(self) -> dict[str, pa.Table]:
         positions, commits = self.positions.to_arrow(), self.commits.to_arrow()
-        return {**self.answers.to_arrow(), FETCH_POSITIONS.name: positions, COMMIT_LINES.name: commits}
+        return {**self.answers.to_arrow(), MET_FETCHES.name: positions, COMMIT_LINES.name: commits}
 
 
 def _clients(

@@ -2,14 +2,15 @@
 
 Brokers' clocks differ, and nothing says by how much. What must have been before what bounds it: a leader
 writes after it was elected, its successor after it, a topic's record lies between the request for it and the
-answer. Where nothing bounds two clocks they are taken to be within MOST_MS of each other.
+answer, and a broker told what was overtaken before it had heard of the change. Where nothing bounds two
+clocks they are taken to be within MOST_MS of each other.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -32,6 +33,15 @@ class Order(NamedTuple):
     then_ms: int
 
 
+class Applied(NamedTuple):
+    """A broker had applied the metadata log up to ``position`` before ``clock`` said ``ms``."""
+
+    broker_id: int
+    clock: int
+    ms: int
+    position: int
+
+
 class Window(NamedTuple):
     """The lowest and the highest offset of the metadata log that something may have met."""
 
@@ -39,47 +49,82 @@ class Window(NamedTuple):
     highest: int
 
 
+Pair = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Clocks:
-    """By how much clocks are ahead of each other: ``ahead[a, b]`` bounds a's from above."""
+    """By how much clocks are ahead of each other: ``ahead[a, b]`` bounds a's from above.
 
-    ahead: dict[tuple[int, int], int]
+    ``wrong``: by how much what a clock said may be wrong where the evidence contradicts itself: a line that
+    was logged late, a request log whose timezone is set wrong.
+    """
+
+    ahead: Mapping[Pair, int]
+    wrong: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, orders: Iterable[Order]) -> Clocks:
         """From everything that was before something else."""
-        ahead: dict[tuple[int, int], int] = {}
-        brokers: set[int] = set()
+        told: dict[Pair, int] = {}
+        wrong: dict[int, int] = {}
         for each in orders:
-            if each.first == each.then:
-                continue
-            brokers |= {each.first, each.then}
-            key = (each.then, each.first)
-            least = min(each.then_ms - each.first_ms, MOST_MS)
-            ahead[key] = min(ahead.get(key, MOST_MS), least)
-        for via in sorted(brokers):
-            for one in brokers:
-                for other in brokers:
-                    if (one, via) in ahead and (via, other) in ahead and one != other:
-                        through = ahead[one, via] + ahead[via, other]
-                        ahead[one, other] = min(ahead.get((one, other), MOST_MS), through)
-        return cls(ahead)
+            apart = each.then_ms - each.first_ms
+            if each.first != each.then:
+                key = (each.then, each.first)
+                told[key] = min(told.get(key, apart), apart)
+            elif apart < 0:
+                wrong[each.first] = max(wrong.get(each.first, 0), -2 * apart)
+        while True:
+            clocks = cls(_closed(told, wrong), wrong)
+            against = clocks._contradictions()
+            if not against:
+                return clocks
+            wrong = {**wrong, **{clock: wrong.get(clock, 0) + 2 * ms for clock, ms in against.items()}}
+
+    def _contradictions(self) -> dict[int, int]:
+        """By how much each clock would be both behind and ahead of another."""
+        found: dict[int, int] = {}
+        for one, other in self.ahead:
+            apart = self.most(one, other) + self.most(other, one)
+            for clock in (one, other) if apart < 0 else ():
+                found[clock] = max(found.get(clock, 0), -apart)
+        return found
 
     def least(self, one: int, other: int) -> int:
         """How far ``one`` is at least ahead of ``other``, in milliseconds; negative when it may be behind."""
-        return 0 if one == other else -self.ahead.get((other, one), MOST_MS)
+        return -self.most(other, one)
 
     def most(self, one: int, other: int) -> int:
         """How far ``one`` is at most ahead of ``other``."""
-        return 0 if one == other else self.ahead.get((one, other), MOST_MS)
+        if one == other:
+            return self.wrong.get(one, 0)
+        at_most = MOST_MS + self.wrong.get(one, 0) + self.wrong.get(other, 0)
+        return min(self.ahead.get((one, other), at_most), at_most)
+
+
+def _closed(told: Mapping[Pair, int], wrong: Mapping[int, int]) -> dict[Pair, int]:
+    """Bounds that follow from others, too: over a third clock two may be bounded closer."""
+    ahead = {pair: ms + sum(wrong.get(clock, 0) for clock in pair) for pair, ms in told.items()}
+    clocks = sorted({clock for pair in ahead for clock in pair})
+    for via in clocks:
+        for one in clocks:
+            for other in clocks:
+                if one != other and (one, via) in ahead and (via, other) in ahead:
+                    through = ahead[one, via] + ahead[via, other]
+                    ahead[one, other] = min(ahead.get((one, other), through), through)
+    return ahead
 
 
 class Moments:
     """Finds the offsets of a cluster's metadata log by the times of brokers."""
 
-    def __init__(self, history: ClusterHistory, clocks: Clocks, tolerance_ms: int) -> None:
+    def __init__(
+        self, history: ClusterHistory, clocks: Clocks, tolerance_ms: int, applied: Iterable[Applied] = ()
+    ) -> None:
         """``tolerance_ms``: how exact times of one clock are to each other."""
         self._clocks, self._tolerance_ms = clocks, tolerance_ms
+        self._applied = self._by_broker(applied)
         log = history.log
         self._pieces: list[Piece] = [*log.pieces, Hole(log.known_to, log.known_ms)]
         self._positions = [0, *(piece.position for piece in self._pieces)]
@@ -97,6 +142,26 @@ class Moments:
         lowest = bisect_right(latest, start_ms - self._tolerance_ms)
         highest = bisect_right(earliest, end_ms + self._tolerance_ms)
         return Window(self._positions[lowest], self._positions[max(lowest, highest)])
+
+    def answered_from(self, broker_id: int, start_ms: int, end_ms: int, told: int = 0) -> Window:
+        """What a broker may have had of the log between two times of its clock: it may be behind, and no
+        further than it told itself before. ``told``: an offset that it certainly had.
+        """
+        times, positions = self._applied.get(broker_id, ([], []))
+        at = bisect_right(times, start_ms - self._tolerance_ms)
+        highest = self.window(broker_id, start_ms, end_ms).highest
+        return Window(min(max(told, positions[at - 1] if at else 0), highest), highest)
+
+    def _by_broker(self, applied: Iterable[Applied]) -> dict[int, tuple[list[int], list[int]]]:
+        """By broker, when by its clock it had what of the log, at the latest."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for each in applied:
+            ms = each.ms + self._clocks.most(each.broker_id, each.clock)
+            found.setdefault(each.broker_id, []).append((ms, each.position))
+        return {
+            broker_id: ([ms for ms, _ in told], list(accumulate((position for _, position in told), max)))
+            for broker_id, told in ((broker_id, sorted(of)) for broker_id, of in found.items())
+        }
 
     def since(self, broker_id: int, position: int, ms: int) -> int:
         """How long what the controller wrote at an offset had been there at least, in milliseconds."""
@@ -127,11 +192,12 @@ class Moments:
 
 
 def controller_at(history: ClusterHistory, position: int) -> int:
-    """The clock that dated an offset of the metadata log, as a number that no broker has.
+    """The clock that dated an offset of the metadata log: its controller's, by the id of the node.
 
-    A controller may run on a broker's machine, and need not: its clock is one of its own.
+    A broker that has the id of the active controller is in one process with it: any other node of that id
+    cannot follow it (QuorumState). A controller that is not known has a number that no node has.
     """
     for term in reversed(history.log.terms):
         if term.position <= position:
-            return -2 - term.controller_id if term.controller_id is not None else _UNNAMED + term.epoch
+            return term.controller_id if term.controller_id is not None else _UNNAMED + term.epoch
     return _UNNAMED

@@ -11,8 +11,21 @@ import pyarrow as pa
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commits import StoredOffset
 from fencepost.protocols.leader_epoch.known import Known
-from fencepost.protocols.leader_epoch.live import Live, live
-from fencepost.protocols.leader_epoch.tables import COMMITTED_OFFSETS, FETCH_POSITIONS, METADATA_LOG
+from fencepost.protocols.leader_epoch.live import candidates
+from fencepost.protocols.leader_epoch.states import (
+    MET_COMMITS,
+    MET_FETCHES,
+    columns_of,
+    rows_of,
+    states_of,
+)
+from fencepost.protocols.leader_epoch.tables import (
+    COMMITTED_OFFSET_STATES,
+    COMMITTED_OFFSETS,
+    FETCH_POSITION_STATES,
+    FETCH_POSITIONS,
+    METADATA_LOG,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of, key_of
 from fencepost.replay.requests import NONE
@@ -30,7 +43,7 @@ STORED = Table(
     ("cluster", "commit_partition", "record_offset"),
 )  # fmt: skip
 
-TABLES = (COMMITTED_OFFSETS, FETCH_POSITIONS)
+TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, FETCH_POSITIONS, FETCH_POSITION_STATES)
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 Extents = Mapping[tuple[str, str], tuple[int | None, int | None]]
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
@@ -63,9 +76,9 @@ def committed_offsets(
 ) -> dict[str, pa.Table]:
     """The rows of TABLES of some groups.
 
-    Given are their rows of STORED, of COMMIT_LINES, and of FETCH_POSITIONS that OffsetFetch gave.
+    Given are their rows of STORED, of COMMIT_LINES, and of MET_FETCHES that OffsetFetch gave.
     """
-    rows = Columns(COMMITTED_OFFSETS)
+    rows = Columns(MET_COMMITS)
     lines: dict[tuple[Any, ...], list[Row]] = {}
     refused = []
     for line in asked.to_pylist():
@@ -86,8 +99,13 @@ def committed_offsets(
         if line["cluster"] in groups.known:
             rows.add(*_refused(groups, line))
     placed = [_placed(groups, position, found) for position in positions.to_pylist()]
-    fetched = pa.Table.from_pylist(placed, schema=FETCH_POSITIONS.arrow_schema)
-    return {COMMITTED_OFFSETS.name: rows.to_arrow(), FETCH_POSITIONS.name: fetched}
+    commits, fetches = rows.to_arrow(), pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema)
+    return {
+        COMMITTED_OFFSETS.name: rows_of(MET_COMMITS, commits),
+        COMMITTED_OFFSET_STATES.name: states_of(MET_COMMITS, commits),
+        FETCH_POSITIONS.name: rows_of(MET_FETCHES, fetches),
+        FETCH_POSITION_STATES.name: states_of(MET_FETCHES, fetches),
+    }
 
 
 def _key(row: Row) -> tuple[Any, ...]:
@@ -111,17 +129,18 @@ class _Commit:
         self.origin = self._origin()
 
     def row(self) -> tuple[Any, ...]:
-        """Its row of silver.committed_offsets."""
+        """Its row of MET_COMMITS."""
         each, window = self._stored, self._window()
         topic_id = each["topic_id"]
-        found = live(self._known.history, window, each["topic"], each["partition"], topic_id)
+        met = candidates(self._known.history, window, each["topic"], each["partition"], topic_id)
+        found, lists = columns_of(met)
         return (
             each["cluster"], METADATA_LOG, each["topic"], each["partition"], self.id, each["group_id"],
-            each["offset"], each["leader_epoch"], topic_id is not None, topic_id or "", *found.columns,
+            each["offset"], each["leader_epoch"], topic_id is not None, topic_id or "", *found,
             self.origin[0], _epoch(self._known, self.origin[0], each["partition"]), self.origin[1], NONE,
             each["commit_partition"], each["record_offset"], each["is_transactional"], each["removed"],
             each["current"], *_extent(self._groups, each), *_asked(self._line, each), each["ms"],
-            window.lowest, window.highest + 1, each["ms"], each["ms"],
+            window.lowest, window.highest + 1, each["ms"], each["ms"], *lists,
         )  # fmt: skip
 
     def _window(self) -> Window:
@@ -142,16 +161,16 @@ class _Commit:
 def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
     known = groups.known[line["cluster"]]
     window = known.moments.window(line["broker_id"], line["requested_ms"], line["responded_ms"])
-    found: Live = live(known.history, window, line["topic"], line["partition"])
+    found, lists = columns_of(candidates(known.history, window, line["topic"], line["partition"]))
     identity = digest_of(line["request_id"], line["topic"], line["topic_id"], line["partition"])
     origin = line["fetched_topic_id"]
     return (
         line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
         line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
-        *found.columns, origin, _epoch(known, origin, line["partition"]),
+        *found, origin, _epoch(known, origin, line["partition"]),
         "fetched" if origin else None, line["error"], None, None,
         None, None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest,
-        window.highest + 1, line["requested_ms"], line["responded_ms"],
+        window.highest + 1, line["requested_ms"], line["responded_ms"], *lists,
     )  # fmt: skip
 
 

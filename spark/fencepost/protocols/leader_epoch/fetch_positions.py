@@ -13,13 +13,15 @@ from fencepost.protocols.leader_epoch.lines import (
     OFFSET_FOR_LEADER_EPOCH,
     PartitionLine,
 )
-from fencepost.protocols.leader_epoch.tables import FETCH_POSITIONS, METADATA_LOG
+from fencepost.protocols.leader_epoch.live import agreed
+from fencepost.protocols.leader_epoch.states import MET_FETCHES, columns_of
+from fencepost.protocols.leader_epoch.tables import METADATA_LOG
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine, error_name
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
-_COLUMNS = list(FETCH_POSITIONS.columns)
+_COLUMNS = list(MET_FETCHES.columns)
 _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_position_id")
 
 
@@ -46,14 +48,14 @@ def hear_offset(
     if line.api_key == OFFSET_FETCH:
         origin, topic_id = COMMITTED, each.asked.topic_id
     else:
-        origin, topic_id = RESET, lines.live(line, *place).topic_id or None
+        origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
     client.told[place] = ToldOffset(
         origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id
     )
 
 
 class FetchPositions:
-    """The rows of silver.fetch_positions while they are made: each is told which comes after it."""
+    """The rows of MET_FETCHES while they are made: each is told which comes after it."""
 
     def __init__(self) -> None:
         self._rows: list[list[object]] = []
@@ -66,13 +68,9 @@ class FetchPositions:
         before = None if client is None else client.reads.get(place)
         told = None if client is None else client.told.get(place)
         asked_id = each.asked.topic_id
-        if each.error == 0 and asked_id is not None:
-            # who answers a fetch by id has that incarnation
-            of: str | None = asked_id
-            found = None
-        else:
-            found = lines.live(line, *place)
-            of = asked_id or found.topic_id or None
+        # most fetches by id only read on: nothing else is asked of those
+        met = lines.answered_from(line, each, topic) if asked_id is None else None
+        of = asked_id if met is None else agreed(met).topic_id or None
         offset = each.offset if each.offset >= 0 or before is None else before.offset
         if client is not None and told is not None and (each.error == 0 or told.offset != offset):
             # who is refused stays where it is
@@ -80,8 +78,7 @@ class FetchPositions:
         if before is not None and told is None and _goes_on(before, of, offset, each.error):
             before.offset, before.topic_id, before.line = offset, before.topic_id or of, line
             return
-        if found is None:
-            found = lines.live(line, *place, asked_id)
+        found, lists = columns_of(lines.answered_from(line, each, topic) if met is None else met)
         origin = _origin(told, before, offset, client)
         if before is not None and client is not None and origin.origin == READ and before.topic_id != of:
             # what came between may be missing: then only the same place tells that it was brought along
@@ -100,7 +97,7 @@ class FetchPositions:
             each.offset if each.offset >= 0 else None,
             each.leader_epoch,
             each.offset_epoch,
-            *found.columns,
+            *found,
             error_name(each.error),
             each.answered_epoch,
             each.answered,
@@ -115,6 +112,7 @@ class FetchPositions:
             each.log_start_offset if each.log_start_offset >= 0 else None,
             each.high_watermark if each.high_watermark >= 0 else None,
             *span_columns(lines.window(line), line),
+            *lists,
         ]
         if client is not None:
             if before is not None:
@@ -126,7 +124,7 @@ class FetchPositions:
 
     def to_arrow(self) -> pa.Table:
         """Every row."""
-        rows = Columns(FETCH_POSITIONS)
+        rows = Columns(MET_FETCHES)
         for each in self._rows:
             rows.add(*each)
         return rows.to_arrow()

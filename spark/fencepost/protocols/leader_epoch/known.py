@@ -12,9 +12,19 @@ import pyarrow.compute as pc
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.protocols.leader_epoch.admin import AdminRequests, orders
 from fencepost.protocols.leader_epoch.answers import Answers
-from fencepost.protocols.leader_epoch.clocks import Clocks, Moments, Order
+from fencepost.protocols.leader_epoch.clocks import Applied, Clocks, Moments, Order
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.orders import ORDER_APIS, ORDERS, orders_of
+from fencepost.protocols.leader_epoch.lines import BROKER_HEARTBEAT
+from fencepost.protocols.leader_epoch.orders import (
+    APPLIED,
+    ORDER_APIS,
+    ORDERS,
+    Cluster,
+    by_broker,
+    heartbeats_of,
+    orders_of,
+)
+from fencepost.protocols.leader_epoch.orders import TABLES as ORDER_TABLES
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -40,32 +50,52 @@ def known_clusters(
     engine = given.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
     dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    applied = _heartbeats(given, histories)
     said = {
-        cluster: (history, Answers(_of(lists, cluster), _of(answers, cluster), history))
+        cluster: Cluster(
+            history,
+            Answers(_of(lists, cluster), _of(answers, cluster), history),
+            by_broker(applied[cluster]),
+        )
         for cluster, history in histories.items()
     }
-    told, logged = _told_orders(given, said), _brokers_with_request_log(given)
+    told, logged = _told(given, said), _brokers_with_request_log(given)
     found = {}
-    for cluster, (history, answered) in said.items():
-        seen = [Order(*row) for row in tuples(_of(told, cluster).drop_columns("cluster"))]
+    for cluster, (history, answered, _) in said.items():
+        seen = [Order(*row) for row in tuples(_of(told[ORDERS.name], cluster).drop_columns("cluster"))]
         clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
-        moments = Moments(history, clocks, given.tolerance_ms)
+        had = [*applied[cluster], *_applied(told[APPLIED.name], cluster)]
+        moments = Moments(history, clocks, given.tolerance_ms, had)
         complete = set(history.brokers) <= logged.get(cluster, set())
         found[cluster] = Known(history, moments, answered, complete)
     return found
 
 
-def _told_orders(given: Evidence, said: Mapping[str, tuple[ClusterHistory, Answers]]) -> pa.Table:
-    """Rows of ORDERS, by clients' lines."""
+def _heartbeats(given: Evidence, histories: Mapping[str, ClusterHistory]) -> dict[str, list[Applied]]:
+    """By cluster, how much of the metadata log its brokers told controllers that they had."""
+    engine = given.engine
+    beats = engine.scan(REQUESTS, where=[{"api_key": BROKER_HEARTBEAT}])
+    beaten = engine.collect(engine.map(beats, heartbeats_of, APPLIED.arrow_schema))
+    return {cluster: _applied(beaten, cluster) for cluster in histories}
+
+
+def _applied(rows: pa.Table, cluster: str) -> list[Applied]:
+    return [Applied(*row) for row in tuples(_of(rows, cluster).drop_columns("cluster"))]
+
+
+def _told(given: Evidence, said: Mapping[str, Cluster]) -> dict[str, pa.Table]:
+    """What clients' lines tell of the order of things: rows of orders.TABLES."""
     engine = given.engine
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        yield ORDERS, orders_of(evidence["requests"], said)
+        of = orders_of(evidence["requests"], said)
+        yield from ((table, of[table.name]) for table in ORDER_TABLES)
 
     evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
-    return engine.collect(engine.replay(evidence, run, [ORDERS])[ORDERS.name])
+    told = engine.replay(evidence, run, list(ORDER_TABLES))
+    return {table.name: engine.collect(told[table.name]) for table in ORDER_TABLES}
 
 
 def _brokers_with_request_log(given: Evidence) -> dict[str, set[int]]:

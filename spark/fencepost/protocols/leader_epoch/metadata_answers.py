@@ -34,6 +34,7 @@ class MetadataAnswers:
         answer = lines.known.answers.of((line.answer or {}).get("topics"))
         if answer is None:
             return
+        lines.hear(line, answer.since)
         window = _narrow(lines.window(line), answer)
         told_max = _told_max(lines, window)
         about = (*lines.client_columns(line, client), *line_columns(line))

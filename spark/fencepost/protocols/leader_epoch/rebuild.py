@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -36,8 +36,9 @@ from fencepost.protocols.leader_epoch.partition_rows import (
     never_captured,
     replay_partitions,
 )
+from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
-    COMMITTED_OFFSETS,
+    FETCH_POSITION_STATES,
     FETCH_POSITIONS,
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
@@ -95,23 +96,28 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
-    elsewhere = engine.map(
-        told[FETCH_POSITIONS.name], lambda rows: rows.filter(pc.is_null(rows["group_id"])),
-        FETCH_POSITIONS.arrow_schema,
-    )  # fmt: skip
+    elsewhere = {
+        table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
+        for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
+    }
     of_metadata = _metadata(given, histories, by_admin, set(extents))
     return {
         **of_logs,
         **told,
         **met,
         **of_metadata,
-        FETCH_POSITIONS.name: engine.union([met[FETCH_POSITIONS.name], elsewhere]),
+        **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
+
+
+def _elsewhere(of: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
+    """What positions of no group give."""
+    return of(MET_FETCHES, positions.filter(pc.is_null(positions["group_id"])))
 
 
 def _metadata(
@@ -198,7 +204,7 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
     def of_groups(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_valid(rows["group_id"]))
 
-    positions = engine.map(told[FETCH_POSITIONS.name], of_groups, FETCH_POSITIONS.arrow_schema)
+    positions = engine.map(told[MET_FETCHES.name], of_groups, MET_FETCHES.arrow_schema)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         found = committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
@@ -209,9 +215,9 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
     evidence = {
         "stored": [with_entity(engine, STORED, stored, entity)],
         "asked": [with_entity(engine, COMMIT_LINES, asked, entity)],
-        "positions": [with_entity(engine, FETCH_POSITIONS, positions, entity)],
+        "positions": [with_entity(engine, MET_FETCHES, positions, entity)],
     }
-    return engine.replay(evidence, run, [COMMITTED_OFFSETS, FETCH_POSITIONS])
+    return engine.replay(evidence, run, list(committed.TABLES))
 
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:

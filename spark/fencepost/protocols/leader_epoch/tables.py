@@ -42,6 +42,8 @@ _LIVE = {
     "live_leader_epoch": "int",
 }
 
+_CANDIDATES = {**_LIVE, "candidates": "int"}  # the rows of its states: how many partitions it may have met
+
 _ORIGIN = {
     # of the incarnation that an offset is of: '' and -1 where it is of none (the first of an empty log),
     # null when nothing tells
@@ -241,7 +243,7 @@ COMMITTED_OFFSETS = Table(
         "committed_leader_epoch": "int",  # -1 for none
         "by_id": "boolean",  # a topic id is stored (or was asked)
         "committed_topic_id": "string",  # that id; '' for none
-        **_LIVE,
+        **_CANDIDATES,
         **_ORIGIN,
         "origin": "string",  # fetched: where its client read; null where nothing tells
         "error": "string",  # NONE for a stored one
@@ -259,6 +261,27 @@ COMMITTED_OFFSETS = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id"),
+)
+
+COMMITTED_OFFSET_STATES = Table(
+    "silver.committed_offset_states",
+    "The partitions that a commit may have met: what lived somewhere between the lowest and the highest "
+    "offset of the metadata log, one row for each. These columns are the fields of the specification's "
+    "record.",
+    {
+        **_SCOPE,
+        "commit_id": "string",
+        "candidate": "int",  # from 0, in the order of the metadata log
+        "committed_offset": "bigint",
+        "committed_leader_epoch": "int",
+        "by_id": "boolean",
+        "committed_topic_id": "string",
+        **_LIVE,
+        "origin_partition_epoch": "int",
+        "error": "string",
+        **INTERVAL,
+    },
+    ("cluster", "commit_id", "candidate"),
 )
 
 METADATA_ANSWERS = Table(
@@ -333,7 +356,7 @@ FETCH_POSITIONS = Table(
         "fetch_offset": "bigint",  # as sent; null where a request before listed it (a fetch session)
         "current_leader_epoch": "int",  # as sent; -1 for none
         "last_fetched_epoch": "int",  # as sent; -1 for none
-        **_LIVE,
+        **_CANDIDATES,  # what the broker answered from, which may be behind
         "error": "string",
         "diverging_epoch": "int",  # -1 for none, as the next
         "diverging_end_offset": "bigint",
@@ -351,6 +374,29 @@ FETCH_POSITIONS = Table(
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),
+)
+
+FETCH_POSITION_STATES = Table(
+    "silver.fetch_position_states",
+    "The partitions that a fetch may have met: what the broker, which may be behind, may have answered from, "
+    "one row for each. These columns are the fields of the specification's record.",
+    {
+        **_SCOPE,
+        "fetch_position_id": "string",
+        "candidate": "int",  # from 0, in the order of the metadata log
+        "by_id": "boolean",
+        "asked_topic_id": "string",
+        "asked_partition_epoch": "int",
+        "fetch_offset": "bigint",
+        "current_leader_epoch": "int",
+        "last_fetched_epoch": "int",
+        **_LIVE,
+        "origin_partition_epoch": "int",
+        "error": "string",
+        "diverging_epoch": "int",
+        **INTERVAL,
+    },
+    ("cluster", "fetch_position_id", "candidate"),
 )
 
 BROKER_STATES = Table(
@@ -407,7 +453,8 @@ LEADER_EPOCH_FENCINGS = Table(
         "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
         "caused_at": "timestamp",
         "occurred_at": "timestamp",
-        "ended_at": "timestamp",  # unfenced, or the client's next request that was accepted; null: not seen
+        # of a broker: unfenced; null while it is not, and for a request, whose refusal is one moment
+        "ended_at": "timestamp",
         "leaders_moved": "int",  # partitions whose leadership it took from the broker; null for clients
         "isr_shrunk": "int",  # partitions whose ISR it left
         **_CLIENT,
@@ -418,6 +465,7 @@ LEADER_EPOCH_FENCINGS = Table(
 
 TABLES = (
     METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES,
-    PARTITION_BATCHES, COMMITTED_OFFSETS, METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS,
-    BROKER_STATES, CONTROLLERS, LEADER_EPOCH_FENCINGS,
+    PARTITION_BATCHES, COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, METADATA_ANSWERS,
+    METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, FETCH_POSITION_STATES, BROKER_STATES, CONTROLLERS,
+    LEADER_EPOCH_FENCINGS,
 )  # fmt: skip

@@ -41,9 +41,10 @@ REQUESTS: Mapping[str, Keep] = {
     "DELETE_TOPICS": every_line,
     "CREATE_PARTITIONS": every_line,
     "ELECT_LEADERS": every_line,
+    # how much of the metadata log each broker has, by the controller's clock
+    "BROKER_HEARTBEAT": every_line,
     # which brokers were fenced
     "BROKER_REGISTRATION": is_refused,
-    "BROKER_HEARTBEAT": is_refused,
     "ALTER_PARTITION": is_refused,
     "CONTROLLED_SHUTDOWN": is_refused,
 }

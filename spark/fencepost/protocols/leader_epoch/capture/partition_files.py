@@ -29,7 +29,7 @@ def checkpoint_rows(source: Source) -> Rows:
     data = Path(source.file).read_bytes()
     entries = read_leader_epochs(data)
     found = entries.rows
-    if not found.num_rows and not entries.faults:
+    if data and not found.num_rows and not entries.faults:
         found = pa.RecordBatch.from_pylist([{"position": 0}], ENTRY_SCHEMA)
     digest = hashlib.sha256(data).hexdigest()
     columns = {name: found[name] for name in found.schema.names}

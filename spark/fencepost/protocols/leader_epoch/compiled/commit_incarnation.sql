@@ -9,6 +9,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -16,7 +17,7 @@ WITH frame AS (
     committed_leader_epoch AS `c.leaderEpoch`,
     origin_partition_epoch AS `c.offsetPartitionEpoch`,
     live_partition_epoch AS `c.livePartitionEpoch`
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -63,7 +64,7 @@ WITH frame AS (
 SELECT
   cluster,
   commit_id AS subject,
-  agreed.verdict AS outcome
+  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS outcome
 FROM silver.committed_offsets AS committed_offsets
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

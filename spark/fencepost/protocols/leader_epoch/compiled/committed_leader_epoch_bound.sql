@@ -7,6 +7,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -14,7 +15,7 @@ WITH frame AS (
     error AS `c.error`,
     committed_leader_epoch AS `c.leaderEpoch`,
     live_leader_epoch AS `c.liveLeaderEpoch`
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -26,6 +27,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -46,7 +48,7 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
+    MIN_BY(
       NAMED_STRUCT(
         'log',
         log,
@@ -58,7 +60,8 @@ WITH frame AS (
         `c.leaderEpoch`,
         'c.liveLeaderEpoch',
         `c.liveLeaderEpoch`
-      )
+      ),
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -80,7 +83,7 @@ SELECT
   ) AS scope,
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
     )
     THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
   END AS witness,
@@ -88,11 +91,15 @@ SELECT
   agreed.to_position,
   COALESCE(agreed.from_time, committed_offsets.from_time) AS from_time,
   COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
-  agreed.verdict,
+  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
   CASE
-    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    WHEN agreed.states = committed_offsets.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
     THEN TO_JSON(
       STRUCT(
         agreed.first_state.`c.error` AS `c.error`,
@@ -104,7 +111,7 @@ SELECT
   END AS `values`,
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
     )
     THEN TO_JSON(
       STRUCT(

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:218 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:219 by `tlasql compile`; do not edit
 --
 -- NoOffsetOfEarlierIncarnation ==
 --     \A f \in fetchPositions :
@@ -8,6 +8,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -19,7 +20,7 @@ WITH frame AS (
     by_id AS `f.byId`,
     asked_partition_epoch AS `f.askedPartitionEpoch`,
     live_partition_epoch AS `f.livePartitionEpoch`
-  FROM silver.fetch_positions
+  FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
@@ -42,6 +43,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -57,7 +59,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:220)'
+      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:221)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -69,7 +71,7 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
+    MIN_BY(
       NAMED_STRUCT(
         'log',
         log,
@@ -89,7 +91,8 @@ WITH frame AS (
         `f.askedPartitionEpoch`,
         'f.livePartitionEpoch',
         `f.livePartitionEpoch`
-      )
+      ),
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -111,7 +114,7 @@ SELECT
   ) AS scope,
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     )
     THEN TO_JSON(STRUCT(fetch_position_id AS f), MAP('ignoreNullFields', 'false'))
   END AS witness,
@@ -119,11 +122,15 @@ SELECT
   agreed.to_position,
   COALESCE(agreed.from_time, fetch_positions.requested_at) AS from_time,
   COALESCE(agreed.to_time, fetch_positions.responded_at) AS to_time,
-  agreed.verdict,
+  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
   CASE
-    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    WHEN agreed.states = fetch_positions.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     THEN TO_JSON(
       STRUCT(
         agreed.first_state.`f.error` AS `f.error`,
@@ -139,7 +146,7 @@ SELECT
   END AS `values`,
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     )
     THEN TO_JSON(
       STRUCT(

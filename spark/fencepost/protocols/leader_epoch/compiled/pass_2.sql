@@ -5,6 +5,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -15,7 +16,7 @@ WITH frame AS (
     by_id AS `c.byId`,
     committed_topic_id AS `c.topicId`,
     live_topic_id AS `c.liveTopicId`
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -80,8 +81,18 @@ FROM (
     commit_id AS subject,
     EXPLODE(
       ARRAY(
-        NAMED_STRUCT('definition', 'commit_incarnation', 'outcome', agreed.verdict_1),
-        NAMED_STRUCT('definition', 'shipped_commit_rule', 'outcome', agreed.verdict_2)
+        NAMED_STRUCT(
+          'definition',
+          'commit_incarnation',
+          'outcome',
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'shipped_commit_rule',
+          'outcome',
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END
+        )
       )
     ) AS each
   FROM silver.committed_offsets AS committed_offsets

@@ -5,6 +5,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -15,7 +16,7 @@ WITH frame AS (
     by_id AS `c.byId`,
     committed_topic_id AS `c.topicId`,
     live_topic_id AS `c.liveTopicId`
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -29,6 +30,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -58,7 +60,7 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
+    MIN_BY(
       NAMED_STRUCT(
         'log',
         log,
@@ -78,7 +80,8 @@ WITH frame AS (
         `c.topicId`,
         'c.liveTopicId',
         `c.liveTopicId`
-      )
+      ),
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -122,7 +125,8 @@ FROM (
     ) AS scope,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+        COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
       )
       THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
     END AS witness,
@@ -132,7 +136,8 @@ FROM (
     COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+        COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
@@ -160,14 +165,18 @@ FROM (
           'definition',
           'committed_leader_epoch_bound',
           'verdict',
-          agreed.verdict_1,
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END,
           'exercised',
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          CASE
+            WHEN agreed.states = committed_offsets.candidates
+            THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
             THEN TO_JSON(
               STRUCT(
                 agreed.first_state.`c.error` AS `c.error`,
@@ -182,14 +191,18 @@ FROM (
           'definition',
           'commit_to_live_incarnation',
           'verdict',
-          agreed.verdict_2,
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END,
           'exercised',
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
-          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          CASE
+            WHEN agreed.states = committed_offsets.candidates
+            THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
+          END,
           'values',
           CASE
-            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
             THEN TO_JSON(
               STRUCT(
                 agreed.first_state.`c.error` AS `c.error`,

@@ -7,6 +7,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -15,7 +16,7 @@ WITH frame AS (
     by_id AS "c.byId",
     committed_topic_id AS "c.topicId",
     live_topic_id AS "c.liveTopicId"
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -27,6 +28,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -48,8 +50,9 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
-      {'log': log, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.byId': "c.byId", 'c.topicId': "c.topicId", 'c.liveTopicId': "c.liveTopicId"}
+    ARG_MIN(
+      {'log': log, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.byId': "c.byId", 'c.topicId': "c.topicId", 'c.liveTopicId': "c.liveTopicId"},
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -66,18 +69,25 @@ WITH frame AS (
 SELECT
   cluster,
   CAST(JSON_OBJECT('log', COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), committed_offsets.log)) AS TEXT) AS scope,
-  CASE WHEN NOT (
-    COALESCE(agreed.verdict, FALSE)
-  ) THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT) END AS witness,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
+  END AS witness,
   agreed.from_position,
   agreed.to_position,
   COALESCE(agreed.from_time, committed_offsets.from_time) AS from_time,
   COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
-  agreed.verdict,
+  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
   CASE
-    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    WHEN agreed.states = committed_offsets.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
     THEN CAST(JSON_OBJECT(
       'c.error',
       STRUCT_EXTRACT(agreed.first_state, 'c.error'),
@@ -91,7 +101,7 @@ SELECT
   END AS "values",
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)
     )
     THEN CAST(JSON_OBJECT(
       'group_id',

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:181 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:182 by `tlasql compile`; do not edit
 --
 -- FetchIncarnation(f) ==
 --     IF f.lastFetchedEpoch = -1 \/ ~OfAnIncarnation(f) THEN "NONE"
@@ -9,6 +9,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -19,7 +20,7 @@ WITH frame AS (
     by_id AS "f.byId",
     asked_partition_epoch AS "f.askedPartitionEpoch",
     live_partition_epoch AS "f.livePartitionEpoch"
-  FROM silver.fetch_positions
+  FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
@@ -80,7 +81,7 @@ WITH frame AS (
 SELECT
   cluster,
   fetch_position_id AS subject,
-  agreed.verdict AS outcome
+  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS outcome
 FROM silver.fetch_positions AS fetch_positions
 FULL OUTER JOIN agreed
   USING (cluster, fetch_position_id)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:218 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:219 by `tlasql compile`; do not edit
 --
 -- NoOffsetOfEarlierIncarnation ==
 --     \A f \in fetchPositions :
@@ -8,6 +8,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -19,7 +20,7 @@ WITH frame AS (
     by_id AS "f.byId",
     asked_partition_epoch AS "f.askedPartitionEpoch",
     live_partition_epoch AS "f.livePartitionEpoch"
-  FROM silver.fetch_positions
+  FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
@@ -42,6 +43,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -57,7 +59,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:220)'
+      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:221)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -69,8 +71,9 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
-      {'log': log, 'failed_conjunct': failed_conjunct, 'f.error': "f.error", 'f.divergingEpoch': "f.divergingEpoch", 'f.fetchOffset': "f.fetchOffset", 'f.offsetPartitionEpoch': "f.offsetPartitionEpoch", 'f.byId': "f.byId", 'f.askedPartitionEpoch': "f.askedPartitionEpoch", 'f.livePartitionEpoch': "f.livePartitionEpoch"}
+    ARG_MIN(
+      {'log': log, 'failed_conjunct': failed_conjunct, 'f.error': "f.error", 'f.divergingEpoch': "f.divergingEpoch", 'f.fetchOffset': "f.fetchOffset", 'f.offsetPartitionEpoch': "f.offsetPartitionEpoch", 'f.byId': "f.byId", 'f.askedPartitionEpoch': "f.askedPartitionEpoch", 'f.livePartitionEpoch': "f.livePartitionEpoch"},
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict, FALSE))
@@ -89,7 +92,7 @@ SELECT
   CAST(JSON_OBJECT('log', COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), fetch_positions.log)) AS TEXT) AS scope,
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     )
     THEN CAST(JSON_OBJECT('f', fetch_position_id) AS TEXT)
   END AS witness,
@@ -97,11 +100,15 @@ SELECT
   agreed.to_position,
   COALESCE(agreed.from_time, fetch_positions.requested_at) AS from_time,
   COALESCE(agreed.to_time, fetch_positions.responded_at) AS to_time,
-  agreed.verdict,
+  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
-  CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
   CASE
-    WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
+    WHEN agreed.states = fetch_positions.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     THEN CAST(JSON_OBJECT(
       'f.error',
       STRUCT_EXTRACT(agreed.first_state, 'f.error'),
@@ -121,7 +128,7 @@ SELECT
   END AS "values",
   CASE
     WHEN NOT (
-      COALESCE(agreed.verdict, FALSE)
+      COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)
     )
     THEN CAST(JSON_OBJECT(
       'request_id',

@@ -5,6 +5,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -15,7 +16,7 @@ WITH frame AS (
     by_id AS "c.byId",
     committed_topic_id AS "c.topicId",
     live_topic_id AS "c.liveTopicId"
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -29,6 +30,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -58,8 +60,9 @@ WITH frame AS (
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ANY_VALUE(
-      {'log': log, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'c.error': "c.error", 'c.leaderEpoch': "c.leaderEpoch", 'c.liveLeaderEpoch': "c.liveLeaderEpoch", 'c.byId': "c.byId", 'c.topicId': "c.topicId", 'c.liveTopicId': "c.liveTopicId"}
+    ARG_MIN(
+      {'log': log, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'c.error': "c.error", 'c.leaderEpoch': "c.leaderEpoch", 'c.liveLeaderEpoch': "c.liveLeaderEpoch", 'c.byId': "c.byId", 'c.topicId': "c.topicId", 'c.liveTopicId': "c.liveTopicId"},
+      candidate
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -100,7 +103,8 @@ FROM (
     CAST(JSON_OBJECT('log', COALESCE(STRUCT_EXTRACT(agreed.first_state, 'log'), committed_offsets.log)) AS TEXT) AS scope,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+        COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
       )
       THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
     END AS witness,
@@ -110,7 +114,8 @@ FROM (
     COALESCE(agreed.to_time, committed_offsets.to_time) AS to_time,
     CASE
       WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE) AND COALESCE(agreed.verdict_2, FALSE)
+        COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
       )
       THEN CAST(JSON_OBJECT(
         'group_id',
@@ -145,8 +150,12 @@ FROM (
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'committed_leader_epoch_bound', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+        {'definition': 'committed_leader_epoch_bound', 'verdict': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = committed_offsets.candidates
+          THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.error',
             STRUCT_EXTRACT(agreed.first_state, 'c.error'),
@@ -156,8 +165,12 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.liveLeaderEpoch')
           ) AS TEXT)
         END},
-        {'definition': 'commit_to_live_incarnation', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+        {'definition': 'commit_to_live_incarnation', 'verdict': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = committed_offsets.candidates
+          THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.error',
             STRUCT_EXTRACT(agreed.first_state, 'c.error'),

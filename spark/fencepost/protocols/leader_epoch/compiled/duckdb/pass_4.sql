@@ -5,6 +5,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -19,7 +20,7 @@ WITH frame AS (
     live_topic_id AS "f.liveTopicId",
     current_leader_epoch AS "f.currentLeaderEpoch",
     live_leader_epoch AS "f.liveLeaderEpoch"
-  FROM silver.fetch_positions
+  FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
@@ -231,8 +232,8 @@ FROM (
     fetch_position_id AS subject,
     UNNEST(
       [
-        {'definition': 'fetch_incarnation', 'outcome': agreed.verdict_1},
-        {'definition': 'shipped_fetch_rule', 'outcome': agreed.verdict_2}
+        {'definition': 'fetch_incarnation', 'outcome': CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_1 END},
+        {'definition': 'shipped_fetch_rule', 'outcome': CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_2 END}
       ]
     ) AS each
   FROM silver.fetch_positions AS fetch_positions

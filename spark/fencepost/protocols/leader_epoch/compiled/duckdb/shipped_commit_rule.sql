@@ -7,6 +7,7 @@ WITH frame AS (
     cluster,
     log,
     commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -14,7 +15,7 @@ WITH frame AS (
     by_id AS "c.byId",
     committed_topic_id AS "c.topicId",
     live_topic_id AS "c.liveTopicId"
-  FROM silver.committed_offsets
+  FROM silver.committed_offset_states
 ), judged AS (
   SELECT
     *,
@@ -42,7 +43,7 @@ WITH frame AS (
 SELECT
   cluster,
   commit_id AS subject,
-  agreed.verdict AS outcome
+  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS outcome
 FROM silver.committed_offsets AS committed_offsets
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:198 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:199 by `tlasql compile`; do not edit
 --
 -- ShippedFetchRule(f) ==
 --     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"
@@ -11,6 +11,7 @@ WITH frame AS (
     cluster,
     log,
     fetch_position_id,
+    candidate,
     from_position,
     to_position,
     from_time,
@@ -20,7 +21,7 @@ WITH frame AS (
     live_topic_id AS "f.liveTopicId",
     current_leader_epoch AS "f.currentLeaderEpoch",
     live_leader_epoch AS "f.liveLeaderEpoch"
-  FROM silver.fetch_positions
+  FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
@@ -181,7 +182,7 @@ WITH frame AS (
 SELECT
   cluster,
   fetch_position_id AS subject,
-  agreed.verdict AS outcome
+  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS outcome
 FROM silver.fetch_positions AS fetch_positions
 FULL OUTER JOIN agreed
   USING (cluster, fetch_position_id)
