@@ -220,9 +220,9 @@ OF_OLD_BROKER = {"replicaId": 2, **LISTED}
         # a name is no member: quotes inside of it are escaped
         ("FETCH", {"topics": [{"topic": '"replicaId":2'}]}, NOT_REFUSED, True),
         ("FETCH", {"rackId": '"topics":[{', "topics": []}, NOT_REFUSED, False),
-        ("BROKER_HEARTBEAT", {"brokerId": 1}, {"errorCode": 0}, False),
-        ("BROKER_HEARTBEAT", {"brokerId": 1}, {"errorCode": 77}, True),
-        ("BROKER_HEARTBEAT", {"name": '"errorCode":77'}, {"errorCode": 0}, False),
+        ("CONTROLLED_SHUTDOWN", {"brokerId": 1}, {"errorCode": 0}, False),
+        ("CONTROLLED_SHUTDOWN", {"brokerId": 1}, {"errorCode": 77}, True),
+        ("CONTROLLED_SHUTDOWN", {"name": '"errorCode":77'}, {"errorCode": 0}, False),
         ("DELETE_TOPICS", {}, {"errorCode": 0}, True),
         ("FIND_COORDINATOR", {}, {"errorCode": 15}, False),
     ],
