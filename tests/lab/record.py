@@ -39,6 +39,7 @@ STORED = {
     "markers": ("4.3.1", "4.1.2"),
     "incarnations": VERSIONS,
     "rebalances": ("4.3.1", "3.9.2"),
+    "streams": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 
