@@ -184,6 +184,33 @@ def static(group: RebalanceGroup) -> None:
     group.rebalance(a, late)
 
 
+def static_absent(group: RebalanceGroup) -> None:
+    """A static member does not come to a rebalance in time: the group goes on with what it said before,
+    and its partitions are given away while it has them."""
+    a = group.member("a", rebalance_timeout_ms=2500)
+    group.account.because("join")
+    group.rebalance(a)
+    b = group.member("b", instance_id="instance-b", rebalance_timeout_ms=2500)
+    group.rebalance(a, b)
+    c = group.member("c", rebalance_timeout_ms=2500)
+    c.join()
+    group.await_rebalance(a)
+    a.join()
+    for each in (a, c):
+        each.joined()
+    a.sync(careful(a.seen, group.partitions))
+    c.sync()
+    for each in (a, c):
+        each.synced()
+    b.heartbeat()
+    group.account.because("rejoin")
+    b.claim(b.owned, b.generation)
+    b.generation = -1  # it does not wait to be told
+    group.round(a, b, c)
+    b.claim(None)
+    group.rebalance(a, b, c)
+
+
 def versions(group: RebalanceGroup) -> None:
     """Members of four ages in one group: subscriptions and assignments of versions 0 to 3."""
     members: list[Member] = []
@@ -306,6 +333,7 @@ CASES: dict[str, Case] = {
     "interrupted": interrupted,
     "slow": slow,
     "static": static,
+    "static-absent": static_absent,
     "versions": versions,
     "eager-range": partial(eager, strategy=RANGE),
     "eager-sticky": partial(eager, strategy=STICKY),

@@ -40,7 +40,7 @@ class RebalanceGroup:
         client_id = f"{self.group_id}-{name}"
         client = LabClient(self.stage.cluster, self.stage.truth, client_id, self.group_id)
         self._clients.append(client)
-        self.members.append(Member(self, client, (TOPIC,), **more))
+        self.members.append(Member(self, client, **{"topics": (TOPIC,), **more}))
         return self.members[-1]
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from brokers import LabError
+from cases import OTHER_TOPIC, TOPIC
 from group_clients import JavaMember, start
 from rebalance_cases import Case
 from rebalance_groups import RebalanceGroup
@@ -71,6 +72,19 @@ def led_undated(group: RebalanceGroup) -> None:
     group.account.because("rejoin")
     _insist(group, b, a, generations_back=1)
     _insist(group, a, b, generations_back=1)
+    _stop(group, [leader], a, b)
+
+
+def led_unequal(group: RebalanceGroup) -> None:
+    """The same by members with unlike subscriptions, for which Kafka's assignor has another algorithm."""
+    leader = _start(group, "leader")
+    a = group.member("a")
+    group.account.because("join")
+    group.follow(a)
+    b = group.member("b", topics=(TOPIC, OTHER_TOPIC))
+    group.follow(a, b)
+    group.account.because("rejoin")
+    _insist(group, b, a, generations_back=1)
     _stop(group, [leader], a, b)
 
 
@@ -165,6 +179,7 @@ CASES: dict[str, Case] = {
     "java-frozen": frozen,
     "java-led": led,
     "java-led-undated": led_undated,
+    "java-led-unequal": led_unequal,
     "java-hasty": hasty,
     "java-credulous": credulous,
     "java-eager-range": eager_range,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import rebalance_cases
 import rebalance_java_cases
 from brokers import NOISE, Plan
-from cases import TOPIC
+from cases import OTHER_TOPIC, TOPIC
 from rebalance_cases import Case
 from rebalance_groups import RebalanceGroup
 from scenario import Scenario, Stage, prepare
@@ -19,7 +19,7 @@ _TIMEZONES = {"4.3.1": "Pacific/Auckland", "3.9.2": "America/St_Johns"}
 
 def play(stage: Stage) -> None:
     """Groups that are made by hand one after the other, those of real consumers beside them."""
-    prepare(stage, {TOPIC: _PARTITIONS})
+    prepare(stage, {TOPIC: _PARTITIONS, OTHER_TOPIC: 1})
     zones = {"java-rolling-m1": "Asia/Kathmandu", "java-led-leader": "America/Caracas"}
     stage.clients.zones.update(zones)
     with ThreadPoolExecutor(1) as pool:

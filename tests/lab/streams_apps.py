@@ -29,7 +29,14 @@ DETAILS = {
 }
 """Loggers that say what becomes of task directories, and their levels."""
 
-_INTERNALS = "org.apache.kafka.streams.processor.internals."
+_BRIEF = {
+    "org.apache.kafka.streams.StreamsConfig": "WARN",
+    "org.apache.kafka.clients.consumer.ConsumerConfig": "WARN",
+    "org.apache.kafka.clients.producer.ProducerConfig": "WARN",
+    "org.apache.kafka.clients.admin.AdminClientConfig": "WARN",
+}
+"""Configurations are long; one application's logs have them."""
+
 _TASK = re.compile(r"\d+_\d+")
 _LOOK_S = 0.02
 _PATIENCE_S = 90.0
@@ -134,7 +141,8 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
     classes = compile_program("StreamsApp", class_path, clients.folder / "classes")
     layout = settings.layout
     clients.zones[run] = layout.zone
-    logging = client_logging(version, clients.folder / run, "INFO", layout.loggers, layout.pattern)
+    loggers = _BRIEF if layout.loggers is None else layout.loggers
+    logging = client_logging(version, clients.folder / run, "INFO", loggers, layout.pattern)
     options = [logging, f"-Duser.timezone={layout.zone}", f"-Djava.io.tmpdir={clients.folder}"]
     command = java(
         version, "160m", *options, "StreamsApp", str(properties), str(told), classes=f"{classes}:{more}"

@@ -83,10 +83,10 @@ def _case(stage: Stage, name: str, play_it: Callable[[], None]) -> None:
 
 
 def race(stage: Stage, writer: Writer) -> None:
-    """Tasks move to a second instance and back, twice; the cleaner runs soon after a release."""
+    """Tasks move to a second instance, back, and again; the cleaner runs soon after a release."""
     a = start(stage, RACE, "a")
     _settled(a)
-    for again in range(3):
+    for again in range(2):
         b = start(stage, RACE, "b", again)
         _settled(a, b)
         time.sleep(_REST_S)
@@ -107,6 +107,7 @@ def steady(stage: Stage) -> None:
     time.sleep(STEADY.session_timeout_ms / 1000)
     _settled(a, b)
     b.crash()
+    time.sleep(_REST_S)
     _settled(a)
     a.stop()
 
