@@ -14,7 +14,7 @@ from fencepost.capture.plan import CLIENT_LOG, Source
 from fencepost.capture.text import Piece, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import Entry, Message, entries, last_entry
+from fencepost.formats.log_entries import Entry, Message, entries, last_entry, parse_entries
 
 MS = 1795212160024
 PREPARING = Message(
@@ -77,6 +77,14 @@ def test_an_entry_goes_on_until_the_next_one_begins() -> None:
         (31, "Updating assignment with\n\tAssigned: [t-0]\n\njava.lang.E"),
         (125, "next"),
     ]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\tat the.end.of(Another.java:1)\n"])
+def test_lines_of_no_entry_are_skipped(text: str) -> None:
+    assert read(text) == []
+    schema = pa.schema([("position", pa.int64())])
+    parsed = parse_entries(text.encode(), 7, LogClock("UTC"), schema, [b"at"], lambda _: {})
+    assert (parsed.rows.num_rows, parsed.faults, parsed.consumed_to) == (0, (), 7 + len(text))
 
 
 @pytest.mark.parametrize(
