@@ -30,6 +30,10 @@ ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = ("producers", "exhausted", "ends", "markers", "incarnations", "rebalances", "streams")
 """Captures whose drivers commit as no member; they are about something else."""
 
+COMMITS_AT_REBALANCES = ("rebalances", "streams")
+"""Captures of real classic consumers that rebalance and do little else: each commits when it is told to join,
+and which generation that commit met is not always known."""
+
 # What real brokers let through, and what follows from it.
 CRITICAL: dict[str, set[str]] = {
     "healthy": set(),
@@ -53,6 +57,8 @@ CRITICAL: dict[str, set[str]] = {
     "incarnations-4.3.1": {"no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
+    "rebalances": set(),
+    "streams": set(),
 }
 
 
@@ -96,13 +102,16 @@ def test_no_broker_broke_its_rule_and_little_is_unknown(audited: Any) -> None:
     decided = [row for row in commits if row["broker_answer"] != "other_error"]
     unknown = [row for row in decided if not sure(row, "decision_broker_rule")]
     # also where compaction took the records: members were told
-    assert len(unknown) <= 0.02 * len(decided), [(row["group_id"], row["unknown_reason"]) for row in unknown]
+    few = 0.02 * len(decided)
+    assert len(unknown) <= few or audited.name.startswith(COMMITS_AT_REBALANCES), [
+        (row["group_id"], row["unknown_reason"]) for row in unknown
+    ]
     assert [row for row in commits if row["broker_agrees"] is False] == []
 
 
 def test_little_is_unknown_of_the_truth_and_of_any_policy(audit: Any) -> None:
     columns = ("truth", *(f"decision_{policy}" for policy in POLICIES))
-    whole = [name for name in CAPTURES if not name.startswith("compacted")]
+    whole = [name for name in CAPTURES if not name.startswith(("compacted", *COMMITS_AT_REBALANCES))]
     decided = [row for name in whole for row in audit.commits(name) if row["broker_answer"] != "other_error"]
     unknown = [row for row in decided if False in {sure(row, column) for column in columns}]
     assert len(unknown) <= 0.02 * len(decided), [(row["group_id"], row["unknown_reason"]) for row in unknown]
