@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import rebalance_cases
 import rebalance_java_cases
+import unreadable_cases
 from brokers import NOISE, Plan
 from cases import OTHER_TOPIC, TOPIC
 from lab_client import LabClient
@@ -33,7 +34,7 @@ def play(stage: Stage) -> None:
         written = pool.submit(_write, stage, over)
         try:
             real = pool.submit(_play, stage, rebalance_java_cases.CASES)
-            _play(stage, rebalance_cases.CASES)
+            _play(stage, {**rebalance_cases.CASES, **unreadable_cases.CASES})
             real.result()
         finally:
             over.set()
