@@ -61,7 +61,7 @@ def _roll(log: Path) -> None:
     """Roll a log that has grown large, as logrotate does for brokers whose logging does not."""
     lines = log.read_bytes().splitlines(keepends=True)
     if log.stat().st_size > _LARGE_BYTES[log.name]:
-        kept = len(lines) // 10
+        kept = len(lines) // 20
         with gzip.open(log.with_name(f"{log.name}.1.gz"), "wb") as rolled:
             rolled.writelines(lines[:-kept])
         log.write_bytes(b"".join(lines[-kept:]))

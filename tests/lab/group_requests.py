@@ -215,7 +215,6 @@ def join_group(who: Identity, how: Joining, heard: Callable[[Message], None]) ->
             "generation": answer["GenerationId"],
             "protocol": answer["ProtocolName"],
             "leader": answer["Leader"],
-            "members": [m["MemberId"] for m in answer["Members"]],
         }
         return [{"asked": asked, "told": told, "error": error_name(answer["ErrorCode"])}]
 
@@ -236,7 +235,7 @@ def sync_group(
         "ProtocolName": protocol[1],
         "Assignments": given,
     }
-    asked = who.asked() | {"generation": who.generation, "assigns": sorted(assignments)}
+    asked = who.asked() | {"generation": who.generation}
 
     def read(answer: Message) -> list[Row]:
         heard(answer)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import struct
-import time
 from collections.abc import Callable
 from functools import partial
 
 from assignors import careful, credulous, hasty
 from brokers import LabError
-from group_requests import Subscription
 from rebalance_groups import RebalanceGroup
 from rebalance_members import COOPERATIVE, RANGE, STICKY, Member
-from truth import Partition
 
 Case = Callable[[RebalanceGroup], None]
 
-_SHORT_MS = 1500
+SHORT_MS = 1500
+"""A session that is soon over."""
+
 _GENERATIONS_WITHOUT_END = 8
 _OLDER_JOIN = 2
 """A JoinGroup of clients from before member ids are required."""
@@ -43,7 +40,7 @@ def away(group: RebalanceGroup, **more: object) -> None:
 
     As a client does, it tries with the member id that it had, then as a new member.
     """
-    a, b = _pair(group, session_timeout_ms=_SHORT_MS, **more)
+    a, b = _pair(group, session_timeout_ms=SHORT_MS, **more)
     lost, since = b.owned, b.generation
     b.claim(lost, since)
     group.account.because("session_over")
@@ -245,72 +242,6 @@ def two_strategies(group: RebalanceGroup) -> None:
     group.round(a, b, c)
 
 
-def undecodable(group: RebalanceGroup) -> None:
-    """Members whose subscription nobody can read, or not as it was meant, beside one that is in order."""
-    a = group.member("a", strategies=("custom",))
-    group.account.because("join")
-    group.rebalance(a)
-    seed = Subscription((min(group.partitions)[0],), frozenset({min(group.partitions)}), 1).seeds_order()
-    future = struct.pack(">h", 9) + a.subscription("custom").bytes(group.stage.cluster.clients_jar)[2:]
-    whole = a.subscription("custom").bytes(group.stage.cluster.clients_jar)
-    strange = {
-        "seed": seed,
-        "garbage": b"\xff",
-        "cut": whole[:4],
-        "empty": b"",
-    }
-    group.unreadable |= set(strange.values())
-    others = [group.member(name, strategies=("custom",), raw=data) for name, data in strange.items()]
-    others.append(group.member("future", strategies=("custom",), raw=future + b"more"))
-    members = [a]
-    for each in others:
-        members.append(each)
-        group.round(*members)
-
-
-def poisoned(group: RebalanceGroup) -> None:
-    """A subscription with an absurd length: it stops the group of a newer broker, whose members are never
-    answered again. They give up in the end."""
-    a = group.member("a", strategies=("custom",), session_timeout_ms=_SHORT_MS)
-    group.account.because("join")
-    group.round(a)
-    poison = struct.pack(">hi", 3, 2_000_000_000)
-    group.unreadable.add(poison)
-    b = group.member("b", strategies=("custom",), raw=poison, session_timeout_ms=_SHORT_MS)
-    b.join()
-    group.await_rebalance(a)
-    a.join()
-    time.sleep(_SHORT_MS / 1000)
-    for each in (a, b):
-        each.give_up()
-
-
-def connect(group: RebalanceGroup) -> None:
-    """A cluster of Kafka Connect: another protocol type, whose bytes are its own."""
-    url = b"http://127.0.0.1:8083/"
-    data = struct.pack(">hh", 1, len(url)) + url + struct.pack(">qi", 7, -1)
-    _others_protocol(group, "connect", ("sessioned", "compatible", "default"), data)
-
-
-def schema_registry(group: RebalanceGroup) -> None:
-    """A group of schema registries: JSON."""
-    data = json.dumps({"host": "127.0.0.1", "port": 8081, "master_eligibility": True, "version": 1}).encode()
-    _others_protocol(group, "sr", ("v0",), data)
-
-
-def _others_protocol(group: RebalanceGroup, kind: str, names: tuple[str, ...], data: bytes) -> None:
-    group.unreadable.add(data)
-    a = group.member("a", protocol_type=kind, strategies=names, raw=data)
-    b = group.member("b", protocol_type=kind, strategies=names, raw=data)
-    group.account.because("join")
-    group.round(a, rule=_nothing)
-    group.round(a, b, rule=_nothing)
-
-
-def _nothing(seen: object, partitions: frozenset[Partition]) -> dict[str, frozenset[Partition]]:
-    return {}
-
-
 def left(group: RebalanceGroup) -> None:
     """Members come and go in good order, and the group is empty in the end."""
     a, b = _pair(group)
@@ -339,10 +270,6 @@ CASES: dict[str, Case] = {
     "eager-sticky": partial(eager, strategy=STICKY),
     "eager-sticky-undated": partial(eager, strategy=STICKY, version=0, dated=False),
     "two-strategies": two_strategies,
-    "undecodable": undecodable,
-    "poisoned": poisoned,
-    "connect-cluster": connect,
-    "schema-registry": schema_registry,
     "left": left,
 }
 """Group id -> the case played in it."""
