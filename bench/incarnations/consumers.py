@@ -211,6 +211,8 @@ class Consumers:
         leader = of.partitions[place[1]]
         if leader.leader == self._cluster.fenced:
             return
+        if leader.leader == self._behind and self._before[of.topic].topic_id != of.topic_id:
+            return  # it does not have this log yet
         line = self._line(client, leader.leader, LIST)
         self._offset += 1_000
         asked = {"partitionIndex": place[1], "currentLeaderEpoch": leader.leader_epoch, "timestamp": -1}
@@ -257,6 +259,8 @@ class Consumers:
                 "live_topic_id": live.topic_id, "live_partition_epoch": of.partition_epoch,
                 "live_leader_epoch": of.leader_epoch, "error": ERRORS[error], "origin": read.origin or "read",
                 "origin_topic_id": read.of,
+                # a broker that is behind may refuse by any state it was in: no log tells which
+                "live_may_be_unknown": bool(error) and broker_id == self._behind,
             })  # fmt: skip
         if error in (FENCED, AHEAD, UNKNOWN_ID):
             self._tell("refused", line, place, {"error": ERRORS[error]})

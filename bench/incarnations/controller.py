@@ -127,6 +127,11 @@ class Controller:
             )
             self._write(ms, [record, encoding.broker_change(broker_id, self._position, fenced=False)])
 
+    @property
+    def newest(self) -> int:
+        """The last offset of its log."""
+        return self._position - 1
+
     def idle(self, ms: int) -> None:
         """Nothing has changed."""
         self._write(ms, [encoding.no_op()])

@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 from consumers import COORDINATOR, Consumer, Consumers, Mix
 from controller import Controller, Incarnation
 from files import configuration, write_logs, write_requests
-from request_lines import CREATE, DELETE, Line
+from request_lines import CREATE, DELETE, HEARTBEAT, Line
 
 START_MS = 1_795_132_800_000
 ROUND_MS, QUIET_MS = 120_000, 10_000
@@ -72,6 +72,7 @@ def generate(
         behind = rng.choice(BROKERS) if number % 3 == 1 else None
         before = {topic: of.as_now() for topic, of in cluster.live.items()} if behind else {}
         _change(operator, rng, begins, _share(again, size.rounds, number), number)
+        operator.hear(begins + ROUND_MS // 2 - QUIET_MS // 2, behind)
         span = (begins + ROUND_MS // 2, begins + ROUND_MS - QUIET_MS)
         consumers.ask(_share(size.requests, size.rounds, number), span, before, behind)
         cluster.idle(begins + ROUND_MS - QUIET_MS // 2)
@@ -115,6 +116,16 @@ class _Operator:
 
     def delete(self, topic: str, ms: int) -> None:
         self._asked(DELETE, "responses", self.cluster.delete(topic, ms), ms)
+
+    def hear(self, ms: int, behind: int | None) -> None:
+        """Brokers tell the controller, which is node 1, that they have its whole log; one may be behind."""
+        for broker_id in BROKERS:
+            if broker_id in (behind, self.cluster.fenced):
+                continue
+            connection = f"10.0.0.1:9093-10.0.0.{broker_id}:4712-0-1"
+            line = Line(1, HEARTBEAT, len(self.lines), str(broker_id), connection, ms)
+            line.say({"brokerId": broker_id, "currentMetadataOffset": self.cluster.newest}, {"errorCode": 0})
+            self.lines.append(line)
 
     def _asked(self, api: tuple[int, str, int], answers: str, of: Incarnation, ms: int) -> None:
         number = len(self.lines)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-FETCH, LIST, METADATA, COMMIT, OFFSETS, CREATE, DELETE = (
+FETCH, LIST, METADATA, COMMIT, OFFSETS, CREATE, DELETE, HEARTBEAT = (
     (1, "FETCH", 13), (2, "LIST_OFFSETS", 7), (3, "METADATA", 12), (8, "OFFSET_COMMIT", 9),
-    (9, "OFFSET_FETCH", 9), (19, "CREATE_TOPICS", 7), (20, "DELETE_TOPICS", 6),
+    (9, "OFFSET_FETCH", 9), (19, "CREATE_TOPICS", 7), (20, "DELETE_TOPICS", 6), (63, "BROKER_HEARTBEAT", 2),
 )  # fmt: skip
 """API key, Kafka's name, version."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 
@@ -35,6 +36,10 @@ _OF_TABLE = {
     "leader_epochs": ("silver.leader_epochs", "topic LIKE 'orders.%' AND start_offset IS NOT NULL"),
 }
 """Where the rows of a file of truth are, if not in the table of its name."""
+MAY_BE_UNKNOWN = "live_may_be_unknown"
+"""The column of truth that says of a row: null is right for each of ``_LIVE``, and any other value is not."""
+_LIVE = ("live_topic_id", "live_partition_epoch", "live_leader_epoch")
+_REQUEST = ("connection", "correlation_id", "topic", "partition")
 _UNSURE = " UNION ".join(
     f"SELECT client_host FROM {table} WHERE client IS NULL"
     for table in ("metadata_answers", "fetch_positions")
@@ -71,10 +76,13 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
         for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
             name, where = _OF_TABLE.get(file.stem, (f"silver.{file.stem}", "TRUE"))
             told = connection.read_parquet(str(file))
-            columns = ", ".join(f'"{each}"' for each in told.columns)
+            columns = ", ".join(f'"{each}"' for each in told.columns if each != MAY_BE_UNKNOWN)
             of_clients = "client_host" in told.columns
             sure = "client_host NOT IN (SELECT client_host FROM unsure)" if of_clients else "TRUE"
-            connection.register("rows", lake.scan(run.catalog, tables[name]))
+            rows = lake.scan(run.catalog, tables[name])
+            connection.register("rows", rows)
+            if MAY_BE_UNKNOWN in told.columns:
+                connection.register("rows", _as_told_where_unknown(connection, told))
             found = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
             expected = f"SELECT {columns} FROM read_parquet('{file}') WHERE {sure}"
             for first, second, what in ((expected, found, "missing"), (found, expected, "more")):
@@ -83,6 +91,16 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
                     wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
         unsure = connection.sql("SELECT count(*) FROM unsure").fetchall()[0][0]
     return {"wrong": wrong, "unsure": unsure}
+
+
+def _as_told_where_unknown(connection: duckdb.DuckDBPyConnection, told: duckdb.DuckDBPyRelation) -> pa.Table:
+    """``rows``, where null may be right with the truth in its place."""
+    connection.register("told", told.to_arrow_table())
+    either = "CASE WHEN told.{0} THEN coalesce(rows.{1}, told.{1}) ELSE rows.{1} END AS {1}"
+    live = ", ".join(either.format(MAY_BE_UNKNOWN, name) for name in _LIVE)
+    return connection.sql(
+        f"SELECT rows.* REPLACE ({live}) FROM rows LEFT JOIN told USING ({', '.join(_REQUEST)})"
+    ).to_arrow_table()
 
 
 if __name__ == "__main__":

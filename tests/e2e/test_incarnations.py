@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +163,58 @@ def test_every_broker_that_was_fenced_is_told(audit: Any) -> None:
     fenced = [row["broker_id"] for row in told(THREE_BROKERS, "broker") if row["event"] == "fenced"]
     assert sorted(timed_out) == sorted(fenced) != []
     assert all(row["isr_shrunk"] > 0 for row in rows if row["cause"] == "session_timeout")
+
+
+def test_the_command_tells_which_stored_offsets_are_safe(audit: Any, tmp_path: Path) -> None:
+    """Offsets that a real Java consumer sought to, and some past a truncation, in an application's file."""
+    stored = [
+        {**row, "becomes": None if row["safe"] else "another_incarnation"}
+        for row in told(THREE_BROKERS, "stored")
+    ]
+    assert {row["becomes"] for row in stored} == {None, "another_incarnation"}
+    for row in told(THREE_BROKERS, "past_truncation"):
+        place = {"offset": row["committed_offset"], "leader_epoch": row["committed_leader_epoch"]}
+        stored.append({**row, **place, "becomes": "past_truncation"})
+        end = row["epoch_end_offset"]
+        stored.append({**row, **place, "offset": end, "becomes": None})
+    nobody = {"topic": "nobody's", "partition": 0, "offset": 1, "becomes": "topic_unknown"}
+    columns = ("topic", "partition", "offset", "topic_id", "leader_epoch")
+    rows = [{name: row[name] for name in columns if name in row} for row in (*stored, nobody)]
+    file = tmp_path / "stored.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+    done = offsets(audit, file, "--cluster", THREE_BROKERS, "--format", "json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert [(row["topic"], row["partition"], row["offset"]) for row in found] == [
+        (row["topic"], row["partition"], row["offset"]) for row in rows
+    ]
+    reasons = [row["becomes"] for row in (*stored, nobody)]
+    assert [row["reason"] for row in found] == reasons
+    assert [row["safe"] for row in found] == [*(reason is None for reason in reasons[:-1]), None]
+    owner = stored[0]
+    assert found[0]["detail"] == (
+        f"it is of the topic id {owner['topic_id']}, the live one is {owner['live_topic_id']}"
+    )
+
+    file.write_text(json.dumps(next(row for row in rows if row["topic"] == "nobody's")), encoding="utf-8")
+    unknown = offsets(audit, file, "--cluster", THREE_BROKERS)
+    assert unknown.returncode == 0, unknown.stderr
+    assert "no log that was read tells of a topic of this name" in unknown.stdout
+    misnamed = offsets(audit, file, "--cluster", "none")
+    assert misnamed.returncode == 2
+    assert "--cluster none: name one of the lake's clusters: " in misnamed.stderr
+    assert THREE_BROKERS in misnamed.stderr
+
+
+def offsets(audit: Any, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """``fencepost offsets`` in a process of its own, on the audited lake."""
+    command = [str(Path(sys.executable).with_name("fencepost")), "offsets", str(file), *options]
+    return subprocess.run(
+        [*command, "--config", str(CAPTURES / THREE_BROKERS / "fencepost.toml")],
+        env={**os.environ, "FENCEPOST_LAKE": str(Path(audit.settings.lake.warehouse).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
