@@ -268,9 +268,7 @@ FAULTS: dict[str, Fault] = {
         wrong_marker, frozenset({"every_marker_is_written", "aborted_transactions_are_indexed"})
     ),
     # the snapshot has seen the transaction end, and the next marker ends it with its own
-    "every_marker_is_written": Fault(
-        lost_marker, frozenset({"producer_state_is_kept", "no_write_outside_transaction"})
-    ),
+    "every_marker_is_written": Fault(lost_marker, frozenset({"no_write_outside_transaction"})),
     "status_transitions": Fault(impossible_status),
     # an EndTxn was given the epoch that the log leaps over
     "producer_epoch_steps": Fault(

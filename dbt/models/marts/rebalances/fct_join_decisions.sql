@@ -43,7 +43,7 @@ select
     joins.is_leader,
     coalesce(decided.shipped, 'unknown') as shipped,
     coalesce(decided.proposed, 'unknown') as proposed,
-    joins.error = 'NONE' and decided.proposed = 'ILLEGAL_GENERATION' as is_stale_admitted,
+    joins.error = 'NONE' and decided.proposed <> 'NONE' as is_stale_admitted,
     joins.requested_at,
     joins.responded_at,
     cast(unix_millis(joins.responded_at) - unix_millis(joins.requested_at) as bigint) as waited_ms,
