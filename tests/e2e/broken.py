@@ -267,7 +267,7 @@ FAULTS: dict[str, Fault] = {
     "marker_of_the_right_type": Fault(
         wrong_marker, frozenset({"every_marker_is_written", "aborted_transactions_are_indexed"})
     ),
-    # the snapshot has seen the transaction end, and the next marker ends it with its own
+    # the next marker ends the transaction with its own
     "every_marker_is_written": Fault(lost_marker, frozenset({"no_write_outside_transaction"})),
     "status_transitions": Fault(impossible_status),
     # an EndTxn was given the epoch that the log leaps over

@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyspark.sql import SparkSession
 
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
+from fencepost.engines import Engine, Rows
 from fencepost.engines.process import ProcessEngine
+from fencepost.engines.spark import SparkEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.lake import Where
 from fencepost.protocols.leader_epoch import bronze as own
@@ -24,7 +27,7 @@ from fencepost.protocols.leader_epoch.rebuild import rebuild
 from fencepost.protocols.leader_epoch.tables import TABLES as SILVER
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.metadata_log import metadata_log, snapshots
-from fencepost.settings import Lake, load
+from fencepost.settings import Lake, Settings, load
 from fencepost.tables import (
     BATCHES,
     CLEANED,
@@ -75,14 +78,17 @@ def silver_of(bronze: Bronze) -> Silver:
 
 def rebuilt_of(bronze: Bronze) -> Bronze:
     """The tables of silver, by name."""
-    engine = InMemory(bronze)
+    return rebuilt_by(InMemory(bronze), bronze)
+
+
+def rebuilt_by(engine: Engine, bronze: Bronze) -> Mapping[str, Rows]:
+    """What an engine that has these tables makes of them; the metadata logs are read here."""
     logs = {}
     for cluster in sorted(set(bronze[FILES.name]["cluster"].to_pylist())):
         of = {name: rows.filter(pc.equal(rows["cluster"], cluster)) for name, rows in bronze.items()}
         taken = snapshots(of[METADATA_SNAPSHOTS.name])
         logs[cluster] = metadata_log(of[BATCHES.name], of[RECORDS.name], of[QUARANTINE.name], taken)
-    given = Evidence(engine, None, logs, {}, TOLERANCE_MS)  # type: ignore[arg-type]
-    return rebuild(given)
+    return rebuild(Evidence(engine, None, logs, {}, TOLERANCE_MS))  # type: ignore[arg-type]
 
 
 class Judged(NamedTuple):
@@ -161,6 +167,26 @@ def silver(bronze: Bronze) -> Silver:
 def rebuilt() -> Rebuilt:
     """Call it with tables of bronze for the rows of silver."""
     return silver_of
+
+
+@pytest.fixture(scope="session")
+def both_engines(
+    new_lake: Callable[[], tuple[SparkSession, Settings]],
+) -> Callable[[Bronze], tuple[Bronze, Bronze]]:
+    """Call it with tables of bronze for those of silver that this process makes, and that Spark makes."""
+
+    def both(bronze: Bronze) -> tuple[Bronze, Bronze]:
+        session, settings = new_lake()
+        catalog = lake.ensure(settings.lake)
+        for table in TABLES:
+            lake.append(catalog, table, bronze[table.name])
+        engine = SparkEngine(session, catalog)
+        by_spark, here = rebuilt_by(engine, bronze), rebuilt_of(bronze)
+        names = [table.name for table in SILVER]
+        collected = {name: engine.collect(by_spark[name]).cast(here[name].schema) for name in names}
+        return {name: here[name] for name in names}, collected
+
+    return both
 
 
 @pytest.fixture(scope="session")
