@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "headers.py": "Batch headers of data topics to bronze, against kafka-dump-log and cat",
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
     "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
+    "incarnations/run.py": "Topics that come and go, against what is known of each",
 }
 
 

@@ -59,6 +59,8 @@ def _check(run: pipeline.Run) -> dict[str, Any]:
             f"CREATE TABLE both_ AS SELECT c.commit_id, c.broker_error, c.unknown_reason, t.* "
             f"FROM commits c FULL JOIN told t USING ({', '.join(KEY)})"
         )
+        # other protocols decide about the same commits
+        named = ", ".join(f"'{decision}'" for decision in ("broker_rule", *POLICIES))
         expected = " ".join(f"WHEN decision = '{policy}' THEN told_{policy}" for policy in POLICIES)
         questions = {
             "answers": "SELECT count(*) FROM both_ WHERE broker_error IS DISTINCT FROM told_error",
@@ -66,7 +68,7 @@ def _check(run: pipeline.Run) -> dict[str, Any]:
             "truths": f"SELECT count(*) FROM states JOIN both_ USING (commit_id) "
             f"WHERE ({_TRUTH}) IS DISTINCT FROM told_truth",
             "decisions": f"SELECT count(*) FROM decided JOIN both_ ON subject = commit_id "
-            f"WHERE (outcome = 'true') IS DISTINCT FROM "
+            f"WHERE decision IN ({named}) AND (outcome = 'true') IS DISTINCT FROM "
             f"CASE WHEN decision = 'broker_rule' THEN told_error = 'NONE' {expected} END",
         }
         wrong = {name: _one(connection, query) for name, query in questions.items()}

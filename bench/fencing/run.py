@@ -9,19 +9,15 @@ have a fresh process; what counts is the audit's, with the start and the end of 
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from generate import Size, generate
+from measured_step import Took, goal, missed, step
 
-HERE = Path(__file__).resolve().parent
+AUDIT = Path(__file__).with_name("audit.py")
 SECONDS, MEBIBYTES = 75, 2_048
 """The stated CPU seconds (of the whole process tree, with its start) and memory of the large audit."""
 BEFORE = {20_000: 422.0}
@@ -31,17 +27,6 @@ RATE = 10_000
 FIXED = 200
 """So few commits that an audit takes what it takes for any."""
 PER_GROUP, PER_MEMBER = 200, 20
-missed: list[str] = []
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a process took, with its JVM and their workers; ``peak`` is in MiB, resident."""
-
-    wall: float
-    cpu: float
-    peak: float
-    steps: dict[str, dict[str, Any]]
 
 
 def main() -> int:
@@ -55,22 +40,22 @@ def main() -> int:
     if small in BEFORE:
         print(f"  {small:,} requests: {few.cpu:.0f} CPU s, {BEFORE[small]:.0f} before replay", flush=True)
     what = f"{large:,} requests rebuilt and judged"
-    _goal(f"{what} within {SECONDS} CPU s", many.cpu <= SECONDS, f"{many.cpu:.0f} CPU s")
-    _goal(f"{what} within {MEBIBYTES:,} MiB", many.peak <= MEBIBYTES, f"{many.peak:,.0f} MiB")
-    for step in ("rebuild", "judge"):
-        spent = many.steps[step]["cpu"] - least.steps[step]["cpu"]
+    goal(f"{what} within {SECONDS} CPU s", many.cpu <= SECONDS, f"{many.cpu:.0f} CPU s")
+    goal(f"{what} within {MEBIBYTES:,} MiB", many.peak <= MEBIBYTES, f"{many.peak:,.0f} MiB")
+    for part in ("rebuild", "judge"):
+        spent = many.steps[part]["cpu"] - least.steps[part]["cpu"]
         rate = (large - FIXED) / spent
-        _goal(f"{step}: {RATE:,} requests in a CPU second", rate >= RATE, f"{rate:,.0f}")
+        goal(f"{part}: {RATE:,} requests in a CPU second", rate >= RATE, f"{rate:,.0f}")
     growth = large / small
     what = f"linear from {small:,} to {large:,} commits"
     for unit, ratio in (("time", many.wall / few.wall), ("CPU", many.cpu / few.cpu)):
-        _goal(what, ratio <= growth, f"{ratio:.1f} times the {unit}")
+        goal(what, ratio <= growth, f"{ratio:.1f} times the {unit}")
     ratio = (many.cpu - least.cpu) / (few.cpu - least.cpu)
-    _goal(f"{what}, without what {FIXED} take", ratio <= growth * 1.1, f"{ratio:.1f} times the CPU")
+    goal(f"{what}, without what {FIXED} take", ratio <= growth * 1.1, f"{ratio:.1f} times the CPU")
     return int(bool(missed))
 
 
-def _audited(folder: Path, commits: int) -> Run:
+def _audited(folder: Path, commits: int) -> Took:
     """Generate a cluster, capture, audit and check it; gives what the audit took."""
     begun = time.monotonic()
     made = generate(folder, Size(commits, commits // PER_GROUP, commits // PER_MEMBER))
@@ -80,46 +65,13 @@ def _audited(folder: Path, commits: int) -> Run:
         f"an owner's or refused ({time.monotonic() - begun:.0f} s to generate)",
         flush=True,
     )
-    _step(folder, "capture")
-    run = _step(folder, "audit")
-    checked = _step(folder, "check").steps["check"]["said"]
+    step(AUDIT, folder, "capture")
+    run = step(AUDIT, folder, "audit")
+    checked = step(AUDIT, folder, "check").steps["check"]["said"]
     wrong = checked["wrong"]
     same = checked["commits"] == checked["states"] == made.commits and not any(wrong.values())
-    _goal(f"each of {made.commits:,} commits is told as it was made", same, "" if same else str(checked))
+    goal(f"each of {made.commits:,} commits is told as it was made", same, "" if same else str(checked))
     return run
-
-
-def _step(folder: Path, name: str) -> Run:
-    begun = time.monotonic()
-    with (folder / f"{name}.log").open("w+") as log:
-        command = [sys.executable, str(HERE / "audit.py"), str(folder), name]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, env=_environment(), check=False)
-        if done.returncode:
-            log.seek(0)
-            raise SystemExit(f"{name} failed:\n{log.read()[-2000:]}")
-    steps = json.loads(done.stdout)
-    run = Run(
-        time.monotonic() - begun,
-        sum(took["cpu"] for took in steps.values()),
-        max(took["peak"] for took in steps.values()),
-        steps,
-    )
-    print(f"  {name:8}{run.wall:7.1f} s wall {run.cpu:7.1f} s CPU {run.peak:7,.0f} MiB", flush=True)
-    for step, took in steps.items():
-        wall, cpu, peak = took["wall"], took["cpu"], took["peak"]
-        print(f"    {step:8}{wall:5.1f} s wall {cpu:7.1f} s CPU {peak:7,.0f} MiB", flush=True)
-    return run
-
-
-def _environment() -> dict[str, str]:
-    """Without what makes short runs of a JVM cheap: a benchmark's JVM is what users run."""
-    return {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
-
-
-def _goal(what: str, met: bool, measure: str) -> None:
-    print(f"  {'met   ' if met else 'MISSED'} {what}{': ' + measure if measure else ''}", flush=True)
-    if not met:
-        missed.append(what)
 
 
 if __name__ == "__main__":

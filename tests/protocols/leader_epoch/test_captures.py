@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,9 @@ import pytest
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 THREE_BROKERS = CLUSTERS[0]
+_ACTIVE = re.compile(
+    r"QuorumController id=(\d+)\] Becoming the active controller at epoch (\d+), next write offset (\d+)"
+)
 
 Row = dict[str, Any]
 Silver = dict[str, list[Row]]
@@ -247,3 +252,21 @@ def test_a_broker_that_is_fenced_is_told_with_what_it_moved(silver: Silver, capt
         ]
         assert [row["cause"] for row in near] == ["session_timeout"]
         assert near[0]["leaders_moved"] > 0 or near[0]["isr_shrunk"] > 0
+
+
+def test_controllers_are_those_that_said_so(captures: Path, silver: Silver, cluster: str) -> None:
+    """QuorumController logs the offset behind the LeaderChangeMessage that begins its epoch."""
+    said = {
+        (int(epoch), int(controller_id), int(offset) - 1)
+        for file in (captures / cluster).glob("broker-*/server.log*")
+        for controller_id, epoch, offset in _ACTIVE.findall(_text(file))
+    }
+    rows = of(silver, "controllers", cluster)
+    assert {(row["controller_epoch"], row["controller_id"], row["from_position"]) for row in rows} == said
+    assert [row["to_position"] for row in rows] == [*(row["from_position"] for row in rows[1:]), None]
+    assert len(said) > 1
+
+
+def _text(file: Path) -> str:
+    content = file.read_bytes()
+    return (gzip.decompress(content) if file.suffix == ".gz" else content).decode()

@@ -1,0 +1,71 @@
+"""Topics that come and go, of generated clusters of two sizes: time, CPU, memory, and how they grow.
+
+    python bench/incarnations/run.py [small large]
+
+Incarnations, partitions and clients grow with the requests: 200,000 requests are of 1,000 clients and 10,000
+incarnations. Each step has a fresh process; what was rebuilt is compared with what the generator knows.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
+
+from incarnations import Size, generate
+from measured_step import Took, goal, missed, step
+
+STEPS = Path(__file__).with_name("steps.py")
+MEBIBYTES = 2_048
+RATE = 10_000
+"""Requests in a CPU second, beyond what the fewest take; each of the two steps."""
+FIXED = 200
+"""So few requests that a step takes what it takes for any."""
+OF_A_CLIENT, OF_AN_INCARNATION = 200, 20
+
+
+def main() -> int:
+    """Print every run and whether the goals were met; 1 when one was missed."""
+    small, large = (int(each) for each in sys.argv[1:3] or ("20000", "200000"))
+    runs = {}
+    for requests in (FIXED, small, large):
+        with tempfile.TemporaryDirectory() as scratch:
+            runs[requests] = _audited(Path(scratch), requests)
+    for name in ("rebuild", "judge"):
+        least, few, many = (runs[requests][name] for requests in (FIXED, small, large))
+        what = f"{name} of {large:,} requests"
+        goal(f"{what} within {MEBIBYTES:,} MiB", many.peak <= MEBIBYTES, f"{many.peak:,.0f} MiB")
+        spent, before = (max(took.cpu - least.cpu, 0.01) for took in (many, few))
+        goal(f"{what}: {RATE:,} in a CPU second", large / spent >= RATE, f"{large / spent:,.0f}")
+        growth = large / small
+        goal(
+            f"{what}: linear from {small:,} on", spent / before <= growth * 1.1, f"{spent / before:.1f} times"
+        )
+    return int(bool(missed))
+
+
+def _audited(folder: Path, requests: int) -> dict[str, Took]:
+    """Generate a cluster, capture, rebuild, judge and check it; gives what each step took."""
+    begun = time.monotonic()
+    topics = max(10, requests // OF_AN_INCARNATION)
+    made = generate(folder, Size(topics, topics, max(10, requests // OF_A_CLIENT), requests))
+    print(
+        f"  {made.requests:,} requests, {made.incarnations:,} incarnations, {made.records:,} records "
+        f"({time.monotonic() - begun:.0f} s to generate)",
+        flush=True,
+    )
+    took = {name: step(STEPS, folder, name) for name in ("capture", "rebuild", "judge", "check")}
+    checked = took["check"].steps["check"]["said"]
+    goal(
+        f"each of {made.requests:,} requests is told as it was made",
+        not checked["wrong"],
+        str(checked)[:2000],
+    )
+    return took
+
+
+if __name__ == "__main__":
+    sys.exit(main())
