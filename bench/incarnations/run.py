@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 
-from incarnations import Size, generate
 from measured_step import Took, goal, missed, step
+from topic_lives import Size, generate
 
 STEPS = Path(__file__).with_name("steps.py")
 MEBIBYTES = 2_048

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from types import ModuleType
 
-import incarnations
 import pytest
+import topic_lives
 from coordinator import RELEASES
 from generate import Size, generate
 from walk import Mix
@@ -55,7 +55,7 @@ def test_dump_log_shows_the_same_records(release: str, tmp_path: Path) -> None:
 def test_dump_log_has_nothing_to_complain_about(tmp_path: Path) -> None:
     """It prints what it finds wrong to the end of its output, or to the console."""
     generate(tmp_path / "groups", Size(100, 4, 20, 2))
-    incarnations.generate(tmp_path / "topics", incarnations.Size(30, 40, 10, 200, rounds=8))
+    topic_lives.generate(tmp_path / "topics", topic_lives.Size(30, 40, 10, 200, rounds=8))
     files = sorted(tmp_path.glob("*/broker-1/log_dir/__*/*.log"))
     jars = Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars"))
     command = [

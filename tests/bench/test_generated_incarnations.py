@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from consumers import Mix
-from incarnations import Size, generate
 from steps import differences
+from topic_lives import Size, generate
 
 from fencepost import pipeline
 from fencepost.settings import Settings, load

@@ -1,6 +1,6 @@
 """Logs of a cluster that never ran, whose topics are deleted and created again, and whose leaders change.
 
-    python bench/incarnations/incarnations.py FOLDER [incarnations] [partitions] [clients] [requests] [seed]
+    python bench/incarnations/topic_lives.py FOLDER [incarnations] [partitions] [clients] [requests] [seed]
 
 ``FOLDER`` gets ``fencepost.toml``, for each broker its segments and its request log, and ``truth/*.parquet``:
 rows as silver is to have them, by table. All brokers have the same clock, which nothing but their logs says.
