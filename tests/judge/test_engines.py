@@ -38,7 +38,7 @@ def test_random_silver_exercises_what_is_to_be_compared(silver: Tables, verdicts
     found = verdicts(silver)
     judged = {found.id for found in definitions() if found.kind != "decision"}
     said = {row["invariant"] for row in found[EPISODES.name] if row["verdict"] != "unknown"}
-    assert len(said) > 0.8 * len(judged)
+    assert len(said) > 0.8 * len(judged), " ".join(sorted(judged - said))
     assert {row["verdict"] for row in found[EPISODES.name]} == {"holds", "violated", "unknown"}
     outcomes = {row["outcome"] for row in found[DECISIONS.name]}
     assert outcomes > {"true", "false", "NONE", "PRODUCER_FENCED", None}

@@ -35,6 +35,7 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "protocol": ("classic", "consumer", "streams"),
     "status": ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"),
     "due_type": ("COMMIT", "ABORT"),
+    "error": ("NONE", "NONE", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"),
     "topic": ("__transaction_state", "orders"),
     "partition_key": ("orders:0", "orders:1"),
 }
@@ -43,6 +44,7 @@ _UNIVERSES = {
     "silver.init_producer_id_states": ("silver.init_producer_ids", "request_id"),
     "silver.end_txn_states": ("silver.end_txns", "request_id"),
     "silver.add_partitions_to_txn_states": ("silver.add_partitions_to_txns", "addition_id"),
+    "silver.group_join_states": ("silver.group_joins", "request_id"),
     "silver.committed_offset_states": ("silver.committed_offsets", "commit_id"),
     "silver.fetch_position_states": ("silver.fetch_positions", "fetch_position_id"),
 }
@@ -61,7 +63,7 @@ def moment(position: int) -> dt.datetime:
 
 
 def random_silver(seed: int, size: int = 300) -> Tables:
-    """Tables of silver with few names and low numbers, so that much of it meets; a tenth is not known."""
+    """Tables of silver with few names and low numbers, so that much of it meets; one in twenty is not known."""
     chance = random.Random(seed)
     found: Tables = {}
     for table in SILVER.values():
@@ -70,11 +72,13 @@ def random_silver(seed: int, size: int = 300) -> Tables:
     for name, (universe, identity) in _UNIVERSES.items():
         shared = [each for each in ("cluster", "request_id", identity) if each in SILVER[name].columns]
         elements, counts = found[universe].select(shared).to_pylist(), found[universe]["candidates"]
-        rows = [
-            {**_row(chance, SILVER[name], 0), **element, "candidate": candidate}
-            for element, count in zip(elements, counts.to_pylist(), strict=True)
-            for candidate in range((count or 0) + chance.choice((0, 0, 0, 0, 1)))
-        ]
+        rows = []
+        for element, count in zip(elements, counts.to_pylist(), strict=True):
+            agreed = _row(chance, SILVER[name], 0)
+            for candidate in range((count or 0) + chance.choice((0, 0, 0, 0, 1))):
+                # candidates that differ in everything would leave little known
+                row = agreed if chance.random() < 0.7 else _row(chance, SILVER[name], 0)
+                rows.append({**row, **element, "candidate": candidate})
         found[name] = _arrow(SILVER[name], rows)
     return found
 
@@ -97,7 +101,7 @@ def _value(chance: random.Random, name: str, kind: str, number: int) -> Any:
         ]
     if name in _WORDS:
         return chance.choice(_WORDS[name])
-    if chance.random() < 0.1:
+    if chance.random() < 0.05:
         return None
     values = {
         "string": chance.choice(_NAMES if chance.random() < 0.1 else _NAMES[:2]),
