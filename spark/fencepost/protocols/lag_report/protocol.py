@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Protocol
-from fencepost.protocols.lag_report import tables
+from fencepost.protocols.lag_report import bronze, tables
 
 if TYPE_CHECKING:
+    from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
     from fencepost.replay.evidence import Evidence
+
+
+def _kinds() -> tuple[Kind, ...]:
+    from fencepost.protocols.lag_report.logs import STREAMS_LOGS
+
+    return (STREAMS_LOGS,)
 
 
 def _rebuild(given: Evidence) -> Mapping[str, Rows]:
@@ -26,6 +33,8 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    kinds=_kinds,
+    bronze=(bronze.STREAMS_LINES,),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
     shown=("task_id", "offset_sum", "deleted_by"),
 )
