@@ -124,3 +124,8 @@ def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: py
 def test_nothing_that_is_written_ends_a_run(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         list(entries(b"[2026-11-20 22:02:40,024] INFO " + data, 0, LogClock("UTC")))
+
+
+def test_a_chunk_without_any_entry_has_none() -> None:
+    assert read("what an application prints\n\tand no logger writes\n") == []
+    assert read("") == []

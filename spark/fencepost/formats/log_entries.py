@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -134,9 +135,8 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
     skipped = 0
-    begins = [found.start() for found in _BEGINS.finditer(chunk)]
     wanted = re.compile(b"|".join(re.escape(mark) for mark in marks))
-    for start, end in zip(begins, [*begins[1:], len(chunk)], strict=True):
+    for start, end in _spans(chunk):
         row = None
         if wanted.search(chunk, start, end):
             try:
@@ -155,9 +155,13 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
     """Every entry of ``chunk``; raises ValueError at one whose time is none."""
-    begins = [found.start() for found in _BEGINS.finditer(chunk)]
-    for start, end in zip(begins, [*begins[1:], len(chunk)], strict=True):
+    for start, end in _spans(chunk):
         yield read_entry(chunk[start:end], base_position + start, clock)
+
+
+def _spans(chunk: bytes) -> Iterator[tuple[int, int]]:
+    """From where to where each entry of a chunk lies; a chunk may have none."""
+    return pairwise([*(found.start() for found in _BEGINS.finditer(chunk)), len(chunk)])
 
 
 def last_entry(lines: bytes) -> int:

@@ -40,20 +40,21 @@ class Reports:
         return found
 
     def of_task(
-        self, generation: int | None, member_id: str | None, task_id: str
+        self, generation: int | None, member_id: str | None, task_id: str, process_id: str | None
     ) -> tuple[bool | None, Report | None]:
         """Whether the instance of a member had reported a task in a generation, and its newest report."""
         if generation is None or member_id is None:
             return None, None
         own = self.by_member.get((generation, member_id), ())
         listed_here = [row for row in own if row["task_id"] == task_id]
-        processes = {row["process_id"] for row in own if row["process_id"] is not None}
+        # a report without tasks has no row: then the log names the process
+        processes = {row["process_id"] for row in own} | {process_id}
         stand_for = {row["group_instance_id"] for row in own} - {None}
-        for process_id in processes:
+        for process in processes - {None}:
             # a static member that comes back in the generation reports anew
             listed_here += [
                 row
-                for row in self.by_process.get((generation, process_id, task_id), ())
+                for row in self.by_process.get((generation, process, task_id), ())
                 if row["group_instance_id"] not in stand_for
             ]
         reported = [row for row in listed_here if row["reported"]]
@@ -79,7 +80,7 @@ def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterat
         for kind, column in ((ACTIVE, "new_active"), (STANDBY, "new_standby")):
             for task_id in sorted(listed(line[column]) - before):
                 taken = _taken(told, taken_up, position, line["thread"], task_id)
-                reported, report = reports.of_task(*member, task_id)
+                reported, report = reports.of_task(*member, task_id, told.process_id)
                 if told.rebalances.is_streams_protocol(position):
                     reported = False  # its members report no lag
                 if report is not None and taken is not None and rebalance is not None:
