@@ -48,9 +48,10 @@ class Reports:
         own = self.by_member.get((generation, member_id), ())
         listed_here = [row for row in own if row["task_id"] == task_id]
         # a report without tasks has no row: then the log names the process
-        processes = {row["process_id"] for row in own} | {process_id}
+        named = {process_id, *(row["process_id"] for row in own)}
+        processes = [each for each in named if each is not None]
         stand_for = {row["group_instance_id"] for row in own} - {None}
-        for process in processes - {None}:
+        for process in processes:
             # a static member that comes back in the generation reports anew
             listed_here += [
                 row
