@@ -14,8 +14,17 @@ import pytest
 import yaml
 
 from fencepost import lake
+from fencepost.plots.reading import PlotError
 from fencepost.protocols.lag_report import report, telling
-from fencepost.protocols.lag_report.tables import ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS
+from fencepost.protocols.lag_report.plot import drawing, layout, reading
+from fencepost.protocols.lag_report.tables import (
+    ASSIGNED_TASKS,
+    DIRECTORY_DELETIONS,
+    LAG_REPORTS,
+    STREAMS_INSTANCES,
+    STREAMS_REBALANCES,
+    TASK_RESTORES,
+)
 from fencepost.reading import Reader, open_lake
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables.table import ARROW
@@ -23,6 +32,9 @@ from fencepost.tables.table import ARROW
 ROOT = Path(__file__).resolve().parents[3]
 MARTS = ROOT / "dbt" / "models" / "marts" / "streams"
 GOLDEN = ROOT / "tests" / "dbt" / "golden"
+TABLES = (
+    ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS, STREAMS_INSTANCES, STREAMS_REBALANCES, TASK_RESTORES,
+)  # fmt: skip
 REPORT = Path(__file__).with_name("report.txt")
 
 
@@ -42,7 +54,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
         schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
         rows = _rows(GOLDEN / "expected" / f"{model['name']}.json", schema)
         catalog.create_table(f"marts.{model['name']}", schema).append(rows)
-    for table in (ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS):
+    for table in TABLES:
         rows = _rows(GOLDEN / "input" / f"{table.name}.json", table.arrow_schema)
         catalog.load_table(table.name).append(rows)
     with open_lake(settings) as opened:
@@ -98,3 +110,26 @@ def test_a_verdict_is_told_by_what_it_is_about(reader: Reader, table: str, colum
     told = telling.tell(reader, [verdict])["v"]
     assert told.sentence == words
     assert (told.file, told.position) == (row["file"], row["position"])
+
+
+def test_an_instance_is_drawn(reader: Reader) -> None:
+    timeline = reading.read(reader, "app")
+    arranged = layout.arrange(timeline)
+    assert [lane.task_id for lane in arranged.lanes] == ["0_0", "0_1", "2_0"]
+    assert arranged.counts["needed"] == 1
+    assert {bar.kind for bar in arranged.lanes[0].bars} == {"task", "report", "from_the_beginning"}
+    content, words = drawing.picture(timeline, "svg")
+    assert words == "4 rebalances, 1 deletion of directories, 1 of them needed"
+    assert content == drawing.picture(timeline, "svg")[0]
+    gids = {each.get_gid() for each in drawing.draw(timeline, arranged).axes[0].get_children()}
+    assert gids >= {"waits", "bars:task", "bars:report", "marks:needed", "lane:0"}
+
+
+def test_only_what_was_asked_for_is_drawn(reader: Reader) -> None:
+    start = dt.datetime(2026, 1, 5, 10, 0, 45)
+    arranged = layout.arrange(reading.read(reader, "app", start=start))
+    assert "0_0" not in {lane.task_id for lane in arranged.lanes if lane.marks.size}
+    with pytest.raises(PlotError, match="No instance of Kafka Streams 'nobody'"):
+        reading.read(reader, "nobody")
+    with pytest.raises(PlotError, match="shows no task in that time"):
+        reading.read(reader, "app", end=dt.datetime(2026, 1, 1))

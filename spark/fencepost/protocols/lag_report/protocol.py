@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Protocol, Told, Verdict
+from fencepost.protocols.base import Plot, Protocol, Told, Verdict
 from fencepost.protocols.lag_report import bronze, tables
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
     from fencepost.reading import Reader
@@ -41,6 +43,20 @@ def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
     return tell(reader, verdicts)
 
 
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.lag_report.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.lag_report.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
 PROTOCOL = Protocol(
     name="lag_report",
     package=Path(__file__).parent,
@@ -52,4 +68,13 @@ PROTOCOL = Protocol(
     report=_report,
     tell=_tell,
     shown=("task_id", "offset_sum", "deleted_by"),
+    plots=(
+        Plot(
+            "--streams-instance",
+            "NAME",
+            "an instance of Kafka Streams, with its state directories",
+            _read,
+            _draw,
+        ),
+    ),
 )
