@@ -58,6 +58,7 @@ CRITICAL: dict[str, set[str]] = {
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),
     "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},
+    "streams": set(),
 }
 
 

@@ -14,7 +14,7 @@ from fencepost.capture.plan import CLIENT_LOG, Source
 from fencepost.capture.text import Piece, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import Entry, Message, entries, last_entry
+from fencepost.formats.log_entries import Entry, Message, entries, last_entry, parse_entries
 
 MS = 1795212160024
 PREPARING = Message(
@@ -79,6 +79,14 @@ def test_an_entry_goes_on_until_the_next_one_begins() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["", "\n", "\tat the.end.of(Another.java:1)\n"])
+def test_lines_of_no_entry_are_skipped(text: str) -> None:
+    assert read(text) == []
+    schema = pa.schema([("position", pa.int64())])
+    parsed = parse_entries(text.encode(), 7, LogClock("UTC"), schema, [b"at"], lambda _: {})
+    assert (parsed.rows.num_rows, parsed.faults, parsed.consumed_to) == (0, (), 7 + len(text))
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -124,8 +132,3 @@ def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: py
 def test_nothing_that_is_written_ends_a_run(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         list(entries(b"[2026-11-20 22:02:40,024] INFO " + data, 0, LogClock("UTC")))
-
-
-def test_a_chunk_without_any_entry_has_none() -> None:
-    assert read("what an application prints\n\tand no logger writes\n") == []
-    assert read("") == []

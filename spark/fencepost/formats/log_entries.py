@@ -136,7 +136,7 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
     faults: list[Fault] = []
     skipped = 0
     wanted = re.compile(b"|".join(re.escape(mark) for mark in marks))
-    for start, end in _spans(chunk):
+    for start, end in _places(chunk):
         row = None
         if wanted.search(chunk, start, end):
             try:
@@ -155,13 +155,14 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
     """Every entry of ``chunk``; raises ValueError at one whose time is none."""
-    for start, end in _spans(chunk):
+    for start, end in _places(chunk):
         yield read_entry(chunk[start:end], base_position + start, clock)
 
 
-def _spans(chunk: bytes) -> Iterator[tuple[int, int]]:
-    """From where to where each entry of a chunk lies; a chunk may have none."""
-    return pairwise([*(found.start() for found in _BEGINS.finditer(chunk)), len(chunk)])
+def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
+    """Where each entry begins and ends."""
+    begins = [found.start() for found in _BEGINS.finditer(chunk)]
+    return pairwise([*begins, len(chunk)])
 
 
 def last_entry(lines: bytes) -> int:
