@@ -99,9 +99,7 @@ def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterat
                     "on_reported_lag": reported,
                     "lag_report_id": None if report is None else report["lag_report_id"],
                     "offset_sum": None if report is None else report["offset_sum"],
-                    "directory_exists": True
-                    if _from_checkpoint(told, position, end, task_id)
-                    else was.exists,
+                    "directory_exists": _exists(told, position, end, task_id, was),
                     "deleted_by": was.deleted_by,
                     "assigned_at": line["logged_at_ms"],
                     "initialized_at": told.ms(end),
@@ -162,10 +160,16 @@ def _taken(
     return next((each for each in own if each.line is not None and each.line["thread"] == thread), None)
 
 
-def _from_checkpoint(told: Told, begin: int, end: int | None, task_id: str) -> bool:
-    """A store that begins at a checkpoint was on the disk."""
-    lines = told.log.lines[begin : begin if end is None else end]
-    return any(
-        line is not None and line["task_id"] == task_id and line["event"] == "store_from_checkpoint"
-        for line in lines
-    )
+def _exists(told: Told, begin: int, end: int | None, task_id: str, was: Directory) -> bool | None:
+    """Whether the directory was there: a store that begins at a checkpoint was in it.
+
+    Where none of its stores was, and nobody is seen to delete it, it is not known what there was.
+    """
+    begun = {
+        line["event"]
+        for line in told.log.lines[begin : begin if end is None else end]
+        if line is not None and line["task_id"] == task_id
+    }
+    if "store_from_checkpoint" in begun:
+        return True
+    return None if was.exists and "store_from_beginning" in begun else was.exists

@@ -66,9 +66,12 @@ class ThreadRebalances:
         return (None if unsure else False), None
 
     def of_thread(self, thread: str | None, position: int) -> Rebalance | None:
-        """The newest rebalance of a thread that had begun at this position."""
+        """The rebalance that an assignment at this position ends; None where its beginning is not shown."""
         begun = (each for each in self.rebalances if each.thread == thread and each.begin <= position)
-        return max(begun, key=lambda each: each.begin, default=None)
+        newest = max(begun, key=lambda each: each.begin, default=None)
+        if newest is None or (newest.end is not None and newest.end < position):
+            return None
+        return newest
 
 
 def thread_rebalances(log: InstanceLog) -> ThreadRebalances:
