@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import struct
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
 
+from fencepost import lake
+from fencepost.capture.run import capture
+from fencepost.definitions import queries
+from fencepost.engines.process import ProcessEngine
+from fencepost.formats.clock import LogClock
+from fencepost.formats.log_entries import entries
+from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.protocols.lag_report.application import replay_application
+from fencepost.protocols.lag_report.bronze import STREAMS_LINES
+from fencepost.protocols.lag_report.lag_reports import lag_reports
+from fencepost.protocols.lag_report.logs import take
+from fencepost.protocols.lag_report.messages import of_lines, of_records
+from fencepost.protocols.lag_report.tables import TABLES
+from fencepost.settings import Lake as Place
+from fencepost.settings import load
 from fencepost.tables import RECORDS, REQUESTS
 
 GROUP = "orders"
@@ -167,3 +184,98 @@ def bronze() -> Callable[[Sequence[Said]], tuple[pa.Table, pa.Table]]:
         )
 
     return rows
+
+
+CLUSTERS = ("streams-4.3.1", "streams-3.9.2")
+Lake = Mapping[str, pa.Table]
+"""Tables by name."""
+
+
+Finding = tuple[str, str, str]
+"""Cluster, definition and witness."""
+
+
+class Judged(NamedTuple):
+    """What does not hold, and what is unknown; and what was exercised: (cluster, definition) of each."""
+
+    violated: frozenset[Finding]
+    unknown: frozenset[Finding]
+    exercised: frozenset[tuple[str, str]]
+
+
+@pytest.fixture(scope="session")
+def streams_bronze(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Bronze of the captures."""
+    home = tmp_path_factory.mktemp("streams")
+    settings = dataclasses.replace(
+        load(captures / CLUSTERS[0] / "fencepost.toml"),
+        lake=Place(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
+        clusters=tuple(load(captures / name / "fencepost.toml").clusters[0] for name in CLUSTERS),
+    )
+    catalog = lake.ensure(settings.lake)
+    capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
+    return {table.name: lake.scan(catalog, table) for table in (RECORDS, REQUESTS, STREAMS_LINES)}
+
+
+def _entries(cluster: str, log: str) -> pa.Table:
+    """Rows of bronze for the text of a log in Kafka's layout, in UTC."""
+    rows = []
+    for entry in entries(log.encode(), 0, LogClock("UTC", None)):
+        row = take(entry)
+        if row is not None:
+            origin = {"cluster": cluster, "client": "app", "file": "app.log", "position": entry.position}
+            rows.append({**row, **origin})
+    return pa.Table.from_pylist(rows, schema=STREAMS_LINES.arrow_schema)
+
+
+def _rebuilt(bronze: Lake) -> Lake:
+    """The tables of silver, by name."""
+    messages = pa.concat_tables([of_records(bronze[RECORDS.name]), of_lines(bronze[REQUESTS.name])])
+    found = replay_application(lag_reports(messages), bronze[STREAMS_LINES.name], {})
+    return {table.name: rows for table, rows in found}
+
+
+def _judged(silver: Lake, scratch: Path) -> Judged:
+    """Judge tables of silver."""
+    names = {table.name for table in TABLES}
+    compiled = [query for query in queries("duckdb") if query.tables <= names]
+    engine = DuckEngine(
+        lambda table, columns: silver[table.name].select(list(columns)).to_reader(),
+        _nowhere,
+        scratch,
+        compiled,
+    )
+    found: dict[Any, set[Finding]] = {False: set(), None: set(), True: set()}
+    exercised = set()
+    for query in compiled:
+        engine.keep("judged", query.sql)
+        if query.decides:
+            continue
+        for row in engine.rows("SELECT cluster, definition, witness, verdict, exercised FROM judged"):
+            found[row["verdict"]].add((row["cluster"], row["definition"], row["witness"] or ""))
+            if row["exercised"]:
+                exercised.add((row["cluster"], row["definition"]))
+    return Judged(frozenset(found[False]), frozenset(found[None]), frozenset(exercised))
+
+
+def _nowhere(*_: Any) -> None:
+    """Nothing is kept."""
+
+
+@pytest.fixture(scope="session")
+def rebuild_streams() -> Callable[[Lake], Lake]:
+    """The tables of silver that tables of bronze give, by name."""
+    return _rebuilt
+
+
+@pytest.fixture(scope="session")
+def judge_streams(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lake], Judged]:
+    """What the definitions say of tables of silver."""
+    scratch = tmp_path_factory.mktemp("judged")
+    return lambda silver: _judged(silver, scratch)
+
+
+@pytest.fixture(scope="session")
+def entries_of() -> Callable[[str, str], pa.Table]:
+    """Rows of bronze for the log of an application: its cluster, its text."""
+    return _entries

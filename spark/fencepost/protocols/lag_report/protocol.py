@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Protocol
-from fencepost.protocols.lag_report import tables
+from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.lag_report import bronze, tables
 
 if TYPE_CHECKING:
+    import datetime as dt
+
+    from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
+    from fencepost.reading import Reader
     from fencepost.replay.evidence import Evidence
+
+
+def _kinds() -> tuple[Kind, ...]:
+    from fencepost.protocols.lag_report.logs import STREAMS_LOGS
+
+    return (STREAMS_LOGS,)
 
 
 def _rebuild(given: Evidence) -> Mapping[str, Rows]:
@@ -21,11 +31,50 @@ def _rebuild(given: Evidence) -> Mapping[str, Rows]:
     return rebuild(given)
 
 
+def _report(reader: Reader) -> Callable[[str], list[str]]:
+    from fencepost.protocols.lag_report.report import StateDirectories
+
+    return StateDirectories(reader).lines
+
+
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
+    from fencepost.protocols.lag_report.telling import tell
+
+    return tell(reader, verdicts)
+
+
+def _read(
+    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
+) -> Any:
+    from fencepost.protocols.lag_report.plot import reading
+
+    return reading.read(reader, name, cluster, start, end)
+
+
+def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+    from fencepost.protocols.lag_report.plot import drawing
+
+    return drawing.picture(found, kind)
+
+
 PROTOCOL = Protocol(
     name="lag_report",
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    kinds=_kinds,
+    bronze=(bronze.STREAMS_LINES,),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
+    report=_report,
+    tell=_tell,
     shown=("task_id", "offset_sum", "deleted_by"),
+    plots=(
+        Plot(
+            "--streams-instance",
+            "NAME",
+            "an instance of Kafka Streams, with its state directories",
+            _read,
+            _draw,
+        ),
+    ),
 )

@@ -1,23 +1,37 @@
-"""The rebuild of Kafka Streams: every application by itself, on any engine."""
+"""The rebuild of Kafka Streams: every application by itself, on any engine.
+
+What an application's logs and its group say meets by member id and generation, which both name: never by
+time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fencepost import lake
 from fencepost.engines import Rows
+from fencepost.protocols.lag_report.application import replay_application
+from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.protocols.lag_report.lag_reports import lag_reports
+from fencepost.protocols.lag_report.logs import STREAMS_LOG
 from fencepost.protocols.lag_report.messages import APIS, GROUP_METADATA, MESSAGES, of_lines, of_records
-from fencepost.protocols.lag_report.tables import LAG_REPORTS, TABLES
-from fencepost.replay.entities import bucket_of, with_entity
+from fencepost.protocols.lag_report.tables import TABLES
+from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.tables import RECORDS, REQUESTS, Table
+from fencepost.tables import QUARANTINE, RECORDS, REQUESTS, Table
 
-_MESSAGES = "messages"
+_MESSAGES, _LINES = "messages", "lines"
 _BUCKETS_PER_PART = 4
+_NAMES = ("cluster", "client", "instance", "group_id")
+_NAMED = STREAMS_LINES.arrow_schema.empty_table().select(_NAMES).schema
+_Holes = Mapping[str, Mapping[str, list[int]]]
+"""Positions of entries that cannot be read, by cluster and file."""
 
 
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
@@ -29,10 +43,54 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         engine.map(records, of_records, MESSAGES.arrow_schema),
         engine.map(requests, of_lines, MESSAGES.arrow_schema),
     ]
-    bucket = partial(bucket_of, MESSAGES.key, engine.parallelism * _BUCKETS_PER_PART)
-    evidence = {_MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in said]}
-    return engine.replay(evidence, _replay, TABLES)
+    buckets = engine.parallelism * _BUCKETS_PER_PART
+    bucket = partial(bucket_of, MESSAGES.key, buckets)
+    applications = _applications(given)
+    lines = with_entity(
+        engine, STREAMS_LINES, engine.scan(STREAMS_LINES), partial(_bucket_of_client, applications, buckets)
+    )
+    evidence = {
+        _MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in said],
+        _LINES: [lines],
+    }
+    return engine.replay(evidence, _replay(_holes(given)), TABLES)
 
 
-def _replay(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-    yield LAG_REPORTS, lag_reports(evidence[_MESSAGES])
+def _replay(holes: _Holes) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
+    def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        reports = lag_reports(evidence[_MESSAGES])
+        return replay_application(reports, evidence[_LINES], holes)
+
+    return run
+
+
+def _applications(given: Evidence) -> Mapping[tuple[str, str], str]:
+    """The application that the logs of each client are of; of several, the first by name."""
+    rows = given.engine.scan(STREAMS_LINES, _NAMES)
+    named = given.engine.collect(given.engine.map(rows, _distinct, _NAMED))
+    found: dict[tuple[str, str], str] = {}
+    for cluster, client, _, group_id in sorted(set(tuples(named)), key=repr):
+        if group_id is not None:
+            found.setdefault((cluster, client), group_id)
+    return found
+
+
+def _distinct(rows: pa.Table) -> pa.Table:
+    named = rows.filter(pc.is_valid(rows["group_id"])).select(_NAMES)
+    return named.group_by(list(_NAMES)).aggregate([]).select(_NAMES).cast(_NAMED)
+
+
+def _bucket_of_client(applications: Mapping[tuple[str, str], str], buckets: int, rows: pa.Table) -> pa.Array:
+    clients = zip(rows["cluster"].to_pylist(), rows["client"].to_pylist(), strict=True)
+    group_ids = pa.array([applications.get(client) for client in clients], pa.string())
+    keyed = pa.table({"cluster": rows["cluster"], "group_id": group_ids})
+    return bucket_of(MESSAGES.key, buckets, keyed)
+
+
+def _holes(given: Evidence) -> _Holes:
+    rows = lake.scan(given.catalog, QUARANTINE, ("cluster", "kind", "file", "position"))
+    found: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for cluster, kind, file, position in tuples(rows):
+        if kind == STREAMS_LOG and position is not None:
+            found[cluster][file].append(position)
+    return {cluster: dict(files) for cluster, files in found.items()}

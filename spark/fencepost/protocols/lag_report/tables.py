@@ -2,9 +2,9 @@
 
 An application is a group: ``application_id`` is its group id. An instance is one process of it, named by the
 client id of its KafkaStreams (what all its threads' names begin with). The scope of a verdict is one log,
-``log``: that of an instance (``instance:<client id>``), whose positions are those of its entries, or
-``group``, in which the reports are that members sent to the coordinator; there a position is the moment,
-in milliseconds since 1970, by the broker's clock.
+``log``: that of an instance (``instance:<configured client>/<client id>``), whose positions count its
+entries that are read, or ``group``, in which the reports are that members sent to the coordinator; there a
+position is the moment, in milliseconds since 1970, by the broker's clock.
 
 A task is named as Kafka's TaskId prints it: ``<subtopology>_<partition>``, before that the name of its
 topology and two underscores if it has one. Its offset sums are those of its logged stores (the stores that

@@ -1,0 +1,48 @@
+"""What logs of Kafka Streams applications say of states, rebalances, directories and restores (bronze)."""
+
+from __future__ import annotations
+
+from fencepost.tables import Table
+
+STREAMS_LINES = Table(
+    "bronze.streams_lines",
+    "One row per entry of a client's log in which Kafka Streams, or the consumer of one of its threads, "
+    "tells of its state, a rebalance, a task or its directory. What an entry does not name is null, and so "
+    "are names that cannot be cut out of it in one way only.",
+    {
+        "cluster": "string",
+        "client": "string",  # as configured
+        # configured, version, streams_protocol, process_id, client_state, thread_state, joining, joined,
+        # subscribed, assignment, report_lock, lock, released, suspended, initialized, closed,
+        # store_not_logged, store_from_checkpoint, store_from_beginning, wiped, deleted_by_cleaner,
+        # deleted_by_user, deleted_at_startup, deletion_failed, end_offset, restored
+        "event": "string",
+        "instance": "string",  # client id of the KafkaStreams; null where the entry names none
+        "thread": "string",  # its name
+        "group_id": "string",
+        "member_id": "string",
+        "generation": "int",
+        "reason": "string",
+        "from_state": "string",
+        "to_state": "string",
+        "task_id": "string",
+        "kind": "string",  # active, standby
+        "store": "string",
+        "changelog": "string",  # topic-partition
+        "changelog_offset": "bigint",  # of the checkpoint, or the changelog's end
+        "records": "bigint",
+        "elapsed_ms": "bigint",
+        "delay_ms": "bigint",
+        "new_active": "string",  # tasks, as logged
+        "new_standby": "string",
+        "existing_active": "string",
+        "existing_standby": "string",
+        "told": "string",  # process id, version, or the configuration
+        "logged_at_ms": "bigint",  # by the application's clock, in UTC; null of a log that writes no date
+        "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "client", "line_digest", "position"),
+    ("cluster",),
+)

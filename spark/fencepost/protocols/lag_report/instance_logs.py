@@ -1,0 +1,102 @@
+"""The logs of instances: which lines are whose, in the order in which they were written, and what is missing.
+
+A log is what one instance wrote into the files of one configured client, over restarts of its process. It is
+named by both: two hosts may give their instances one client id.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+Line = dict[str, Any]
+Hole = tuple[str, int]
+"""File and position of an entry that could not be read."""
+
+_OUT_OF_ORDER_MS = 1_000
+"""Threads that log through a queue may be that much out of order."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceLog:
+    """The lines of an instance, and holes (None), in their order: an index is a position of the log.
+
+    ``is_ordered`` is False where its files tell of the same time: nothing says what came first.
+    """
+
+    cluster: str
+    client: str
+    instance: str
+    application_id: str
+    lines: Sequence[Line | None]
+    is_ordered: bool = True
+
+    @property
+    def name(self) -> str:
+        """The log's name, as in the column ``log``."""
+        return f"instance:{self.client.replace('/', '%2F')}/{self.instance}"
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The columns that every row of it begins with."""
+        return {
+            "cluster": self.cluster,
+            "application_id": self.application_id,
+            "log": self.name,
+            "instance": self.instance,
+        }
+
+
+def instance_logs(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> Iterator[InstanceLog]:
+    """The logs that these lines are, by cluster, client and instance.
+
+    ``lines`` are all of some clients; what names no instance belongs to the client's only one.
+    ``holes`` are positions by file.
+    """
+    clients: defaultdict[tuple[str, str], list[Line]] = defaultdict(list)
+    for line in lines:
+        clients[line["cluster"], line["client"]].append(line)
+    for (cluster, client), told in sorted(clients.items()):
+        named = sorted({line["instance"] for line in told if line["instance"] is not None})
+        for instance in named:
+            own = [
+                line for line in told if line["instance"] in {instance, None if len(named) == 1 else instance}
+            ]
+            applications = {line["group_id"] for line in own if line["group_id"] is not None}
+            application_id = applications.pop() if len(applications) == 1 else ""
+            ordered, is_ordered = _ordered(own, holes)
+            yield InstanceLog(cluster, client, instance, application_id, ordered, is_ordered)
+
+
+def _ordered(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple[list[Line | None], bool]:
+    files: defaultdict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        files[line["file"]].append(line)
+    spans = {file: _span(own) for file, own in files.items()}
+    order = sorted(files, key=lambda file: (spans[file], file))
+    found: list[Line | None] = []
+    seen: set[tuple[str, int]] = set()
+    for file in order:
+        placed: list[tuple[int, Line | None]] = [(at, None) for at in holes.get(file, ())]
+        placed += [(line["position"], line) for line in files[file]]
+        for _, each in sorted(placed, key=lambda at: at[0]):
+            # a file that was rolled is read again under another name
+            if each is not None and (known := (each["line_digest"], each["position"])) in seen:
+                continue
+            if each is not None:
+                seen.add(known)
+            found.append(each)
+    is_ordered = all(
+        spans[before][1] <= spans[after][0] + _OUT_OF_ORDER_MS
+        for before, after in pairwise(order)
+        if {line["line_digest"] for line in files[before]} != {line["line_digest"] for line in files[after]}
+    )
+    return found, is_ordered
+
+
+def _span(lines: Sequence[Line]) -> tuple[int, int]:
+    times = [line["logged_at_ms"] for line in lines if line["logged_at_ms"] is not None]
+    return (min(times), max(times)) if times else (0, 0)

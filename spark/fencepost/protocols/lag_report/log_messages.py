@@ -1,0 +1,139 @@
+"""The messages of Kafka Streams that tell of states, rebalances, directories and restores.
+
+As the classes of 3.9 to 4.3 spell them. A thread's name stands in front of what it logs (LogContext).
+"""
+
+from __future__ import annotations
+
+from fencepost.formats.log_entries import Message
+
+_INTERNALS = "org/apache/kafka/streams/processor/internals/"
+_STREAMS = "org/apache/kafka/streams/KafkaStreams"
+_CONSUMER = "org/apache/kafka/clients/consumer/internals/"
+_DIRECTORY = f"{_INTERNALS}StateDirectory"
+_THREAD = "stream-thread [{}] "
+
+ACTIVE, STANDBY = "active", "standby"
+KIND_OF = {"task": ACTIVE, "stream-task": ACTIVE, "standby-task": STANDBY}
+
+
+def _of_task(event: str, logged_by: str, text: str, fields: tuple[str, ...] = ()) -> Message:
+    """What a task says: its kind and its id stand behind the name of its thread."""
+    named = ("thread", "kind", "task_id", *fields)
+    return Message(event, _INTERNALS + logged_by, f"{_THREAD}{{}} [{{}}] {text}", named)
+
+
+MESSAGES = (
+    Message("configured", "org/apache/kafka/streams/StreamsConfig", "StreamsConfig values: {}", ("told",)),
+    Message("version", _STREAMS, "stream-client [{}] Kafka Streams version: {}", ("instance", "told")),
+    Message(
+        "streams_protocol", _STREAMS, "stream-client [{}] Streams rebalance protocol enabled", ("instance",)
+    ),
+    Message(
+        "client_state",
+        _STREAMS,
+        "stream-client [{}] State transition from {} to {}",
+        ("instance", "from_state", "to_state"),
+    ),
+    Message(
+        "thread_state",
+        f"{_INTERNALS}StreamThread",
+        f"{_THREAD}State transition from {{}} to {{}}",
+        ("thread", "from_state", "to_state"),
+    ),
+    Message("process_id", _DIRECTORY, "No process id found on disk, got fresh process id {}", ("told",)),
+    Message("process_id", _DIRECTORY, "Reading UUID from process file: {}", ("told",)),
+    Message("joining", f"{_CONSUMER}AbstractCoordinator", "(Re-)joining group"),
+    Message(
+        "joined",
+        f"{_CONSUMER}AbstractCoordinator",
+        "Successfully joined group with generation Generation{generationId={}, memberId='{}', "
+        "protocol='stream'}",
+        ("generation", "member_id"),
+    ),
+    Message(
+        "join_requested", f"{_CONSUMER}AbstractCoordinator", "Request joining group due to: {}", ("reason",)
+    ),
+    Message("subscribed", f"{_CONSUMER}ClassicKafkaConsumer", "Subscribed to topic(s): {}", ("_",)),
+    Message("subscribed", f"{_CONSUMER}ClassicKafkaConsumer", "Subscribed to pattern: '{}'", ("_",)),
+    Message(
+        "assignment",
+        f"{_INTERNALS}TaskManager",
+        f"{_THREAD}Handle new assignment with:\n\tNew active tasks: {{}}\n\tNew standby tasks: {{}}\n"
+        "\tExisting active tasks: {}\n\tExisting standby tasks: {}",
+        ("thread", "new_active", "new_standby", "existing_active", "existing_standby"),
+    ),
+    Message(
+        "report_lock",
+        f"{_INTERNALS}TaskManager",
+        f"{_THREAD}Temporarily locked unassigned task {{}} for the upcoming rebalance",
+        ("thread", "task_id"),
+    ),
+    Message("released", _DIRECTORY, f"{_THREAD}Released state dir lock for task {{}}", ("thread", "task_id")),
+    Message(
+        "deleted_by_cleaner",
+        _DIRECTORY,
+        f"{_THREAD}Deleting obsolete state directory {{}} for task {{}} as {{}}ms has elapsed "
+        "(cleanup delay is {}ms).",
+        ("thread", "_", "task_id", "elapsed_ms", "delay_ms"),
+    ),
+    Message(
+        "deletion_failed",
+        _DIRECTORY,
+        f"{_THREAD}Swallowed the following exception during deletion of obsolete state directory {{}} "
+        "for task {}:",
+        ("thread", "_", "task_id"),
+    ),
+    Message(
+        "deleted_by_user",
+        _DIRECTORY,
+        f"{_THREAD}Deleting task directory {{}} for {{}} as user calling cleanup.",
+        ("thread", "_", "task_id"),
+    ),
+    Message(
+        "deleted_at_startup",
+        _DIRECTORY,
+        "Deleting outdated state directory {} as {}ms has elapsed from last update "
+        "(max directory age is {}ms).",
+        ("task_id", "elapsed_ms", "delay_ms"),
+    ),
+    _of_task("lock", "StateManagerUtil", "Acquired state directory lock"),
+    _of_task("wiped", "StateManagerUtil", "Wiping state stores for {} task {}", ("_", "_")),
+    _of_task("initialized", "StreamTask", "Initialized"),
+    _of_task("suspended", "StreamTask", "Suspended from {}", ("_",)),
+    _of_task("suspended", "StandbyTask", "Suspended running"),
+    _of_task("closed", "StreamTask", "Closed clean"),
+    _of_task("closed", "StreamTask", "Closed dirty"),
+    _of_task(
+        "store_not_logged",
+        "ProcessorStateManager",
+        "State store {} is not logged and hence would not be restored",
+        ("store",),
+    ),
+    _of_task(
+        "store_from_checkpoint",
+        "ProcessorStateManager",
+        "State store {} initialized from checkpoint with offset {} at changelog {}",
+        ("store", "changelog_offset", "changelog"),
+    ),
+    _of_task(
+        "store_from_beginning",
+        "ProcessorStateManager",
+        "State store {} did not find checkpoint offset, hence would default to the starting offset at "
+        "changelog {}",
+        ("store", "changelog"),
+    ),
+    Message(
+        "end_offset",
+        f"{_INTERNALS}StoreChangelogReader",
+        "{} [{}] End offset for changelog {} initialized as {}.",
+        ("_", "thread", "changelog", "changelog_offset"),
+    ),
+    Message(
+        "restored",
+        f"{_INTERNALS}StoreChangelogReader",
+        "{} [{}] Finished restoring changelog {} to store {} with a total number of {} records",
+        ("_", "thread", "changelog", "store", "records"),
+    ),
+)
+"""In the order in which they are looked for."""

@@ -1,0 +1,1 @@
+"""The state directories of one instance of Kafka Streams as a picture."""

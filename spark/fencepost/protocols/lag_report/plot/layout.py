@@ -1,0 +1,117 @@
+"""What the timeline of an instance shows, before it is drawn: a lane for each task, with bars and marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fencepost.plots.layout import Kind, clean, counted, days, extent
+from fencepost.protocols.lag_report.plot.reading import InstanceTimeline
+
+# From the least to the most remarkable, which is drawn last.
+MARKS = (
+    Kind("empty", "empty directory deleted", "v", "none", "#999999", 20),
+    Kind("cleaned", "directory deleted by the cleaner", "v", "#56B4E9", "none", 34),
+    Kind("by_others", "deleted by others", "s", "#E69F00", "none", 30),
+    Kind("needed", "DELETED AND NEEDED", "X", "#D55E00", "black", 70),
+)
+MOST_TASKS = 30
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A stretch of a kind: task, report, restore, from_the_beginning."""
+
+    start: float
+    end: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class TaskLane:
+    """What happened to one task's directory: ``marks`` (at, kind)."""
+
+    task_id: str
+    detail: str
+    bars: tuple[Bar, ...]
+    marks: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class InstanceLayout:
+    """The picture. ``waits``: stretches in which a lag report waited for its assignment; ``counts``:
+    rebalances, and deletions by kind; ``left_out``: tasks without a lane.
+    """
+
+    start: float
+    end: float
+    waits: tuple[tuple[float, float], ...]
+    lanes: tuple[TaskLane, ...]
+    counts: dict[str, int]
+    left_out: int
+
+
+def arrange(timeline: InstanceTimeline) -> InstanceLayout:
+    """The timeline as it will be drawn."""
+    bars = pd.concat([timeline.locks, timeline.restores], ignore_index=True)
+    deletions = timeline.deletions
+    times = (
+        bars["since"], bars["until"].dropna(), deletions["at"], timeline.rebalances["since"],
+    )  # fmt: skip
+    start, end = extent(times, timeline.start, timeline.end)
+    tasks = sorted({*bars["task_id"], *deletions["task_id"]}, key=_in_order)
+    lanes = [_lane(task, bars[bars["task_id"] == task], deletions, end) for task in tasks]
+    kept = {lane.task_id for lane in sorted(lanes, key=_most_telling)[:MOST_TASKS]}
+    waits = zip(
+        days(timeline.rebalances["since"]),
+        days(timeline.rebalances["until"].fillna(timeline.rebalances["since"])),
+        strict=True,
+    )
+    return InstanceLayout(
+        start,
+        end,
+        tuple((float(since), float(until)) for since, until in waits),
+        tuple(lane for lane in lanes if lane.task_id in kept),
+        {
+            "rebalances": len(timeline.rebalances),
+            **{str(kind): int(count) for kind, count in deletions["kind"].value_counts().items()},
+        },
+        len(lanes) - len(kept),
+    )
+
+
+def findings(counts: dict[str, int]) -> str:
+    """What counts come to, in a line."""
+    deleted = sum(counts.get(kind.name, 0) for kind in MARKS)
+    return ", ".join(
+        (
+            counted(counts["rebalances"], "rebalance"),
+            f"{counted(deleted, 'deletion')} of directories",
+            f"{counts.get('needed', 0):,} of them needed",
+        )
+    )
+
+
+def _lane(task_id: str, bars: pd.DataFrame, deletions: pd.DataFrame, end: float) -> TaskLane:
+    mine = deletions[deletions["task_id"] == task_id]
+    untils = [end if pd.isna(until) else float(at) for until, at in _ends(bars)]
+    drawn = tuple(
+        Bar(float(since), until, str(kind))
+        for since, until, kind in zip(days(bars["since"]), untils, bars["kind"], strict=True)
+    )
+    placed = pd.DataFrame({"at": days(mine["at"]), "kind": mine["kind"].to_numpy()})
+    return TaskLane(task_id, counted(len(mine), "deletion"), drawn, placed)
+
+
+def _ends(bars: pd.DataFrame) -> zip[tuple[object, float]]:
+    return zip(bars["until"], days(bars["until"].fillna(bars["since"])), strict=True)
+
+
+def _most_telling(lane: TaskLane) -> tuple[int, int, str]:
+    needed = sum(kind == "needed" for kind in lane.marks["kind"])
+    return -needed, -len(lane.marks) - len(lane.bars), lane.task_id
+
+
+def _in_order(task_id: str) -> tuple[int, str]:
+    return len(task_id), clean(task_id, 60)

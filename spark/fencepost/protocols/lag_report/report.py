@@ -1,0 +1,90 @@
+"""What an audit found of Kafka Streams' state directories, in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH, printable, time_of
+
+Row = Mapping[str, Any]
+
+RACES = "marts.fct_cleanup_races"
+WITHOUT_DIRECTORY = "marts.fct_assigned_without_directory"
+REPORTS = "marts.fct_lag_reports"
+
+_REPORTED = f"""
+SELECT cluster, count(DISTINCT application_id) AS applications, count(DISTINCT process_id) AS instances,
+  count(*) AS reports
+FROM {REPORTS} GROUP BY cluster
+"""
+_RACED = f"SELECT * FROM {RACES} ORDER BY restored_records DESC NULLS LAST, deleted_at, deletion_id"
+_GONE = f"""
+SELECT cluster, count(*) AS tasks, sum(restored_records) AS restored_records
+FROM {WITHOUT_DIRECTORY} GROUP BY cluster
+"""
+_MOST = 3
+
+
+class StateDirectories:
+    """Lag reports, deletions and their costs of all clusters: each mart asked once."""
+
+    def __init__(self, reader: Reader) -> None:
+        def one(query: str) -> dict[str, Row]:
+            return {row["cluster"]: row for row in rows(reader.query(query))}
+
+        self._reported, self._gone = one(_REPORTED), one(_GONE)
+        self._raced = rows(reader.query(_RACED))
+
+    def lines(self, cluster: str) -> list[str]:
+        """What there is to say of one cluster; nothing where no application is seen."""
+        texts = [*self._how_many(cluster), *self._races(cluster), *self._lost(cluster)]
+        lines = [line for text in texts for line in _wrapped(text)]
+        return ["", *lines] if lines else []
+
+    def _how_many(self, cluster: str) -> Iterator[str]:
+        counts = self._reported.get(cluster)
+        if counts is not None:
+            yield (
+                f"Kafka Streams: {_counted(counts['reports'], 'lag report')} of tasks, by "
+                f"{_counted(counts['instances'], 'instance')} of "
+                f"{_counted(counts['applications'], 'application')}."
+            )
+
+    def _races(self, cluster: str) -> Iterator[str]:
+        raced = [row for row in self._raced if row["cluster"] == cluster]
+        if not raced:
+            return
+        records = sum(row["restored_records"] or 0 for row in raced)
+        yield (
+            f"The state cleaner deleted {_counted(len(raced), 'directory', 'directories')} of tasks that "
+            f"came back, or whose lag was just reported: {_counted(records, 'record')} restored again."
+        )
+        for row in raced[:_MOST]:
+            released = row["since_release_ms"]
+            after = "" if released is None else f", {released / 1000:.1f} s after it was let go of"
+            delay = row["cleanup_delay_ms"]
+            of = "" if delay is None else f" (state.cleanup.delay.ms {delay})"
+            yield (
+                f"    {time_of(row['deleted_at'])}  {printable(row['instance'])!r} task "
+                f"{printable(row['task_id'])}{after}{of}"
+            )
+
+    def _lost(self, cluster: str) -> Iterator[str]:
+        gone = self._gone.get(cluster)
+        if gone is not None:
+            yield (
+                f"{_counted(gone['tasks'], 'task')} went to an instance for state that it had reported and "
+                f"no longer had: {WITHOUT_DIRECTORY}."
+            )
+
+
+def _wrapped(text: str) -> list[str]:
+    indent = "      " if text.startswith(" ") else ""
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _counted(number: int, word: str, words: str | None = None) -> str:
+    return f"{number} {word if number == 1 else words or f'{word}s'}"

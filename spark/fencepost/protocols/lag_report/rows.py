@@ -1,0 +1,209 @@
+"""Rows of the tables of one instance's log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.protocols.lag_report.directories import DELETED_BY, Change, changes, since_release
+from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line
+from fencepost.protocols.lag_report.stores import Stores
+from fencepost.protocols.lag_report.tables import (
+    DIRECTORY_DELETIONS,
+    STREAMS_COVERAGE,
+    STREAMS_INSTANCES,
+    STREAMS_REBALANCES,
+    TASK_DIRECTORIES,
+)
+from fencepost.protocols.lag_report.tasks import task_columns
+from fencepost.protocols.lag_report.thread_rebalances import ThreadRebalances
+from fencepost.replay.keys import digest_of
+from fencepost.tables import Table
+
+Row = tuple[Any, ...]
+_NUMBERS = {
+    "cleanup_delay_ms": "state.cleanup.delay.ms",
+    "acceptable_recovery_lag": "acceptable.recovery.lag",
+    "probing_rebalance_interval_ms": "probing.rebalance.interval.ms",
+    "num_standby_replicas": "num.standby.replicas",
+}
+_TEXTS = {
+    "state_dir": "state.dir",
+    "processing_guarantee": "processing.guarantee",
+    "group_protocol": "group.protocol",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A log, and what was found in it before its rows are made."""
+
+    log: InstanceLog
+    process_id: str | None
+    stores: Stores
+    rebalances: ThreadRebalances
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> Told:
+        """What a log tells, with the stores that its application has."""
+        named = {line["told"] for line in log.lines if line is not None and line["event"] == "process_id"}
+        process_id = named.pop() if len(named) == 1 else None
+        return cls(log, process_id, stores, rebalances, tuple(changes(log, stores)))
+
+    def row(self, table: Table, **values: Any) -> Row:
+        """A row of a table of this log."""
+        row = {**self.log.key, "process_id": self.process_id, **values}
+        return tuple(row.get(name) for name in table.columns)
+
+    def ms(self, position: int | None) -> int | None:
+        """When the line at a position was logged."""
+        line = None if position is None or position >= len(self.log.lines) else self.log.lines[position]
+        return None if line is None else line["logged_at_ms"]
+
+    def span(self, begin: int, end: int | None) -> dict[str, Any]:
+        """The columns of an interval of positions."""
+        times = {"from_time": self.ms(begin), "to_time": self.ms(end)}
+        return {"from_position": begin, "to_position": end, **times}
+
+
+def place(line: Line | None) -> dict[str, Any]:
+    """The columns of where a line is."""
+    return {} if line is None else {"file": line["file"], "position": line["position"]}
+
+
+def coverage(told: Told) -> Iterator[tuple[Table, Row]]:
+    """The log cut at its holes; nothing is covered where its files tell of the same time."""
+    begin = 0
+    for position, line in enumerate(told.log.lines):
+        if line is None:
+            if begin < position:
+                known = told.log.is_ordered
+                yield (
+                    STREAMS_COVERAGE,
+                    told.row(STREAMS_COVERAGE, covered=known, **told.span(begin, position)),
+                )
+            hole = told.span(position, position + 1)
+            yield STREAMS_COVERAGE, told.row(STREAMS_COVERAGE, covered=False, **hole)
+            begin = position + 1
+    if begin < len(told.log.lines):
+        rest = told.span(begin, None)
+        yield STREAMS_COVERAGE, told.row(STREAMS_COVERAGE, covered=told.log.is_ordered, **rest)
+
+
+def instances(told: Told) -> Iterator[tuple[Table, Row]]:
+    """The states of the instance (KafkaStreams.State), with its configuration."""
+    state: dict[str, Any] = {}
+    known: list[tuple[int, dict[str, Any]]] = []
+    for position, line in enumerate(told.log.lines):
+        before, state = state, {} if line is None else _after(state, line)
+        if state != before or not known:
+            known.append((position, {**state, **place(line)}))
+    ends = [begin for begin, _ in known[1:]]
+    for (begin, values), end in zip(known, [*ends, None], strict=True):
+        yield STREAMS_INSTANCES, told.row(STREAMS_INSTANCES, **values, **told.span(begin, end))
+
+
+def _after(state: dict[str, Any], line: Line) -> dict[str, Any]:
+    new: dict[str, Any] = {}
+    match line["event"]:
+        case "version":
+            state, new = _settings_of(state), {"version": line["told"]}
+        case "configured":
+            new = _configured(line["told"])
+        case "streams_protocol":
+            new = {"group_protocol": "streams"}
+        case "joining":
+            new = {"group_protocol": state.get("group_protocol") or "classic"}
+        case "client_state":
+            new = {"state": line["to_state"]}
+        case "deleted_by_cleaner":
+            new = {"cleanup_delay_ms": line["delay_ms"]}
+    return {**state, **new}
+
+
+def _settings_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: state[name] for name in (*_NUMBERS, *_TEXTS) if name in state}
+
+
+def _configured(told: str | None) -> dict[str, Any]:
+    settings = json.loads(told or "{}")
+    found: dict[str, Any] = {name: settings.get(key) for name, key in _TEXTS.items()}
+    for name, key in _NUMBERS.items():
+        text = settings.get(key) or ""
+        bound = 31 if name == "num_standby_replicas" else 63
+        found[name] = int(text) if text.isdecimal() and int(text) < 2**bound else None
+    return found
+
+
+def rebalances(told: Told) -> Iterator[tuple[Table, Row]]:
+    """From each report to its assignment."""
+    for each in told.rebalances.rebalances:
+        values = {
+            "rebalance_id": digest_of(told.log.cluster, told.log.name, each.thread, each.begin),
+            "thread": each.thread,
+            "member_id": each.member_id,
+            "generation": each.generation,
+            "reason": each.reason,
+            "outcome": each.outcome,
+            "reported_at": each.reported_ms,
+            "assigned_at": each.ended_ms,
+            **place(each.line),
+            **told.span(each.begin, each.end),
+        }
+        yield STREAMS_REBALANCES, told.row(STREAMS_REBALANCES, **values)
+
+
+def directories(told: Told) -> Iterator[tuple[Table, Row]]:
+    """The history of each directory."""
+    ends: dict[str, int] = {}
+    for each in reversed(told.changes):
+        end = ends.get(each.task_id)
+        ends[each.task_id] = each.position
+        now = each.after
+        values = {
+            **task_columns(each.task_id),
+            "directory_exists": now.exists,
+            "locked": now.locked,
+            "holder": now.holder,
+            "held_for": now.held_for,
+            "deleted_by": now.deleted_by,
+            "released_at": now.released_ms,
+            "modified_at": now.modified_ms,
+            **place(each.line),
+            **told.span(each.position, end),
+        }
+        yield TASK_DIRECTORIES, told.row(TASK_DIRECTORIES, **values)
+
+
+def deletions(told: Told) -> Iterator[tuple[Table, Row]]:
+    """Each directory that was deleted, beside the report that waited then, and the release before."""
+    for each in told.changes:
+        line, was = each.line, each.before
+        if line is None or line["event"] not in DELETED_BY or line["task_id"] != each.task_id:
+            continue
+        lag_reported, report = told.rebalances.open_at(each.position)
+        ms = line["logged_at_ms"]
+        values = {
+            **task_columns(each.task_id),
+            "deletion_id": digest_of(told.log.cluster, told.log.name, each.task_id, each.position),
+            "deleted_by": DELETED_BY[line["event"]],
+            "deleted_at": ms,
+            "has_state": told.stores.has_state(each.task_id),
+            "elapsed_ms": line["elapsed_ms"],
+            "cleanup_delay_ms": line["delay_ms"],
+            "lag_reported": lag_reported,
+            "reported_by": None if report is None else report.thread,
+            "reported_at": None if report is None else report.reported_ms,
+            "since_release_ms": since_release(was, line),
+            "released_by": was.released_by,
+            "released_at": was.released_ms,
+            **place(line),
+            "from_position": each.position,
+            "to_position": each.position + 1,
+            "from_time": ms,
+            "to_time": None if ms is None else ms + 1,
+        }
+        yield DIRECTORY_DELETIONS, told.row(DIRECTORY_DELETIONS, **values)

@@ -1,0 +1,71 @@
+"""Which stores the tasks of a subtopology have, and which of them are logged, as tasks say it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fencepost.protocols.lag_report.instance_logs import InstanceLog
+from fencepost.protocols.lag_report.tasks import listed, subtopology_of
+
+_LOGGED = {"store_from_checkpoint", "store_from_beginning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """``logged`` and ``non_logged``: the stores of each subtopology that has any. ``without``: subtopologies
+    that have none. What is in neither is not known."""
+
+    logged: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    non_logged: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    without: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
+    """Subtopologies of which an offset sum was reported: they have stores, nothing says how many."""
+
+    def has_state(self, task_id: str | None) -> bool | None:
+        """Whether a task has stores; None where nothing tells."""
+        subtopology = subtopology_of(task_id)
+        if subtopology in self.logged or subtopology in self.non_logged or subtopology in self.reported:
+            return True
+        return False if subtopology in self.without else None
+
+    def counts(self, task_id: str | None) -> tuple[int | None, int | None]:
+        """How many logged stores a task has, and how many others; None where nothing tells."""
+        subtopology = subtopology_of(task_id)
+        known = self.logged.keys() | self.non_logged.keys() | (self.without - self.reported)
+        if subtopology is None or subtopology not in known:
+            return None, None
+        return len(self.logged.get(subtopology, ())), len(self.non_logged.get(subtopology, ()))
+
+
+def stores_of(logs: Iterable[InstanceLog]) -> Stores:
+    """The stores that the logs of an application's instances show.
+
+    A task that is new to a thread says each of its stores before it is initialised. One that is made active
+    of a standby task may not: it counts only where it was not there before.
+    """
+    found = Stores()
+    initialized: set[str] = set()
+    for log in logs:
+        shows_stores, fresh, silent = False, set[str](), set[str]()
+        for line in log.lines:
+            subtopology = None if line is None else subtopology_of(line["task_id"])
+            if line is None:
+                fresh = set()
+            elif line["event"] == "assignment":
+                before = listed(line["existing_active"]) | listed(line["existing_standby"])
+                fresh |= (listed(line["new_active"]) | listed(line["new_standby"])) - before
+            elif subtopology is None:
+                continue
+            elif line["event"] in _LOGGED:
+                found.logged[subtopology].add(line["store"] or "")
+                shows_stores = True
+            elif line["event"] == "store_not_logged":
+                found.non_logged[subtopology].add(line["store"] or "")
+                shows_stores = True
+            elif line["event"] == "initialized" and line["task_id"] in fresh:
+                silent.add(subtopology)
+        initialized |= silent if shows_stores else set()
+    found.without.update(initialized - found.logged.keys() - found.non_logged.keys())
+    return found

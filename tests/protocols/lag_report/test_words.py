@@ -1,0 +1,135 @@
+"""What is said of state directories, from golden rows, read without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from fencepost import lake
+from fencepost.plots.reading import PlotError
+from fencepost.protocols.lag_report import report, telling
+from fencepost.protocols.lag_report.plot import drawing, layout, reading
+from fencepost.protocols.lag_report.tables import (
+    ASSIGNED_TASKS,
+    DIRECTORY_DELETIONS,
+    LAG_REPORTS,
+    STREAMS_INSTANCES,
+    STREAMS_REBALANCES,
+    TASK_RESTORES,
+)
+from fencepost.reading import Reader, open_lake
+from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.tables.table import ARROW
+
+ROOT = Path(__file__).resolve().parents[3]
+MARTS = ROOT / "dbt" / "models" / "marts" / "streams"
+GOLDEN = ROOT / "tests" / "dbt" / "golden"
+TABLES = (
+    ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS, STREAMS_INSTANCES, STREAMS_REBALANCES, TASK_RESTORES,
+)  # fmt: skip
+REPORT = Path(__file__).with_name("report.txt")
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A lake with golden rows of the marts of this theme, and of what verdicts are about, in cluster prod."""
+    folder = tmp_path_factory.mktemp("lake")
+    settings = Settings(
+        path=folder / "fencepost.toml",
+        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
+        clusters=(Cluster("prod", (Broker(1),)),),
+    )
+    catalog = lake.ensure(settings.lake)
+    catalog.create_namespace_if_not_exists("marts")
+    for file in sorted(MARTS.glob("*.yml")):
+        (model,) = yaml.safe_load(file.read_text())["models"]
+        schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
+        rows = _rows(GOLDEN / "expected" / f"{model['name']}.json", schema)
+        catalog.create_table(f"marts.{model['name']}", schema).append(rows)
+    for table in TABLES:
+        rows = _rows(GOLDEN / "input" / f"{table.name}.json", table.arrow_schema)
+        catalog.load_table(table.name).append(rows)
+    with open_lake(settings) as opened:
+        yield opened
+
+
+def _rows(path: Path, schema: pa.Schema) -> pa.Table:
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
+    return pa.table(columns, schema=schema)
+
+
+def _value(value: Any, kind: pa.DataType) -> Any:
+    if value is not None and pa.types.is_timestamp(kind):
+        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
+    return value
+
+
+def test_the_report_tells_what_was_deleted_too_soon(reader: Reader) -> None:
+    lines = "\n".join(report.StateDirectories(reader).lines("prod")) + "\n"
+    if os.environ.get("FENCEPOST_UPDATE"):
+        REPORT.write_text(lines, encoding="utf-8")
+    assert lines == REPORT.read_text(encoding="utf-8")
+
+
+def test_of_a_cluster_without_streams_nothing_is_reported(reader: Reader) -> None:
+    assert report.StateDirectories(reader).lines("quiet") == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "words"),
+    [
+        (
+            DIRECTORY_DELETIONS.name,
+            "deletion_id",
+            "The state cleaner of 'app' deleted the directory of task 0_0, 11700 ms after "
+            "'app-StreamThread-1' had let go of it; its delay is 10000 ms. The lag report of "
+            "'app-StreamThread-2' of 2026-01-05 10:00:30.000 UTC waited for its "
+            "assignment.",
+        ),
+        (
+            ASSIGNED_TASKS.name,
+            "assigned_task_id",
+            "'app-StreamThread-2' was assigned task 0_0 as active task, of which its instance had reported "
+            "50, and found no directory of it.",
+        ),
+    ],
+)
+def test_a_verdict_is_told_by_what_it_is_about(reader: Reader, table: str, column: str, words: str) -> None:
+    rows = json.loads((GOLDEN / "input" / f"{table}.json").read_text(encoding="utf-8"))
+    (row,) = (row for row in rows if row.get("directory_exists") is False or "deleted_at" in row)
+    verdict = {"verdict_id": "v", "module": "LagReportProps", "witness": json.dumps({"d": row[column]})}
+    told = telling.tell(reader, [verdict])["v"]
+    assert told.sentence == words
+    assert (told.file, told.position) == (row["file"], row["position"])
+
+
+def test_an_instance_is_drawn(reader: Reader) -> None:
+    timeline = reading.read(reader, "app")
+    arranged = layout.arrange(timeline)
+    assert [lane.task_id for lane in arranged.lanes] == ["0_0", "0_1", "2_0"]
+    assert arranged.counts["needed"] == 1
+    assert {bar.kind for bar in arranged.lanes[0].bars} == {"task", "report", "from_the_beginning"}
+    content, words = drawing.picture(timeline, "svg")
+    assert words == "4 rebalances, 1 deletion of directories, 1 of them needed"
+    assert content == drawing.picture(timeline, "svg")[0]
+    gids = {each.get_gid() for each in drawing.draw(timeline, arranged).axes[0].get_children()}
+    assert gids >= {"waits", "bars:task", "bars:report", "marks:needed", "lane:0"}
+
+
+def test_only_what_was_asked_for_is_drawn(reader: Reader) -> None:
+    start = dt.datetime(2026, 1, 5, 10, 0, 45)
+    arranged = layout.arrange(reading.read(reader, "app", start=start))
+    assert "0_0" not in {lane.task_id for lane in arranged.lanes if lane.marks.size}
+    with pytest.raises(PlotError, match="No instance of Kafka Streams 'nobody'"):
+        reading.read(reader, "nobody")
+    with pytest.raises(PlotError, match="shows no task in that time"):
+        reading.read(reader, "app", end=dt.datetime(2026, 1, 1))
