@@ -63,7 +63,7 @@ def moment(position: int) -> dt.datetime:
 
 
 def random_silver(seed: int, size: int = 300) -> Tables:
-    """Tables of silver with few names and low numbers, so that much of it meets; one value in twenty is null."""
+    """Tables of silver with few names and low numbers, so that much meets; one value in twenty is null."""
     chance = random.Random(seed)
     found: Tables = {}
     for table in SILVER.values():
