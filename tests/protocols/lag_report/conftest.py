@@ -23,7 +23,7 @@ from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.protocols.lag_report.lag_reports import lag_reports
-from fencepost.protocols.lag_report.logs import take
+from fencepost.protocols.lag_report.logs import STREAMS_MESSAGES
 from fencepost.protocols.lag_report.messages import of_lines, of_records
 from fencepost.protocols.lag_report.tables import TABLES
 from fencepost.settings import Lake as Place
@@ -221,7 +221,7 @@ def _entries(cluster: str, log: str) -> pa.Table:
     """Rows of bronze for the text of a log in Kafka's layout, in UTC."""
     rows = []
     for entry in entries(log.encode(), 0, LogClock("UTC", None)):
-        row = take(entry)
+        row = STREAMS_MESSAGES.take(entry)
         if row is not None:
             origin = {"cluster": cluster, "client": "app", "file": "app.log", "position": entry.position}
             rows.append({**row, **origin})

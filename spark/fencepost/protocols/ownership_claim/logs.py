@@ -6,24 +6,17 @@ rests on them.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
-
-import pyarrow as pa
 
 from fencepost.capture.kinds import Kind
+from fencepost.capture.log_messages import LogMessages, find_client_logs
 from fencepost.capture.plan import Fault, Source
-from fencepost.capture.rows import Rows
-from fencepost.capture.text import Piece, files, of_table, text_rows
-from fencepost.formats.clock import LogClock
-from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
+from fencepost.capture.text import files
+from fencepost.formats.log_entries import Message
 from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
 from fencepost.settings import Cluster
-from fencepost.tables import Table
 
 _MANAGER = "org/apache/kafka/coordinator/group/GroupMetadataManager"
 _BEFORE_4 = "kafka/coordinator/group/GroupCoordinator"
@@ -165,77 +158,25 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return sources, faults
 
 
-def find_consumer_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the clients' ``logs``; patterns that match none are told where producers' are read."""
-    return [
-        Source(cluster.name, None, "consumer_log", file, timezone=client.timezone, client=client.name)
-        for client in cluster.clients
-        for file in files(client.logs)[0]
-    ], []
+def _of_coordinator(_: str, told: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    return told
 
 
-def _rows(table: Table, messages: Sequence[Message], source: Source) -> Rows:
-    owner: dict[str, object]
-    owner = {"client": source.client} if source.broker_id is None else {"broker_id": source.broker_id}
-    origin = {"cluster": source.cluster, "file": source.file, **owner}
-    parse = partial(_parse, table, messages)
-    yield from text_rows(source, parse, of_table(table, origin), _is_unfinished, last_entry)
-
-
-def _parse(
-    table: Table, messages: Sequence[Message], source: Source, piece: Piece, after_ms: int | None
-) -> Parsed:
-    ours = {"cluster", "client", "broker_id", "file"}
-    schema = pa.schema([field for field in table.arrow_schema if field.name not in ours])
-    marks = sorted({message.mark for message in messages})
-    clock = LogClock(source.timezone, after_ms)
-    data = piece.data if not piece.cut or piece.whole else b""
-    return parse_entries(data, piece.position, clock, schema, marks, partial(_take, schema, messages))
-
-
-def _take(schema: pa.Schema, messages: Sequence[Message], entry: Entry) -> dict[str, Any] | None:
-    for message in messages:
-        told = message.match(entry.message)
-        if told is not None:
-            of_consumer = _OF_CONSUMER.fullmatch(told.get("context") or "")
-            names: dict[str, str | None] = {**(of_consumer.groupdict() if of_consumer else {}), **told}
-            row = {
-                field.name: _value(names.get(field.name), field.type)
-                for field in schema
-                if field.name != "position"
-            }
-            text = f"{entry.logged_at_ms}|{entry.logger}|{entry.message}"
-            return {
-                **row,
-                "event": message.event,
-                "logged_at_ms": entry.logged_at_ms,
-                "line_digest": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
-            }
-    return None
-
-
-def _value(text: str | None, kind: pa.DataType) -> Any:
-    if text is None or kind == pa.string():
-        return text
-    try:
-        number = int(text)
-    except ValueError:
-        return None
-    return number if -(2**31) <= number < 2**31 else None
-
-
-def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
-    """Never: what waits may be anyone's line."""
-    return False
+def _of_consumer(_: str, told: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    consumer = _OF_CONSUMER.fullmatch(told.get("context") or "")
+    return {**(consumer.groupdict() if consumer else {}), **told}
 
 
 SERVER_LOGS = Kind(
     "server_log",
-    partial(_rows, COORDINATOR_LINES, COORDINATOR_MESSAGES),
+    LogMessages(COORDINATOR_LINES, COORDINATOR_MESSAGES, _of_coordinator).rows,
     (COORDINATOR_LINES,),
     find_server_logs,
 )
 CONSUMER_LOGS = Kind(
-    "consumer_log", partial(_rows, CONSUMER_LINES, CONSUMER_MESSAGES), (CONSUMER_LINES,), find_consumer_logs
+    "consumer_log",
+    LogMessages(CONSUMER_LINES, CONSUMER_MESSAGES, _of_consumer).rows,
+    (CONSUMER_LINES,),
+    partial(find_client_logs, "consumer_log"),
 )
 KINDS = (SERVER_LOGS, CONSUMER_LOGS)

@@ -1,0 +1,105 @@
+"""Logs of brokers and applications as rows: their entries that are messages which a protocol wants."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.capture.plan import Fault, Source
+from fencepost.capture.rows import Rows
+from fencepost.capture.text import Piece, files, of_table, text_rows
+from fencepost.formats.clock import LogClock
+from fencepost.formats.lines import Parsed
+from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
+from fencepost.settings import Cluster
+from fencepost.tables import Table
+
+Named = Callable[[str, Mapping[str, str | None]], Mapping[str, str | None] | None]
+_OF_SOURCE = {"cluster", "client", "broker_id", "file"}
+
+
+@dataclass(frozen=True)
+class LogMessages:
+    """A table of bronze that has a row for each entry that is one of ``messages``, the first that fits.
+
+    ``named`` takes the event and the fields of a message and gives the values of the table's columns as
+    text; None to skip the entry. Beside them each row has the columns event, logged_at_ms, line_digest and
+    position, and where it is from: cluster, file, and broker_id or client.
+    """
+
+    table: Table
+    messages: Sequence[Message]
+    named: Named
+
+    def rows(self, source: Source) -> Rows:
+        """The rows of the source's range, and what became of it."""
+        owner: dict[str, object]
+        owner = {"client": source.client} if source.broker_id is None else {"broker_id": source.broker_id}
+        origin = {"cluster": source.cluster, "file": source.file, **owner}
+        yield from text_rows(source, self._parse, of_table(self.table, origin), _is_unfinished, last_entry)
+
+    def take(self, entry: Entry) -> dict[str, Any] | None:
+        """The row of an entry, without its position; None for one that is no such message."""
+        for message, mark in self._marks.items():
+            told = message.match(entry.message) if mark in entry.message else None
+            if told is None:
+                continue
+            values = self.named(message.event, told)
+            if values is None:
+                return None
+            text = f"{entry.logged_at_ms}|{entry.logger}|{entry.message}"
+            return {
+                **{
+                    field.name: _value(values.get(field.name), field.type)
+                    for field in self._schema
+                    if field.name != "position"
+                },
+                "event": message.event,
+                "logged_at_ms": entry.logged_at_ms,
+                "line_digest": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+            }
+        return None
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        return pa.schema([field for field in self.table.arrow_schema if field.name not in _OF_SOURCE])
+
+    @cached_property
+    def _marks(self) -> dict[Message, str]:
+        return {message: message.mark.decode() for message in self.messages}
+
+    def _parse(self, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
+        clock = LogClock(source.timezone, after_ms)
+        data = piece.data if not piece.cut or piece.whole else b""
+        marks = sorted({message.mark for message in self.messages})
+        return parse_entries(data, piece.position, clock, self._schema, marks, self.take)
+
+
+def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fault]]:
+    """Every file of the clients' ``logs``; patterns that match none are told where producers' are read."""
+    return [
+        Source(cluster.name, None, kind, file, timezone=client.timezone, client=client.name)
+        for client in cluster.clients
+        for file in files(client.logs)[0]
+    ], []
+
+
+def _value(text: str | None, kind: pa.DataType) -> Any:
+    if text is None or kind == pa.string():
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    bound = 2 ** (kind.bit_width - 1)
+    return number if -bound <= number < bound else None
+
+
+def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
+    """Never: what waits may be anyone's line."""
+    return False
