@@ -20,10 +20,19 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.protocols.offset_commit import shards
-from fencepost.protocols.offset_commit.decoding import sightings
-from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
-from fencepost.protocols.offset_commit.records import (
+from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.requests import (
+    COMMIT_APIS,
+    HEARTBEAT_APIS,
+    commit_request,
+    heartbeat_answer,
+    member_lines,
+)
+from fencepost.protocols.offset_commit.shard import ShardEvidence
+from fencepost.replay.group_coordinator import shards
+from fencepost.replay.group_coordinator.decoding import sightings
+from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.records import (
     ClassicMember,
     GroupRecord,
     Marker,
@@ -33,15 +42,7 @@ from fencepost.protocols.offset_commit.records import (
     owned_partitions,
     owned_tasks,
 )
-from fencepost.protocols.offset_commit.replay import replay
-from fencepost.protocols.offset_commit.requests import (
-    CLASSIC_APIS,
-    COMMIT_APIS,
-    HEARTBEAT_APIS,
-    commit_request,
-    heartbeat_answer,
-    member_lines,
-)
+from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.protocols.ownership_claim.joins import read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
 from fencepost.protocols.ownership_claim.shard import ShardEvidence, replay_shard
 from fencepost.protocols.ownership_claim.subscriptions import read_assignments, read_subscriptions
+from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata

@@ -14,9 +14,9 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.protocols.offset_commit.evidence import ShardRows
 from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
+from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import metadata_log

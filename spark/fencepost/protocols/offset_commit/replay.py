@@ -12,14 +12,6 @@ from operator import attrgetter
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.commits import Commits, Request
-from fencepost.protocols.offset_commit.conversions import Endings, batches_of
-from fencepost.protocols.offset_commit.decoding import decode_shard
-from fencepost.protocols.offset_commit.evidence import (
-    ShardEvidence,
-    ShardRows,
-    placed,
-    without_compacted,
-)
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.lateness import Lateness
@@ -35,21 +27,24 @@ from fencepost.protocols.offset_commit.places import (
 )
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
-from fencepost.protocols.offset_commit.records import (
-    CLASSIC_METADATA,
-    GroupRecord,
-    Marker,
-    OffsetCommitRecord,
-)
 from fencepost.protocols.offset_commit.requests import (
     CommitRequest,
     HeartbeatAnswer,
     MemberLine,
 )
+from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
 from fencepost.protocols.offset_commit.unwritten import Answers, Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
+from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
+from fencepost.replay.group_coordinator.records import (
+    CLASSIC_METADATA,
+    GroupRecord,
+    Marker,
+    OffsetCommitRecord,
+)
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log

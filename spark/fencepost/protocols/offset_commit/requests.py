@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.replay.group_coordinator.requests import (
+    CLASSIC_APIS,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
 from fencepost.replay.keys import ZERO_ID, digest_of, topic_key
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import NONE, RequestLine, error_name, integer, text
 
-OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
-CLASSIC_APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
 CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
 HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
 """The heartbeats that are answered with a member epoch, and the type of group that answers them."""
@@ -32,9 +39,6 @@ FENCING = frozenset(
     }
 )
 """The errors that mean: the coordinator knows the group and refuses this member or epoch."""
-
-ELSEWHERE = frozenset({"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
-"""The errors of a broker that does not have the group's state, and looked at none."""
 
 _REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
 

@@ -16,15 +16,10 @@ from dataclasses import dataclass, replace
 
 from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import (
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    Commit,
-    CommitRequest,
-    MemberLine,
-)
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, MemberLine
 from fencepost.protocols.offset_commit.states import ABSENT, State
 from fencepost.protocols.offset_commit.witnesses import Told
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 

@@ -15,17 +15,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
-from fencepost.protocols.offset_commit.evidence import UnreadLines
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.order import turns
-from fencepost.protocols.offset_commit.requests import (
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    SYNC_GROUP,
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
-)
+from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from fencepost.replay.keys import topic_key
 from fencepost.replay.metadata import Topics
 

@@ -6,15 +6,13 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.protocols.offset_commit.conversions import Endings, batches_of
-from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.records import GroupRecord
 from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
 from fencepost.protocols.ownership_claim.subscriptions import Topics, each_partition
+from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.lives import Lives
+from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
-from fencepost.replay.metadata import Topics as TopicNames
 
 Partition = tuple[str, int]
 """A topic's name and a partition's number: what members speak of."""
@@ -64,34 +62,22 @@ class Generation:
         return interval(self.begin, self.end)
 
 
-class Lives(Histories):
-    """The lives of groups and how far they are known, as the audit of commits has them, and nothing else."""
+class Pieces:
+    """The lives of a group as pieces of the log: (life, wholly known, from where to where)."""
 
     def __init__(self) -> None:
-        self.pieces: list[tuple[int, bool, Interval]] = []
-
-    def group(self, *_: object) -> None:
-        """Not of this audit, as the next three."""
-
-    def member(self, *_: object) -> None:
-        """See there."""
-
-    def owned_partitions(self, *_: object) -> None:
-        """See there."""
-
-    def revoked_partition(self, *_: object) -> None:
-        """See there."""
+        self.found: list[tuple[int, bool, Interval]] = []
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
         """A piece of a life that is completely known, or one that is not."""
-        self.pieces.append((life, covered, during))
+        self.found.append((life, covered, during))
 
 
 def replay(
-    group_id: str, records: Sequence[GroupRecord], topics: TopicNames, stretches: Mapping[int, Stretch]
-) -> tuple[list[Generation], Lives]:
+    group_id: str, records: Sequence[GroupRecord], stretches: Mapping[int, Stretch]
+) -> tuple[list[Generation], Pieces]:
     """The generations of a group, in the order of its log, and the group's lives."""
-    group, lives, endings = Group(group_id, topics, stretches), Lives(), Endings()
+    group, pieces, endings = Lives[Pieces](group_id, stretches), Pieces(), Endings()
     found: list[Generation] = []
     newest: Generation | None = None
     for batch in batches_of(records):
@@ -102,9 +88,9 @@ def replay(
         begins = not group.alive
         for record, ends in zip(batch, endings.of(batch), strict=True):
             begins = begins or not group.alive
-            group.replay(record, ends=ends, taken_over=frozenset(), out=lives)
+            group.enter(record, pieces)
+            group.leave(record, pieces, ends=ends)
         at = Point(batch[-1].last_offset, batch[-1].timestamp_ms)
-        group.settle(at, lives)
         written = [each for each in batch if isinstance(each, GenerationRecord) and not each.tombstone]
         is_classic = group.alive and group.group_type == "classic"
         if newest is not None and (written or not is_classic or group.life != newest.life):
@@ -118,8 +104,8 @@ def replay(
             newest = None
     if newest is not None:
         _close(newest, stretches)
-    group.finish(lives)
-    return found, lives
+    group.finish(pieces)
+    return found, pieces
 
 
 def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.requests import (
+from fencepost.protocols.ownership_claim.records import CONSUMER
+from fencepost.protocols.ownership_claim.subscriptions import Subscription, read_subscriptions
+from fencepost.replay.group_coordinator.requests import (
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
     SYNC_GROUP,
 )
-from fencepost.protocols.ownership_claim.records import CONSUMER
-from fencepost.protocols.ownership_claim.subscriptions import Subscription, read_subscriptions
 from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, integer, text
 
 APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)

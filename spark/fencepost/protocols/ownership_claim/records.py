@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
-from fencepost.protocols.offset_commit.decoding import group_records
-from fencepost.protocols.offset_commit.records import CLASSIC_METADATA, GroupRecord
 from fencepost.protocols.ownership_claim.subscriptions import (
     Subscription,
     Topics,
     read_assignments,
     read_subscriptions,
 )
+from fencepost.replay.group_coordinator.decoding import group_records
+from fencepost.replay.group_coordinator.records import CLASSIC_METADATA, GroupRecord
 from fencepost.replay.keys import OFFSETS_TOPIC
 
 CONSUMER = "consumer"

@@ -9,10 +9,6 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.decoding import log_of
-from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines, placed, without_compacted
-from fencepost.protocols.offset_commit.records import GroupRecord
-from fencepost.protocols.offset_commit.requests import ELSEWHERE
 from fencepost.protocols.ownership_claim.generations import replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
@@ -24,6 +20,10 @@ from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
+from fencepost.replay.group_coordinator.decoding import log_of
+from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
+from fencepost.replay.group_coordinator.records import GroupRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
@@ -123,9 +123,9 @@ class _Shard:
         return dict(groups)
 
     def _replay_group(self, group_id: str, evidence: _OfGroup) -> None:
-        generations, lives = replay(group_id, evidence.records, self._metadata.topics, self._stretches)
+        generations, lives = replay(group_id, evidence.records, self._stretches)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
-            for life, covered, during in lives.pieces:
+            for life, covered, during in lives.found:
                 self._rows.cover(group_id, life, covered, during)
         joins = evidence.lines.joins
         self._rows.write(generations, Rebalances(joins, evidence.told, self._leaders, self._tolerance_ms))

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.records import COMMIT_TYPES, GROUP_TYPES
-from fencepost.protocols.offset_commit.requests import APIS
+from fencepost.replay.group_coordinator.records import COMMIT_TYPES, GROUP_TYPES
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition
 from fencepost.replay.logs import segment_logs
 
@@ -98,10 +97,10 @@ def shards_of_quarantine(rows: pa.Table) -> pa.Array:
 
 
 def shards_of_requests(rows: pa.Table, placement: Placement) -> pa.Array:
-    """The shard of rows of ``bronze.requests``: of the group that they name; null of other APIs."""
-    wanted = pc.is_in(rows["api_key"], pa.array(sorted(APIS), pa.int32()))
+    """The shard of rows of ``bronze.requests``, of APIs that a group's coordinator answers: of the group that
+    they name; null where they name none.
+    """
     groups = pc.struct_field(pc.extract_regex(rows["request"], _GROUP_ID), "group")
-    groups = pc.if_else(wanted, groups, pa.scalar(None, pa.string()))
     named = pa.table({"cluster": rows["cluster"], "group": groups})
     shards = {
         (cluster, group): shard_name(cluster, placement.partition_of(cluster, _unescaped(group)))

@@ -1,4 +1,4 @@
-"""Rows of bronze to the decoded evidence of one coordinator's log."""
+"""Rows of bronze to what a coordinator's log says: its records, decoded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import Decoded, decode
-from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
-from fencepost.protocols.offset_commit.records import (
+from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.records import (
     COMMIT_TYPES,
     GROUP_TYPES,
     MARKERS,
@@ -24,41 +24,12 @@ from fencepost.protocols.offset_commit.records import (
     owned_partitions,
     owned_tasks,
 )
-from fencepost.protocols.offset_commit.requests import (
-    APIS,
-    COMMIT_APIS,
-    HEARTBEAT_APIS,
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
-    commit_request,
-    heartbeat_answer,
-    member_lines,
-)
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
-from fencepost.replay.metadata import Sighting, Topics
-from fencepost.replay.requests import each_line
+from fencepost.replay.metadata import Sighting
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]
-
-
-def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
-    """Decode everything; raises ValueError for a record that was captured as readable and is not."""
-    requests, lines, heartbeats = _requests(rows.requests, topics)
-    return ShardEvidence(
-        rows.cluster,
-        rows.partition,
-        log_of(rows),
-        group_records(rows.records),
-        commit_records(rows.records),
-        markers(rows.records),
-        requests,
-        lines,
-        heartbeats,
-        rows.unread_lines,
-    )
 
 
 def log_of(rows: ShardRows) -> Log:
@@ -151,30 +122,6 @@ def markers(records: pa.Table) -> list[Marker]:
         *_places(rows), rows["producer_id"].to_pylist(), rows["record_type"].to_pylist(), strict=True
     )
     return [Marker(*place, producer_id=producer, outcome=MARKERS[kind]) for *place, producer, kind in columns]
-
-
-def _requests(
-    rows: pa.Table, topics: Topics
-) -> tuple[list[CommitRequest], list[MemberLine], list[HeartbeatAnswer]]:
-    requests: list[CommitRequest] = []
-    lines: list[MemberLine] = []
-    heartbeats: list[HeartbeatAnswer] = []
-    for line in each_line(rows, APIS):
-        try:
-            if line.api_key in HEARTBEAT_APIS:
-                heartbeat = heartbeat_answer(line)
-                heartbeats += [] if heartbeat is None else [heartbeat]
-                continue
-            if line.api_key not in COMMIT_APIS:
-                lines += member_lines(line)
-                continue
-            request = commit_request(line, topics)
-        except (AttributeError, KeyError, TypeError):
-            # it is JSON, but no broker's: it names nothing, and ends no run
-            continue
-        if request is not None:
-            requests.append(request)
-    return requests, lines, heartbeats
 
 
 def _of_topic(rows: pa.Table) -> pa.ChunkedArray:

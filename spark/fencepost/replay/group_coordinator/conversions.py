@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fencepost.protocols.offset_commit.records import (
+from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
     CONSUMER_METADATA,
     EPOCH_TYPES,

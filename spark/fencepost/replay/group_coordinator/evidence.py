@@ -1,4 +1,4 @@
-"""The evidence of one group coordinator's log: rows of bronze, and what is decoded from them."""
+"""The evidence of one group coordinator's log: rows of bronze, and the records that count."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.records import GroupRecord, Marker, OffsetCommitRecord, Record
-from fencepost.protocols.offset_commit.requests import (
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
-)
+from fencepost.replay.group_coordinator.records import GroupRecord, Record
 from fencepost.replay.logs import Log
 
 _Record = TypeVar("_Record", bound=Record)
@@ -41,22 +36,6 @@ class ShardRows:
     requests: pa.Table
     quarantine: pa.Table
     cleaned: pa.Table
-    unread_lines: UnreadLines = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ShardEvidence:
-    """The same, decoded: plain objects, in any order. A case written by hand begins here."""
-
-    cluster: str
-    partition: int | None
-    log: Log
-    group_records: Sequence[GroupRecord]
-    commit_records: Sequence[OffsetCommitRecord]
-    markers: Sequence[Marker]
-    requests: Sequence[CommitRequest]
-    member_lines: Sequence[MemberLine]
-    heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
 
 
