@@ -167,12 +167,10 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        memory = Memory(Answers(evidence.member_lines, self._lateness), self._leaders, self._lateness)
         order = self._orders.pop(group_id)
         presence = Presence(
             evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
         )
-        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
         witnesses = Witnesses(
             evidence.requests,
             evidence.heartbeats,
@@ -184,6 +182,9 @@ class GroupCoordinatorShard:
             self._metadata.topics,
             unread_lines=self._unread_lines,
         )
+        answers = Answers(evidence.member_lines, self._lateness)
+        memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
+        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
         for request in evidence.requests:
             candidates = candidates_of(
                 request,

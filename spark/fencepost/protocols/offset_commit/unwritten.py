@@ -11,13 +11,14 @@ when it was logged. Only an arrival is reckoned back from there, as late as its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import Commit, MemberLine
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, MemberLine
 from fencepost.protocols.offset_commit.states import ABSENT, State
+from fencepost.protocols.offset_commit.witnesses import Told
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
@@ -26,13 +27,14 @@ AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 @dataclass(slots=True)
 class _Answers:
     """What members of one generation were told: the earliest arrival and answer of a JoinGroup for it, the
-    earliest answer and latest arrival of a SyncGroup or Heartbeat in it.
+    earliest answer and latest arrival of a SyncGroup or Heartbeat in it (``current``: of any, also a refusal
+    for a rebalance).
     """
 
     joined_from: int | None = None
     joined_by: int | None = None
     settled_by: int | None = None
-    settled_from: int | None = None
+    current: int | None = None
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class _Signs:
 
 
 @dataclass(slots=True, frozen=True)
-class _Told:
+class _Bounds:
     """What one broker's answers tell of a generation and the next.
 
     ``joined``: member id -> earliest arrival of its JoinGroup for the next generation. That one had begun by
@@ -70,18 +72,18 @@ class Answers:
     def __init__(self, lines: Iterable[MemberLine], lateness: Lateness) -> None:
         self._of_generation: dict[tuple[int, str, int], _Answers] = {}
         self._signs: dict[tuple[int, str], _Signs] = {}
-        self._told: dict[tuple[Generation, int], _Told] = {}
+        self._told: dict[tuple[Generation, int], _Bounds] = {}
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
             self._note_sign(line, start_ms)
-            if line.fine and line.api_key != LEAVE_GROUP and line.generation is not None:
+            if line.api_key != LEAVE_GROUP and line.generation is not None:
                 self._note_answer(line, line.generation, start_ms)
 
     def signs(self, broker_id: int, member_id: str) -> _Signs:
         """A member's leaving and last sign of life, as one broker has it."""
         return self._signs.get((broker_id, member_id)) or _Signs()
 
-    def told(self, generation: Generation, broker_id: int) -> _Told:
+    def told(self, generation: Generation, broker_id: int) -> _Bounds:
         """What a broker's answers tell of a generation, all of them: those to come too."""
         key = (generation, broker_id)
         if key not in self._told:
@@ -99,25 +101,27 @@ class Answers:
     def _note_answer(self, line: MemberLine, generation: int, start_ms: int) -> None:
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
-        if line.api_key == JOIN_GROUP:
+        if line.api_key != JOIN_GROUP:
+            # also a heartbeat that is told of a rebalance is of the current generation
+            answers.current = greatest(answers.current, start_ms)
+            if line.fine:
+                answers.settled_by = least(answers.settled_by, line.responded_ms)
+        elif line.fine:
             answers.joined_from = least(answers.joined_from, start_ms)
             answers.joined_by = least(answers.joined_by, line.responded_ms)
-        else:
-            answers.settled_by = least(answers.settled_by, line.responded_ms)
-            answers.settled_from = greatest(answers.settled_from, start_ms)
 
-    def _tell(self, generation: Generation, broker_id: int) -> _Told:
+    def _tell(self, generation: Generation, broker_id: int) -> _Bounds:
         joined, begun_by, stable_by, current = {}, None, None, None
         for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
             here = self._of_generation.get((broker_id, member_id, generation.generation))
             if here is not None:
                 stable_by = least(stable_by, here.settled_by)
-                current = greatest(current, here.settled_from)
+                current = greatest(current, here.current)
             there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
             if there is not None and there.joined_from is not None:
                 joined[member_id] = there.joined_from
                 begun_by = least(begun_by, there.joined_by)
-        return _Told(joined, begun_by, stable_by, current)
+        return _Bounds(joined, begun_by, stable_by, current)
 
 
 def least(*values: int | None) -> int | None:
@@ -132,13 +136,17 @@ def greatest(*values: int | None) -> int | None:
 
 @dataclass(slots=True, frozen=True)
 class _Moment:
-    """One commit at one state of a classic group, with all that tells when the next state came."""
+    """One commit at one state of a classic group, with all that tells when the next state came.
+
+    ``own``: the generation that its member certainly had, by the order of the member's own requests.
+    """
 
     commit: Commit
     state: State
     generation: Generation
-    told: _Told
+    told: _Bounds
     signs: _Signs
+    own: int | None
     start_ms: int
     end_ms: int
     next_from: int | None
@@ -149,10 +157,11 @@ class _Moment:
 class Memory:
     """What the coordinator of one classic group had in memory, beyond its log.
 
-    ``leaders``: broker ids by leader epoch.
+    ``leaders``: broker ids by leader epoch; ``told``: what a request's member had been told (Witnesses.told).
     """
 
     answers: Answers
+    told: Callable[[CommitRequest], Told | None]
     leaders: Mapping[int, int | None]
     lateness: Lateness
 
@@ -185,11 +194,24 @@ class Memory:
             generation,
             self.answers.told(generation, request.broker_id),
             self.answers.signs(request.broker_id, request.member_id),
+            self._own(request, state, generation),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,
             None if next_ms is None else next_ms + late_ms,
         )
+
+    def _own(self, request: CommitRequest, state: State, generation: Generation) -> int | None:
+        """The generation that the request's member was told to be in; None where it was not, or where the
+        records say that more was told than is in the log.
+        """
+        told = self.told(request)
+        if told is None or told.epoch < generation.generation:
+            return None
+        newest = generation.next_generation
+        if newest is not None and told.epoch > newest:
+            return None
+        return None if told.epoch == generation.generation and not state.member_known else told.epoch
 
 
 def _variants(at: _Moment) -> list[State]:
@@ -207,9 +229,8 @@ def _variants(at: _Moment) -> list[State]:
         # a commit at the generation that has just begun comes from a member of it, as its answer said
         ahead = request.client_epoch > at.generation.generation
         joined = _stays(at) if ahead else there
-        one_more = at.generation.next_generation in (None, at.generation.generation + 1)
-        epoch = at.generation.generation + 1 if one_more else None
-        met = _as_met(at.state, NEXT_GENERATION, epoch, joined)
+        met = _as_met(at.state, NEXT_GENERATION, _next_epoch(at), joined)
+        met.rebalancing = _waits(at)
         met.instance_fenced = instance_fenced
         if ahead and joined is not False:
             # What a member has that waits for its first assignment is not told: its partitions of the
@@ -226,10 +247,13 @@ def _variants(at: _Moment) -> list[State]:
 def _begun(at: _Moment) -> tuple[bool, bool]:
     """Whether the next generation may, and must, have begun.
 
-    It begins when its last member has joined, and is told in every member's answer. One without members is
-    written at once.
+    It begins when its last member has joined, and is told in every answer: until a member joins again
+    it is in the one that it was told last. One without members is written at once.
     """
     generation, told = at.generation, at.told
+    if at.own is not None:
+        begun = at.own > generation.generation
+        return begun, begun
     if generation.next_generation is not None:
         moves = generation.next_generation > generation.generation
     else:
@@ -263,7 +287,27 @@ def _may_be_rebalancing_still(at: _Moment) -> bool:
     return not at.commit.accepted and (stable_by is None or stable_by >= at.start_ms)
 
 
+def _next_epoch(at: _Moment) -> int | None:
+    """The generation that follows, in memory. Where there may have been several, the first for a commit from
+    before all of them, which decide alike; else None.
+    """
+    if at.own is not None:
+        return at.own
+    following = at.generation.generation + 1
+    one = at.generation.next_generation == following or at.commit.request.client_epoch < following
+    return following if one else None
+
+
+def _waits(at: _Moment) -> bool | None:
+    """Whether the generation that follows waits for its assignment, from its beginning on. One that never had
+    any waited until somebody came or left.
+    """
+    return True if at.generation.next_generation == _next_epoch(at) else None
+
+
 def _stays(at: _Moment) -> bool | None:
+    if at.own is not None:
+        return True
     members = at.generation.next_member_ids
     return None if members is None else at.commit.request.member_id in members
 
@@ -276,6 +320,8 @@ def _gone(at: _Moment) -> tuple[bool, bool]:
     empty, after its only member.
     """
     generation, signs = at.generation, at.signs
+    if at.own is not None:
+        return False, False
     stays = _stays(at)
     if stays is None:
         refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed
