@@ -18,6 +18,7 @@ RACES = {("flow-a", "0_1"), ("flow-a", "1_1"), ("flow-a", "2_1"), ("race-a", "1_
 
 CLUSTERS = ("streams-4.3.1", "streams-3.9.2")
 Row = dict[str, Any]
+Lags = tuple[int | None, int | None]
 Bronze = Mapping[str, pa.Table]
 Rebuild = Callable[[Bronze], Bronze]
 
@@ -35,6 +36,17 @@ def silver(rebuilt: Bronze) -> dict[str, list[Row]]:
 @pytest.fixture(scope="module")
 def verdicts(rebuilt: Bronze, judge_streams: Callable[[Bronze], Any]) -> Any:
     return judge_streams(rebuilt)
+
+
+@pytest.fixture(scope="module")
+def lags(verdicts: Any) -> Mapping[str, Lags]:
+    """Of each report the total lag, as KIP-441 proposed it and as shipped."""
+    found: dict[str, Lags] = {
+        report: (verdicts.decided["proposed_total_lag", report], shipped)
+        for (definition, report), shipped in verdicts.decided.items()
+        if definition == "shipped_total_lag"
+    }
+    return found
 
 
 @pytest.fixture(params=CLUSTERS)
@@ -98,6 +110,31 @@ def test_lag_reports_are_what_kafka_reads_in_them(
         for row in of(silver, "lag_reports", cluster)
         if row["reported"] and row["generation"] is not None
     }
+
+
+def test_the_lag_of_every_report_that_a_leader_took_is_known(
+    silver: dict[str, list[Row]], lags: Mapping[str, Lags], cluster: str
+) -> None:
+    """And it is what the leader's own log says; a join that was refused, or led to no rebalance, had none."""
+    rows = [row for row in of(silver, "lag_reports", cluster) if row["task_id"] is not None]
+    generations = {
+        (row["generation"], row["application_id"]) for row in rows if row["leader_lag"] is not None
+    }
+    taken: Counter[str] = Counter()
+    for row in rows:
+        proposed, shipped = lags[row["lag_report_id"]]
+        if row["logged_stores"] == 0:
+            # a store that is not logged adds zero; a task without stores has no lag
+            expected: Lags = (0 if row["non_logged_stores"] else -1, -1)
+        elif row["leader_lag"] is not None:
+            expected = row["leader_lag"], row["leader_lag"]
+            taken[row["kind"]] += 1
+        else:
+            assert row["generation"] is None or row["group_instance_id"] is not None
+            expected = (None, None) if row["offset_sum"] >= 0 else (row["offset_sum"], row["offset_sum"])
+        assert (proposed, shipped) == expected
+    assert len(generations) >= 8
+    assert min(taken[kind] for kind in ("SUM", "LATEST_OFFSET", "NOT_REPORTED")) >= 14
 
 
 def test_stores_and_sums_are_those_of_the_topology(silver: dict[str, list[Row]], cluster: str) -> None:

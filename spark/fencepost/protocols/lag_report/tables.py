@@ -166,7 +166,9 @@ LAG_REPORTS = Table(
         # active tasks the leader takes LATEST_OFFSET, of its standby tasks UNKNOWN_OFFSET_SUM
         "kind": "string",
         "offset_sum": "bigint",  # as reported or taken; 0 where the task is not in the report
-        "end_offset_sum": "bigint",  # of its changelogs, when the leader assigned; null if not known
+        # of its changelogs, as the leader was told before it assigned; null if not known
+        "end_offset_sum": "bigint",
+        "leader_lag": "bigint",  # what the leader made of it, by its log; null where no log shows that
         "logged_stores": "int",  # of the task; null where neither topology nor log tells
         "non_logged_stores": "int",
         "logged_offset_sum": "bigint",  # of its logged stores at the report, by the instance's log
