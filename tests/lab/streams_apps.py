@@ -29,13 +29,14 @@ DETAILS = {
 }
 """Loggers that say what becomes of task directories, and their levels."""
 
-_BRIEF = {
-    "org.apache.kafka.streams.StreamsConfig": "WARN",
+CONFIGURED = {
     "org.apache.kafka.clients.consumer.ConsumerConfig": "WARN",
     "org.apache.kafka.clients.producer.ProducerConfig": "WARN",
     "org.apache.kafka.clients.admin.AdminClientConfig": "WARN",
 }
-"""Configurations are long; one application's logs have them."""
+"""Configurations are long: of the clients' there is none; Streams' own is there."""
+
+_BRIEF = {**CONFIGURED, "org.apache.kafka.streams.StreamsConfig": "WARN"}
 
 _TASK = re.compile(r"\d+_\d+")
 _LOOK_S = 0.02

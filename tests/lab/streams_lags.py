@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from brokers import NOISE, Plan
 from scenario import Scenario, Stage, prepare
-from streams_apps import Directories, Settings, start, until
+from streams_apps import CONFIGURED, Directories, Layout, Settings, start, until
 from streams_oracle import assignments, lag_reports
 from streams_runs import TOPICS, Writer, settled
 from streams_runs import plan as plan_of_streams
@@ -24,12 +24,9 @@ LATE = Settings(
     # a record at a time: a thread that is slow with one comes late to its assignment
     more=(("main.consumer.max.poll.records", 1),),
 )
-WARM = Settings("warm", more=(("acceptable.recovery.lag", 10), ("probing.rebalance.interval.ms", 60_000)))
-BOTH = Settings(
-    "both",
-    standbys=1,
-    more=(("acceptable.recovery.lag", 10), ("probing.rebalance.interval.ms", 60_000)),
-)
+_IMPATIENT = (("acceptable.recovery.lag", 10), ("probing.rebalance.interval.ms", 60_000))
+WARM = Settings("warm", more=_IMPATIENT, layout=Layout(loggers=CONFIGURED))
+BOTH = replace(WARM, application_id="both", standbys=1)
 STATEFUL = {"0_0", "0_1", "2_0", "2_1"}
 """Tasks that are assigned by their lags."""
 

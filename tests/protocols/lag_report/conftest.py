@@ -187,7 +187,7 @@ def bronze() -> Callable[[Sequence[Said]], tuple[pa.Table, pa.Table]]:
 
 
 TOLERANCE_MS = 25
-CLUSTERS = ("streams-4.3.1", "streams-3.9.2")
+CLUSTERS = ("streams-4.3.1", "streams-3.9.2", "lags-4.3.1", "lags-3.9.2")
 Lake = Mapping[str, pa.Table]
 """Tables by name."""
 
@@ -288,3 +288,31 @@ def judge_streams(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lake], 
 def entries_of() -> Callable[[str, str], pa.Table]:
     """Rows of bronze for the log of an application: its cluster, its text."""
     return _entries
+
+
+@pytest.fixture(scope="session")
+def rebuilt(streams_bronze: Lake) -> Lake:
+    """The tables of silver of the captures, by name."""
+    return _rebuilt(streams_bronze)
+
+
+@pytest.fixture(scope="session")
+def silver(rebuilt: Lake) -> Mapping[str, list[dict[str, Any]]]:
+    """Their rows, by name without schema."""
+    return {name.removeprefix("silver."): rows.to_pylist() for name, rows in rebuilt.items()}
+
+
+@pytest.fixture(scope="session")
+def verdicts(rebuilt: Lake, judge_streams: Callable[[Lake], Judged]) -> Judged:
+    """What the definitions say of the captures."""
+    return judge_streams(rebuilt)
+
+
+@pytest.fixture(scope="session")
+def lags(verdicts: Judged) -> Mapping[str, tuple[int | None, int | None]]:
+    """Of each report the total lag, as KIP-441 proposed it and as shipped."""
+    return {
+        report: (verdicts.decided["proposed_total_lag", report], shipped)
+        for (definition, report), shipped in verdicts.decided.items()
+        if definition == "shipped_total_lag"
+    }

@@ -71,7 +71,7 @@ def replay_application(
         for log in own:
             of_log = rows.Told.of(log, stores[key], thread_rebalances(log))
             parts = [part(of_log) for part in _PARTS]
-            for table, row in chain(*parts, assigned_tasks(of_log, by_member, sums)):
+            for table, row in chain(*parts, assigned_tasks(of_log, by_member, known[key].decisions, sums)):
                 found[table.name].add(*row)
     yield LAG_REPORTS, _with_known(reports, told, known, sums)
     for table in TABLES:

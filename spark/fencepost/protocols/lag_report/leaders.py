@@ -12,14 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line
+from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line, number_of
+from fencepost.protocols.lag_report.tasks import listed
 
 DECIDED = {"decided": False, "decided_to_probe": True}
 """Event: whether the next rebalance is to come by itself, since tasks are to move once they are warmed up."""
 
+REPLICA, WARMUP, HANDOVER = "replica", "warmup", "handover"
+"""What a standby task is for: to be there, to be active here when it has caught up, or at once."""
+
 _TASKS = r"\(\[(?P<{}>[^\]]*)\]\)"
 _PROCESS = re.compile(
-    r"(?P<process>[\w-]+)=\[activeTasks: "
+    rf"(?P<process>[\w-]+)=\[activeTasks: {_TASKS.format('active')} standbyTasks: {_TASKS.format('standby')} "
     r"(?:(?! changelogOffsetTotalsByTask: |=\[activeTasks: ).)*"
     rf" changelogOffsetTotalsByTask: {_TASKS.format('sums')} taskLagTotals: {_TASKS.format('lags')}",
     re.DOTALL,
@@ -27,17 +31,25 @@ _PROCESS = re.compile(
 
 
 class Believed(NamedTuple):
-    """What a leader knew of a process: by task what it reported, and what lag that makes (ClientState)."""
+    """What a leader knew of a process: by task what it reported, and what lag that makes (ClientState); and
+    which tasks it is to have."""
 
+    active: set[str]
+    standby: set[str]
     sums: Mapping[str, int]
     lags: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An assignment, and what it was decided by. ``past_end``: ends of tasks whose sum was past them."""
+    """An assignment, and what it was decided by. ``past_end``: ends of tasks whose sum was past them.
+
+    ``probes``: some tasks are to be warmed up, and the next rebalance comes by itself. ``standby_replicas``:
+    num.standby.replicas of the leader, None where its log does not show its configuration.
+    """
 
     probes: bool
+    standby_replicas: int | None
     given: str
     processes: Mapping[str, Believed]
     past_end: Mapping[str, set[int | None]]
@@ -48,6 +60,18 @@ class Decision:
         if found is None or task_id is None or found.sums.get(task_id, 0) != offset_sum:
             return None
         return found.lags.get(task_id)
+
+    def standby_as(self, process_id: str | None, task_id: str) -> str | None:
+        """What a standby task of a process is; None where no log tells: replicas may be warm-ups as well.
+
+        A task that its owner has yet to give up is a standby task of who is to have it.
+        """
+        found = self.processes.get(process_id or "")
+        if found is None or task_id not in found.standby:
+            return None if found is None or task_id not in found.active else HANDOVER
+        if not self.probes:
+            return REPLICA
+        return WARMUP if self.standby_replicas == 0 else None
 
     def end_offset_sum(self, task_id: str | None) -> int | None:
         """The end of a task's changelogs, by what was reported of it and the lags that it made.
@@ -96,10 +120,13 @@ def _decisions(log: InstanceLog) -> Iterator[tuple[int, Decision]]:
     joined: dict[str, int] = {}
     decided: tuple[int, Line] | None = None
     past_end: defaultdict[str, set[int | None]] = defaultdict(set)
+    replicas: int | None = None
     for position, line in enumerate(log.lines):
         event = None if line is None else line["event"]
         if line is None or event == "version":
             joined, decided, past_end = {}, None, defaultdict(set)
+        elif event == "configured":
+            replicas = number_of(line["told"], "num.standby.replicas", 31)
         elif event == "joined":
             joined[line["thread"]] = position
         elif event == "sum_past_end":
@@ -112,14 +139,19 @@ def _decisions(log: InstanceLog) -> Iterator[tuple[int, Decision]]:
                 _, said = decided
                 if said["told"] is not None and line["generation"] is not None:
                     processes = _processes(said["told"])
-                    probes = DECIDED[said["event"]]
-                    yield line["generation"], Decision(probes, line["told"] or "", processes, past_end)
+                    known = DECIDED[said["event"]], replicas, line["told"] or ""
+                    yield line["generation"], Decision(*known, processes, past_end)
             decided, past_end = None, defaultdict(set)
 
 
 def _processes(told: str) -> dict[str, Believed]:
     return {
-        found["process"]: Believed(_numbers(found["sums"]), _numbers(found["lags"]))
+        found["process"]: Believed(
+            listed(found["active"]),
+            listed(found["standby"]),
+            _numbers(found["sums"]),
+            _numbers(found["lags"]),
+        )
         for found in _PROCESS.finditer(told)
     }
 

@@ -89,6 +89,13 @@ MESSAGES = (
         ("generation", "told"),
     ),
     Message(
+        "streams_assignment",
+        f"{_INTERNALS}StreamThread",
+        f"{_THREAD}Processing new assignment Assignment{{activeTasks=[{{}}], standbyTasks=[{{}}], "
+        "warmupTasks=[{}]{}} from Streams Rebalance Protocol",
+        ("thread", "_", "_", "told", "_"),
+    ),
+    Message(
         "report_lock",
         f"{_INTERNALS}TaskManager",
         f"{_THREAD}Temporarily locked unassigned task {{}} for the upcoming rebalance",
