@@ -29,7 +29,7 @@ ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural"),
-    *("rebalances", "streams"),
+    *("rebalances", "streams", "lags"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
@@ -40,6 +40,7 @@ UNKNOWN = {
     # which generation that commit met is not always known
     "rebalances": 0.75,
     "streams": 0.1,
+    "lags": 0.1,
 }
 """The largest share of commits of a capture of which a decision may be unknown; of all others 0.02."""
 
@@ -69,6 +70,8 @@ CRITICAL: dict[str, set[str]] = {
     "producers-failover": set(),
     "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},
     "streams": set(),
+    # an instance with two threads, of which one comes late
+    "lags": {"assigned_directory_exists", "no_cleaning_while_lag_is_reported"},
 }
 
 

@@ -42,6 +42,7 @@ STORED = {
     "natural": ("4.3.1",),
     "rebalances": ("4.3.1", "3.9.2"),
     "streams": ("4.3.1", "3.9.2"),
+    "lags": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

@@ -6,6 +6,7 @@ named by both: two hosts may give their instances one client id.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,6 +96,12 @@ def _ordered(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
         if {line["line_digest"] for line in files[before]} != {line["line_digest"] for line in files[after]}
     )
     return found, is_ordered
+
+
+def number_of(configured: str | None, key: str, bits: int) -> int | None:
+    """A setting of a StreamsConfig, as a line ``configured`` tells it; None where it is no number."""
+    text = json.loads(configured or "{}").get(key) or ""
+    return int(text) if text.isdecimal() and int(text) < 2**bits else None
 
 
 def _span(lines: Sequence[Line]) -> tuple[int, int]:
