@@ -32,6 +32,9 @@ BUSY = "CONCURRENT_TRANSACTIONS"
 FENCIBLE = (PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS)
 """The APIs whose refusal is a fencing."""
 
+COORDINATED = (INIT, END, ADD_PARTITIONS, ADD_OFFSETS)
+"""The APIs that coordinators answer."""
+
 COLUMNS = (
     "request_id", "broker_id", "api_key", "api_name", "api_version", "correlation_id", "client_id",
     "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "verify_only",
@@ -71,6 +74,11 @@ class Asked(NamedTuple):
         return (self.responded_ms, self.file, self.position, self.request_id)
 
     @property
+    def moves_no_epoch(self) -> bool:
+        """It is an EndTxn of a version in which the end of a transaction leaves the epoch where it is."""
+        return self.api_key == END and self.api_version < STALE_END_FROM
+
+    @property
     def ends_stale(self) -> bool:
         """It is an EndTxn that was answered STALE_END, as a stale one may be."""
         of_end = self.api_key == END and self.api_version >= STALE_END_FROM
@@ -89,9 +97,9 @@ def is_refusal(rows: pa.Table) -> pa.Array:
 def concerns_coordinators(rows: pa.Table) -> pa.Array:
     """Which rows of ``silver.producer_requests`` the replay of coordinators reads.
 
-    What coordinators decide, and whatever was refused.
+    What coordinators decide or are told, and whatever was refused.
     """
-    of_coordinator = pc.is_in(rows["api_key"], pa.array([INIT, END, ADD_PARTITIONS], pa.int32()))
+    of_coordinator = pc.is_in(rows["api_key"], pa.array(COORDINATED, pa.int32()))
     return pc.or_(of_coordinator, is_refusal(rows))
 
 

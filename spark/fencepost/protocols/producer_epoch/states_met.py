@@ -14,6 +14,7 @@ from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.protocols.producer_epoch.producer_requests import INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.requests import NONE
@@ -235,13 +236,20 @@ class Order:
 class MetStates:
     """What the requests of one transactional id met, each by the one way that tells most."""
 
-    def __init__(self, states: States, coordinator: Coordinator | None, pairs: Iterable[Pair]) -> None:
+    def __init__(
+        self,
+        states: States,
+        coordinator: Coordinator | None,
+        pairs: Iterable[Pair],
+        witnesses: Witnesses,
+    ) -> None:
         """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
         The latter are answered CONCURRENT_TRANSACTIONS once that record is written.
         """
         self.states = states
         self.coordinator = coordinator
+        self._witnesses = witnesses
         self._pairs: dict[str, list[Pair]] = {}
         known = list(pairs)
         for pair in known:
@@ -258,3 +266,10 @@ class MetStates:
         if self.coordinator is None or asked.error is None or wrote:
             return []
         return self.states.met_meanwhile(asked, self.coordinator, self._order)
+
+    def told(self, asked: Asked) -> list[Told]:
+        """What answers tell of a request that was decided where the log cleaner has been."""
+        base = None if self.coordinator is None else self.coordinator.log.base
+        if base is None or base.ms is None or asked.requested_ms > base.ms or asked.api_key == INIT:
+            return []
+        return self._witnesses.told(asked)
