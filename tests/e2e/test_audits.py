@@ -59,9 +59,11 @@ CRITICAL: dict[str, set[str]] = {
     "natural": set(),
     "ends": set(),
     # before 4.3 no next producer id is written
+    "ends-4.0": {"next_producer_id_at_exhaustion"},
     "ends-4.2": {"next_producer_id_at_exhaustion"},
     "markers": set(),
     # before 4.2 the second copy of a marker ends the next transaction
+    "markers-4.0": {"no_write_outside_transaction"},
     "markers-4.1": {"no_write_outside_transaction"},
     # by hand, to a partition that has forgotten its producers
     "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
