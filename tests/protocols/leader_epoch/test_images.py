@@ -11,8 +11,6 @@ import dataclasses
 import os
 import random
 import shutil
-import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ from typing import NamedTuple
 import pyarrow.compute as pc
 import pytest
 from images import Image, image_at, images_of
+from segments import encoded
 
 from fencepost import lake
 from fencepost.capture.run import capture
@@ -33,9 +32,6 @@ from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
 ROOT = Path(__file__).parents[3]
 CAPTURES = ROOT / "tests" / "captures"
-sys.path.append(str(ROOT / "tests" / "lab"))
-from record_batch import Batch  # noqa: E402  (the lab's modules are found by their folder)
-
 STORED = tuple(sorted(path.parent.name for path in CAPTURES.glob("*/fencepost.toml")))
 THREE_BROKERS = CAPTURES / "incarnations-4.3.1"
 LATE = tuple(
@@ -90,9 +86,7 @@ def _write(folder: Path, values: list[bytes], chance: random.Random) -> None:
     while at < len(values):
         some = values[at : at + chance.randint(1, 9)]
         some = some[: some.index(ABORT) + 1] if ABORT in some else some
-        batch = Batch(some, timestamp_ms=1_700_000_000_000 + at).encode()
-        # offset and leader epoch are not under the checksum
-        data += struct.pack(">q", at) + batch[8:12] + struct.pack(">i", 1) + batch[16:]
+        data += encoded(some, at, leader_epoch=1, ms=1_700_000_000_000 + at)
         at += len(some)
     (folder / "00000000000000000000.log").write_bytes(data)
 
