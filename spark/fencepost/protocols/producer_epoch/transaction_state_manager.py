@@ -26,6 +26,7 @@ from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log, UnreadPiece, damaged_batches, unread_pieces
@@ -127,7 +128,8 @@ class TransactionStateManager:
                 *added_pairs(each.asked, transitions, self._tolerance_ms),
             ]
             pairs = [*accepted, *_fencing(transitions)]
-            met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
+            waiting = verified_during(each.asked, self._tolerance_ms)
+            met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs, waiting)
             self._add_decided(rows, each, met, accepted)
             self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
