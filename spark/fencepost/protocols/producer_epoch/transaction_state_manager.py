@@ -26,6 +26,7 @@ from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
@@ -131,7 +132,8 @@ class TransactionStateManager:
             pairs = [*accepted, *_fencing(transitions)]
             states = States(transitions, self._tolerance_ms)
             witnesses = Witnesses(each.asked, self._unread, self._tolerance_ms)
-            met = MetStates(states, self._coordinator, pairs, witnesses)
+            verified = verified_during(each.asked, self._tolerance_ms)
+            met = MetStates(states, self._coordinator, pairs, witnesses, verified)
             self._add_decided(rows, each, met, accepted)
             self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
