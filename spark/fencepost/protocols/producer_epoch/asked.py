@@ -37,8 +37,9 @@ COORDINATED = (INIT, END, ADD_PARTITIONS, ADD_OFFSETS)
 
 COLUMNS = (
     "request_id", "broker_id", "api_key", "api_name", "api_version", "correlation_id", "client_id",
-    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "verify_only",
-    "result", "returned_producer_id", "returned_producer_epoch", "error", "file", "position",
+    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition",
+    "transaction_timeout_ms", "verify_only", "result", "returned_producer_id", "returned_producer_epoch",
+    "error", "file", "position",
 )  # fmt: skip
 
 
@@ -58,6 +59,7 @@ class Asked(NamedTuple):
     producer_epoch: int | None
     topic: str | None
     partition: int | None
+    transaction_timeout_ms: int | None
     verify_only: bool | None
     result: str | None
     returned_producer_id: int | None

@@ -12,10 +12,8 @@ not be read, or a file's end.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -23,6 +21,7 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
+from fencepost.protocols.producer_epoch.order_of_lines import Lines
 from fencepost.protocols.producer_epoch.producer_requests import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING
 from fencepost.replay.requests import NONE
@@ -74,26 +73,26 @@ class Witnesses:
         return self._within(asked) or self._between(asked)
 
     @cached_property
-    def _tellers(self) -> _Lines:
-        return _Lines((each for each in self._asked if _told_after(each) is not None), self._tolerance_ms)
+    def _tellers(self) -> Lines:
+        return Lines((each for each in self._asked if _told_after(each) is not None), self._tolerance_ms)
 
     @cached_property
-    def _began(self) -> _Lines:
-        return _Lines((each for each in self._asked if _is_init(each)), self._tolerance_ms)
+    def _began(self) -> Lines:
+        return Lines((each for each in self._asked if _is_init(each)), self._tolerance_ms)
 
     @cached_property
-    def _added(self) -> dict[str | None, _Lines]:
+    def _added(self) -> dict[str | None, Lines]:
         """What was added, or verified, by the name of the partition; all of it by None."""
         found: dict[str | None, list[Asked]] = {None: []}
         for each in self._asked:
             if _shows_open(each):
                 found[None].append(each)
                 found.setdefault(_partition(each), []).append(each)
-        return {name: _Lines(lines, self._tolerance_ms) for name, lines in found.items()}
+        return {name: Lines(lines, self._tolerance_ms) for name, lines in found.items()}
 
     @cached_property
-    def _enders(self) -> _Lines:
-        return _Lines((each for each in self._asked if _may_end(each)), self._tolerance_ms)
+    def _enders(self) -> Lines:
+        return Lines((each for each in self._asked if _may_end(each)), self._tolerance_ms)
 
     @cached_property
     def _ended_at(self) -> dict[Epoch, set[int]]:
@@ -105,22 +104,22 @@ class Witnesses:
         return found
 
     @cached_property
-    def _met(self) -> dict[Epoch, _Lines]:
+    def _met(self) -> dict[Epoch, Lines]:
         """The lines that certainly met a producer epoch."""
         found: dict[Epoch, list[Asked]] = {}
         for each in self._asked:
             if _shows_open(each) or (_is_ended(each) and each.moves_no_epoch):
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
-        return {epoch: _Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
+        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
 
     @cached_property
-    def _committed(self) -> dict[Epoch, _Lines]:
+    def _committed(self) -> dict[Epoch, Lines]:
         """Commits that moved the epoch: until then nobody else had ended the transaction of that epoch."""
         found: dict[Epoch, list[Asked]] = {}
         for each in self._asked:
             if _is_ended(each) and not each.moves_no_epoch and each.result == "COMMIT":
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
-        return {epoch: _Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
+        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
 
     def _between(self, asked: Asked) -> list[Told]:
         """The epoch that was told before and met afterwards."""
@@ -147,10 +146,40 @@ class Witnesses:
         return []
 
     def _lasts(self, asked: Asked, said: Epoch) -> bool:
-        """Whether the epoch is met later: no timeout has ended the transaction."""
-        return any(said in lines and lines[said].has_after(asked) for lines in (self._met, self._committed))
+        """Whether no timeout has ended the transaction of an epoch: it is met later, or was young."""
+        met_later = (lines[said] for lines in (self._met, self._committed) if said in lines)
+        return any(lines.has_after(asked) for lines in met_later) or self._is_young(asked, said)
 
-    def _is_since(self, lines: _Lines | None, asked: Asked) -> bool:
+    def _is_young(self, asked: Asked, said: Epoch) -> bool:
+        """Whether a request was answered before any transaction of its epoch could be past its timeout."""
+        timeout_ms = self._timeouts.get(said)
+        return timeout_ms is not None and any(
+            _told_after(before) == said and asked.responded_ms < self._made.arrived(before) + timeout_ms
+            for before in self._made.before(asked)
+        )
+
+    @cached_property
+    def _timeouts(self) -> dict[Epoch, int]:
+        """transaction.timeout.ms by producer epoch: InitProducerId set it, and only the ends of its own
+        transactions have moved the epoch since.
+        """
+        found: dict[Epoch, int] = {}
+        for each in self._asked:
+            told = _told_after(each)
+            if told is not None and _is_init(each) and each.transaction_timeout_ms is not None:
+                found[told] = min(found.get(told, each.transaction_timeout_ms), each.transaction_timeout_ms)
+        ended = (_told_after(each) for each in self._asked if _is_ended(each))
+        for producer_id, epoch in sorted({told for told in ended if told is not None}):
+            if (producer_id, epoch - 1) in found:
+                found.setdefault((producer_id, epoch), found[producer_id, epoch - 1])
+        return found
+
+    @cached_property
+    def _made(self) -> Lines:
+        """After each of these no transaction was open."""
+        return Lines((each for each in self._asked if _is_init(each) or _is_ended(each)), self._tolerance_ms)
+
+    def _is_since(self, lines: Lines | None, asked: Asked) -> bool:
         """Whether one of these was answered before with the epoch of a request, and nothing ended since."""
         if lines is None:
             return False
@@ -171,83 +200,6 @@ class Witnesses:
             or self._enders.is_before(asked, each)
             for each in self._enders.around(before, asked)
         )
-
-
-class _Lines:
-    """Lines about one transactional id, to be asked what comes before a request and after it."""
-
-    def __init__(self, lines: Iterable[Asked], tolerance_ms: int) -> None:
-        self._tolerance_ms = tolerance_ms
-        self._places: dict[tuple[int, str | None], list[Asked]] = {}
-        for each in lines:
-            self._places.setdefault((each.broker_id, None), []).append(each)
-            if each.connection is not None:
-                self._places.setdefault((each.broker_id, each.connection), []).append(each)
-        for place in self._places.values():
-            place.sort(key=_turn)
-
-    def is_before(self, one: Asked, other: Asked) -> bool:
-        """Whether a request was answered before another arrived: by the clock of the one broker, or because a
-        connection has one request at a time.
-        """
-        if one.broker_id != other.broker_id:
-            return False
-        if one.connection is not None and one.connection == other.connection:
-            return _turn(one) < _turn(other)
-        return one.responded_ms < self._arrived(other)
-
-    def before(self, asked: Asked) -> Iterator[Asked]:
-        """The newest lines before a request: of its broker, and of its connection."""
-        of_broker, of_connection = self._places.get((asked.broker_id, None), ()), self._on_connection(asked)
-        at = bisect_left(of_broker, self._arrived(asked), key=lambda each: each.responded_ms)
-        yield from of_broker[at - 1 : at] if at else ()
-        at = bisect_left(of_connection, _turn(asked), key=_turn)
-        yield from of_connection[at - 1 : at] if at else ()
-
-    def has_after(self, asked: Asked) -> bool:
-        """Whether a line comes after a request."""
-        ends = [*self._latest.get(asked.broker_id, ()), *self._on_connection(asked)[-1:]]
-        return any(self.is_before(asked, each) for each in ends)
-
-    def around(self, first: Asked, last: Asked) -> Iterator[Asked]:
-        """The lines of a broker from one request to a later one, and perhaps some more."""
-        lines = self._places.get((last.broker_id, None), ())
-        arrivals = self._arrivals.get(last.broker_id, ())
-        at = bisect_left(lines, self._arrived(first), key=lambda each: each.responded_ms)
-        while at < len(lines) and arrivals[at] - self._tolerance_ms <= last.responded_ms:
-            yield lines[at]
-            at += 1
-
-    @cached_property
-    def _latest(self) -> dict[int, tuple[Asked]]:
-        """By broker, the line that arrived last."""
-        return {
-            broker_id: (max(lines, key=lambda each: each.requested_ms),)
-            for (broker_id, connection), lines in self._places.items()
-            if connection is None
-        }
-
-    @cached_property
-    def _arrivals(self) -> dict[int, list[int]]:
-        """By broker, of each line the earliest arrival among it and those after it."""
-        return {
-            broker_id: list(accumulate((each.requested_ms for each in reversed(lines)), min))[::-1]
-            for (broker_id, connection), lines in self._places.items()
-            if connection is None
-        }
-
-    def _on_connection(self, asked: Asked) -> Sequence[Asked]:
-        if asked.connection is None:
-            return ()
-        return self._places.get((asked.broker_id, asked.connection), ())
-
-    def _arrived(self, asked: Asked) -> int:
-        """When a request arrived at the earliest: its line may have been written late."""
-        return asked.requested_ms - self._tolerance_ms
-
-
-def _turn(asked: Asked) -> tuple[int, int]:
-    return asked.responded_ms, asked.correlation_id
 
 
 def _partition(asked: Asked) -> str:
