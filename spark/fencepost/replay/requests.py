@@ -7,8 +7,10 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -105,6 +107,7 @@ def _lines(rows: pa.Table) -> Iterator[RequestLine]:
         )
 
 
+@lru_cache(maxsize=1 << 14)
 def host_of(connection: str | None) -> str | None:
     """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
     found = _CONNECTION.match(connection or "")
@@ -116,10 +119,14 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value, _ = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        # what was shallow enough for the capture may be too deep here
-        return None
+        value = orjson.loads(text)
+    except ValueError:
+        # NaN, half of a surrogate pair: the standard library reads what is no JSON to a strict reader
+        try:
+            value, _ = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            # what was shallow enough for the capture may be too deep here
+            return None
     return value if isinstance(value, dict) else None
 
 
