@@ -27,9 +27,7 @@ class Told(NamedTuple):
 
 
 def told_by(line: Answer, before: Told | None) -> Told | None:
-    """What a member has been told with this answer, and with all ``before``; None after one that tells nothing
-    certain.
-    """
+    """What a member has been told with this answer, and all ``before``; None after one that is not certain."""
     epoch = epoch_of(line)
     if epoch is None:
         return None

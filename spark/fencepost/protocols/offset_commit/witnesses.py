@@ -134,8 +134,8 @@ class Witnesses:
                 self._told[request] = told._replace(shown=shown)
 
     def _skips(self, told: Told, after: Answer) -> bool:
-        """Whether a classic member was told more in between than is in the log: it joins every generation, one
-        after the other.
+        """Whether a classic member was told more in between than is in the log: it joins one generation after
+        the other.
         """
         if isinstance(after, HeartbeatAnswer) or after.generation is None or after.generation <= told.epoch:
             return False
