@@ -27,7 +27,7 @@ class Told(NamedTuple):
 
 
 def told_by(line: Answer, before: Told | None) -> Told | None:
-    """What a member has been told with this answer, and all ``before``; None after one that is not certain."""
+    """What a member has been told with this answer, after all ``before``; None where that is not certain."""
     epoch = epoch_of(line)
     if epoch is None:
         return None
