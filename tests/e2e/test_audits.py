@@ -36,11 +36,6 @@ WITHOUT_MEMBERS = (
 UNKNOWN = {
     # the log cleaner took the records: members were told, ordinary clients at their next heartbeat only
     "natural": 0.4,
-    # real classic consumers that rebalance and do little else: each commits when it is told to join, and
-    # which generation that commit met is not always known
-    "rebalances": 0.75,
-    "streams": 0.1,
-    "lags": 0.1,
 }
 """The largest share of commits of a capture of which a decision may be unknown; of all others 0.02."""
 

@@ -48,13 +48,14 @@ class Generation:
 
     ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
     something was written of the group after it; ``next_lost``: a hole in the log may have that.
-    ``next_leader_epoch`` tells whose clock wrote ``next_ms``.
+    ``next_leader_epoch`` tells whose clock wrote ``next_ms``; ``next_instances``: member ids by instance id.
     """
 
     generation: int
     member_ids: list[str]
     next_generation: int | None = None
     next_member_ids: list[str] | None = None
+    next_instances: Mapping[str, str] | None = None
     next_ms: int | None = None
     next_leader_epoch: int | None = None
     followed: bool = False
@@ -65,7 +66,11 @@ class Generation:
         self.followed = True
         if not record.tombstone:
             self.next_generation = record.epoch
-            self.next_member_ids = [member.member_id for member in record.classic_members or ()]
+            members = record.classic_members or ()
+            self.next_member_ids = [member.member_id for member in members]
+            self.next_instances = {
+                member.instance_id: member.member_id for member in members if member.instance_id is not None
+            }
             self.next_ms, self.next_leader_epoch = record.timestamp_ms, record.leader_epoch
 
 

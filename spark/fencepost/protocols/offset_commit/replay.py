@@ -11,6 +11,7 @@ from operator import attrgetter
 
 import pyarrow as pa
 
+from fencepost.protocols.offset_commit.answers import Answers
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
@@ -34,7 +35,7 @@ from fencepost.protocols.offset_commit.requests import (
 )
 from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
-from fencepost.protocols.offset_commit.unwritten import Answers, Memory
+from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of

@@ -102,7 +102,9 @@ class MemberLine:
     heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
     id to join with. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
     None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
-    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. Times as CommitRequest has them.
+    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. ``timeout_ms``: of a JoinGroup, how
+    long after a sign of life the member is not removed: the shorter of its session and the time to join
+    again. Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -116,6 +118,7 @@ class MemberLine:
     named: bool
     protocol_type: str | None
     assignment: bytes | None
+    timeout_ms: int | None
     requested_ms: int
     responded_ms: int
     file: str
@@ -319,6 +322,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
+                    _timeout_ms(sent) if line.api_key == JOIN_GROUP else None,
                     line.requested_ms,
                     line.responded_ms,
                     line.file,
@@ -340,6 +344,12 @@ def _members(
     told = answer.get("memberId") if api_key == JOIN_GROUP else None
     member_id = told if told is not None else sent.get("memberId")
     return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
+
+
+def _timeout_ms(sent: Mapping[str, Any]) -> int | None:
+    """JoinGroup before version 1 has one timeout for both."""
+    given = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
+    return min((each for each in given if each is not None and each >= 0), default=None)
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:

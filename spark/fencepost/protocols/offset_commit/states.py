@@ -68,6 +68,8 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         _owned_key(group, commit, stretch, known=known),
         group.written if group.stretch == stretch else None,
     )
+    if state.generation is None and not known and group.group_type in (None, "classic"):
+        state.rebalancing = None
     span = group.span_in(stretch)
     member_id = commit.request.member_id
     member = None if span is None else span.members.get(member_id)
@@ -104,7 +106,8 @@ def state_told(told: Told, commit: Commit, owned: frozenset[str]) -> State:
         rebalancing=told.rebalancing,
         group_known=True,
         classic_member=told.group_type == "classic",
-        instance_fenced=None if request.instance_id is not None else False,
+        # who has an instance id is told of it by nothing else
+        instance_fenced=False,
     )
     if has:
         state.owned_by_self = True

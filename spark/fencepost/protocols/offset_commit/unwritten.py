@@ -5,133 +5,24 @@ of its log: the next generation has begun (COMPLETING_REBALANCE), or a member ha
 answers to other requests of the group and, later, in the next record: here they become further states that a
 commit may have met, each where it may have been true (org.apache.kafka.coordinator.group.classic).
 
-Answers and commits of one broker are ordered by one clock, and a line is never early: what it tells was so
-when it was logged. Only an arrival is reckoned back from there, as late as its line may be.
+What a commit's own member was told before and after it is asked first, without a clock (``witnesses``): a
+generation begins when the last of its members has joined again. The rest is told by when others were answered
+(``answers``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from fencepost.protocols.offset_commit.answers import Answers, Bounds, Signs, greatest, least
 from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import ABSENT, State
-from fencepost.protocols.offset_commit.witnesses import Told
-from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
+from fencepost.protocols.offset_commit.told import Told
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
-
-
-@dataclass(slots=True)
-class _Answers:
-    """What members of one generation were told: the earliest arrival and answer of a JoinGroup for it, the
-    earliest answer and latest arrival of a SyncGroup or Heartbeat in it (``current``: of any, also a refusal
-    for a rebalance).
-    """
-
-    joined_from: int | None = None
-    joined_by: int | None = None
-    settled_by: int | None = None
-    current: int | None = None
-
-
-@dataclass(slots=True)
-class _Signs:
-    """A member's LeaveGroup, and its last other sign of life: member ids are not used again.
-
-    Commits are no sign: they are what is judged.
-    """
-
-    left_from: int | None = None
-    left_by: int | None = None
-    seen: int | None = None
-
-
-@dataclass(slots=True, frozen=True)
-class _Bounds:
-    """What one broker's answers tell of a generation and the next.
-
-    ``joined``: member id -> earliest arrival of its JoinGroup for the next generation. That one had begun by
-    ``begun_by``; this one had its assignment by ``stable_by``, and was still the current one at ``current``.
-    """
-
-    joined: Mapping[str, int]
-    begun_by: int | None
-    stable_by: int | None
-    current: int | None
-
-
-class Answers:
-    """The answers to the members of one classic group, by broker: times of two brokers are of two clocks.
-
-    Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
-    """
-
-    def __init__(self, lines: Iterable[MemberLine], lateness: Lateness) -> None:
-        self._of_generation: dict[tuple[int, str, int], _Answers] = {}
-        self._signs: dict[tuple[int, str], _Signs] = {}
-        self._told: dict[tuple[Generation, int], _Bounds] = {}
-        for line in lines:
-            start_ms = line.requested_ms - lateness.of(line)
-            self._note_sign(line, start_ms)
-            if line.api_key != LEAVE_GROUP and line.generation is not None:
-                self._note_answer(line, line.generation, start_ms)
-
-    def signs(self, broker_id: int, member_id: str) -> _Signs:
-        """A member's leaving and last sign of life, as one broker has it."""
-        return self._signs.get((broker_id, member_id)) or _Signs()
-
-    def told(self, generation: Generation, broker_id: int) -> _Bounds:
-        """What a broker's answers tell of a generation, all of them: those to come too."""
-        key = (generation, broker_id)
-        if key not in self._told:
-            self._told[key] = self._tell(generation, broker_id)
-        return self._told[key]
-
-    def _note_sign(self, line: MemberLine, start_ms: int) -> None:
-        signs = self._signs.setdefault((line.broker_id, line.member_id), _Signs())
-        if line.api_key == LEAVE_GROUP:
-            signs.left_from = least(signs.left_from, start_ms)
-            signs.left_by = least(signs.left_by, line.responded_ms)
-        else:
-            signs.seen = greatest(signs.seen, start_ms)
-
-    def _note_answer(self, line: MemberLine, generation: int, start_ms: int) -> None:
-        key = (line.broker_id, line.member_id, generation)
-        answers = self._of_generation.setdefault(key, _Answers())
-        if line.api_key != JOIN_GROUP:
-            # also a heartbeat that is told of a rebalance is of the current generation
-            answers.current = greatest(answers.current, start_ms)
-            if line.fine:
-                answers.settled_by = least(answers.settled_by, line.responded_ms)
-        elif line.fine:
-            answers.joined_from = least(answers.joined_from, start_ms)
-            answers.joined_by = least(answers.joined_by, line.responded_ms)
-
-    def _tell(self, generation: Generation, broker_id: int) -> _Bounds:
-        joined, begun_by, stable_by, current = {}, None, None, None
-        for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
-            here = self._of_generation.get((broker_id, member_id, generation.generation))
-            if here is not None:
-                stable_by = least(stable_by, here.settled_by)
-                current = greatest(current, here.current)
-            there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
-            if there is not None and there.joined_from is not None:
-                joined[member_id] = there.joined_from
-                begun_by = least(begun_by, there.joined_by)
-        return _Bounds(joined, begun_by, stable_by, current)
-
-
-def least(*values: int | None) -> int | None:
-    """The least of those that are known."""
-    return min((value for value in values if value is not None), default=None)
-
-
-def greatest(*values: int | None) -> int | None:
-    """The greatest of those that are known."""
-    return max((value for value in values if value is not None), default=None)
 
 
 @dataclass(slots=True, frozen=True)
@@ -144,8 +35,8 @@ class _Moment:
     commit: Commit
     state: State
     generation: Generation
-    told: _Bounds
-    signs: _Signs
+    told: Bounds
+    signs: Signs
     own: int | None
     start_ms: int
     end_ms: int
@@ -211,6 +102,11 @@ class Memory:
         newest = generation.next_generation
         if newest is not None and told.epoch > newest:
             return None
+        # who takes a static member's place may be answered, and written, with the next generation only
+        if told.instance_id is not None and not told.shown:
+            heirs = generation.next_instances
+            if heirs is None or heirs.get(told.instance_id, request.member_id) != request.member_id:
+                return None
         return None if told.epoch == generation.generation and not state.member_known else told.epoch
 
 
@@ -220,8 +116,8 @@ def _variants(at: _Moment) -> list[State]:
     request = at.commit.request
     there = False if _asks_for_another_instance(at) else at.state.member_known
     plain = not must_have_begun and not must_be_gone
-    # who has taken an instance id since is not told
-    instance_fenced = False if request.instance_id is None else None
+    # who has taken an instance id since is not told, but by its member's own requests
+    instance_fenced = False if request.instance_id is None or at.own is not None else None
     found = []
     if plain:
         found.append(_as_met(at.state, AS_WRITTEN, at.state.member_epoch, there))
