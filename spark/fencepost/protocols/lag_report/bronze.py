@@ -43,7 +43,8 @@ STREAMS_LINES = Table(
         "told": "string",
         "logged_at_ms": "bigint",  # by the application's clock, in UTC; null of a log that writes no date
         "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
-        "file": "string",
+        "file": "string",  # its name when it was read: it is another one when it was rolled
+        "file_begins": "string",  # sha256 of the line of its first entry: the same under any name
         "position": "bigint",
     },
     ("cluster", "client", "line_digest", "position"),

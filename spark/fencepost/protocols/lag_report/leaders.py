@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line, number_of
+from fencepost.protocols.lag_report.instance_logs import InstanceLog, number_of
+from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.tasks import listed
 
 DECIDED = {"decided": False, "decided_to_probe": True}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.protocols.lag_report.directories import DELETED_BY, Change, changes, since_release
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line, number_of
+from fencepost.protocols.lag_report.instance_logs import InstanceLog, number_of
+from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.stores import Stores
 from fencepost.protocols.lag_report.tables import (
     DIRECTORY_DELETIONS,
