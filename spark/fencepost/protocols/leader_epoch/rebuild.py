@@ -59,19 +59,11 @@ from fencepost.tables import (
     FILES,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     Table,
 )
 
-_IDS = Table(
-    "ids",
-    "What tells whether requests of a client are missing: columns of bronze.requests.",
-    {
-        "cluster": "string", "broker_id": "int", "client_id": "string", "connection": "string",
-        "correlation_id": "int",
-    },
-    ("cluster", "broker_id", "connection", "correlation_id"),
-)  # fmt: skip
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
@@ -188,10 +180,9 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
         for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
             yield names[name], rows
 
-    ids = engine.scan(REQUESTS, tuple(_IDS.columns))
     evidence = {
         "requests": [with_entity(engine, REQUESTS, asked, entity)],
-        "ids": [with_entity(engine, _IDS, ids, entity)],
+        "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
     }
     return engine.replay(evidence, run, list(names.values()))
 
