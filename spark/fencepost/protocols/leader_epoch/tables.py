@@ -182,6 +182,11 @@ LEADER_EPOCHS = Table(
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
+        # who asked: ELECT_LEADERS; of a partition's first epoch CREATE_TOPICS or CREATE_PARTITIONS. Null
+        # where nobody did, or the controller's line of it was not found
+        "elected_request_id": "string",
+        "elected_by": "string",  # its principal
+        "elected_by_client_id": "string",
         "appended": "boolean",  # batches carry it
         "given": "boolean",  # the metadata log gave the partition this epoch; null where it cannot tell
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
