@@ -15,6 +15,7 @@ from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
@@ -78,6 +79,7 @@ def parse_lines(
     *,
     after_ms: int | None = None,
     final: bool = False,
+    ids: RequestIds | None = None,
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
@@ -85,14 +87,14 @@ def parse_lines(
     DescribeTopicPartitions) has ``topics_digest`` in their place; ``topics`` is what it says of each, JSON as
     logged, and ``topic_digests`` what names these texts wherever they are said. ``timezone`` is the broker's
     IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line without newline is not consumed,
-    unless ``final`` says that the file is closed.
+    unless ``final`` says that the file is closed. ``ids`` notes the correlation ids of all lines.
     """
     clock = LogClock(timezone, after_ms)
-    take = partial(_take, wanted)
+    take = partial(_take, wanted, ids)
     return parse(chunk, base_position, clock, REQUEST_SCHEMA, take, "request log line", final=final)
 
 
-def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None:
+def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> dict[str, Any] | None:
     """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
     stamp = _STAMP.match(line)
     if stamp is None:
@@ -103,11 +105,17 @@ def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None
         return None
     found = _API.search(line, stamp.end())
     api = found[1].decode() if found else None
+    start = stamp.end() + len(_MARK)
     if api is not None and not any(keep(line) for keep in wanted.get(api, ())):
+        if ids is not None and line.endswith(_LOGGER):
+            ids.note(line, start, clock.read(stamp[1].decode()))
         return None
-    row = _parse(line, stamp.end() + len(_MARK), of_topics=api in _OF_TOPICS)
+    row = _parse(line, start, of_topics=api in _OF_TOPICS)
     # Only a line that is whole moves the clock.
-    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
+    logged_at_ms = clock.read(stamp[1].decode())
+    if ids is not None:
+        ids.note(line, start, logged_at_ms)
+    return {"logged_at_ms": logged_at_ms, **row}
 
 
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:

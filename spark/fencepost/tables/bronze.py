@@ -92,6 +92,26 @@ REQUESTS = Table(
     ("cluster",),
 )
 
+REQUEST_IDS = Table(
+    "bronze.request_ids",
+    "Which correlation ids the lines of request logs had, of all APIs: one row per connection and piece of a "
+    "log; a line may count in two of them. Fetches of replicas and what brokers forwarded do not.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "client_id": "string",
+        "connection": "string",
+        "software_name": "string",  # null where no line of the piece names it
+        "correlation_ids": "string",  # ranges in order: 0..7 9 12..13
+        "first_logged_at_ms": "bigint",  # of these lines, in UTC
+        "last_logged_at_ms": "bigint",
+        "ids_digest": "string",  # of client id, connection, times and ids
+        "file": "string",
+    },
+    ("cluster", "broker_id", "ids_digest"),
+    ("cluster",),
+)
+
 TOPIC_LISTS = Table(
     "bronze.topic_lists",
     "What answers about topics said, each list of topics once, whoever was told it and how often.",

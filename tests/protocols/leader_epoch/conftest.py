@@ -35,6 +35,7 @@ from fencepost.tables import (
     METADATA_SNAPSHOTS,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     TOPIC_ANSWERS,
     TOPIC_LISTS,
@@ -45,7 +46,8 @@ sys.path.insert(0, str(Path(__file__).with_name("support")))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
-    BATCHES, CLEANED, FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS,
+    BATCHES, CLEANED, FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, REQUEST_IDS,
+    TOPIC_ANSWERS, TOPIC_LISTS,
     own.LEADER_EPOCH_CHECKPOINTS, own.PARTITION_FOLDERS,
 )  # fmt: skip
 TOLERANCE_MS = 25

@@ -15,6 +15,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point
 from fencepost.replay.keys import digest_of
 from fencepost.replay.metadata_image import BrokerRegistration
+from fencepost.replay.metadata_log import Hole
 
 _NO_LINE = (None,) * 15
 State = tuple[BrokerRegistration, str] | None
@@ -35,12 +36,15 @@ def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
     for broker_id, life in sorted(history.brokers.items()):
         for row in _fencings(cluster, broker_id, life.states, moves.get(broker_id, ())):
             rows.add(*row)
+    holes = [piece.position for piece in history.log.pieces if isinstance(piece, Hole)]
     for before, term in pairwise(history.log.terms):
         if term.epoch > before.epoch and term.controller_id != before.controller_id:
-            victim = before.controller_id
+            # in a hole there may have been another one between the two
+            hidden = any(before.position < position <= term.position for position in holes)
+            victim, epoch = (None, None) if hidden else (before.controller_id, before.epoch)
             rows.add(
                 cluster, digest_of(cluster, "controller", term.epoch), "controller",
-                None if victim is None else f"broker {victim}", victim, None, None, None, None, before.epoch,
+                None if victim is None else f"broker {victim}", victim, None, None, None, None, epoch,
                 term.epoch, "controller_change", term.position, term.ms, term.ms, None, None, None,
                 *_NO_LINE,
             )  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.elections import Asked
 from fencepost.protocols.leader_epoch.tables import (
     BROKER_STATES,
     CONTROLLERS,
@@ -26,14 +26,6 @@ from fencepost.replay.metadata_image import Brokers
 TABLES = (
     METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, BROKER_STATES, CONTROLLERS,
 )  # fmt: skip
-
-
-class Asked(NamedTuple):
-    """The request that created or deleted a topic."""
-
-    request_id: str
-    principal: str | None
-    client_id: str | None
 
 
 NOBODY = (None, None, None)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.partition_logs import (
     Given,
     LogPlace,
@@ -218,6 +219,7 @@ class _Rows:
                 *_lost(cut),
                 _together(agreed.get(epoch, [])),
                 None if election is None else election.leaders_moved,
+                *asked_by(election),
                 epoch in self._first,
                 self._given.gave(epoch, next((ms for ms in dated if ms is not None), None)),
                 at,
@@ -229,6 +231,11 @@ class _Rows:
     def _behind(self, epoch: int) -> int:
         """Where an epoch without batches would begin: behind those of older ones."""
         return max((run.ends for run in self._runs if run.leader_epoch < epoch), default=0)
+
+
+def asked_by(election: Election | None) -> tuple[str | None, ...]:
+    """The columns elected_request_id, elected_by and elected_by_client_id."""
+    return (None, None, None) if election is None or election.asked is None else tuple(election.asked)
 
 
 def _lost(cut: Lost | None) -> tuple[Any, ...]:
@@ -261,6 +268,6 @@ def never_captured(cluster: str, history: ClusterHistory, captured: Collection[t
             rows.add(
                 *place.about, election.leader_epoch, election.leader, election.previous_leader,
                 election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
-                None, True, 0, None, None, None,
+                *asked_by(election), None, True, 0, None, None, None,
             )  # fmt: skip
     return rows.to_arrow()
