@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
+from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, parse
 from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.topic_lists import TopicsOfAnswer
@@ -123,26 +124,28 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     body = line[start : -len(_LOGGER)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
     members = _members(body, answer)
+    request, response = members["request"], members.get(_RESPONSE)
     if _SURROGATE.search(line):
         # JSON may escape half of a pair, which is no text: this raises a ValueError then
         json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
-    header = json.loads(members["requestHeader"])
-    software = json.loads(members.get("clientInformation", "{}"))
+    header = members["requestHeader"].value
+    software = members["clientInformation"].value if "clientInformation" in members else {}
     told = answer.topics if answer else None
     return {
-        "total_time_ms": _duration(json.loads(members["totalTimeMs"])),
+        "total_time_ms": _duration(members["totalTimeMs"].value),
         "api_key": _integer(header["requestApiKey"]),
         "api_name": _text(header["requestApiKeyName"]),
         "api_version": _integer(header["requestApiVersion"]),
         "correlation_id": _integer(header["correlationId"]),
         "client_id": _text(header.get("clientId")),
-        "connection": _text(json.loads(members.get("connection", "null"))),
-        "principal": _text(json.loads(members.get("principal", "null"))),
-        "listener": _text(json.loads(members.get("listener", "null"))),
+        "connection": _text(_value(members, "connection")),
+        "principal": _text(_value(members, "principal")),
+        "listener": _text(_value(members, "listener")),
         "software_name": _text(software.get("softwareName")),
         "software_version": _text(software.get("softwareVersion")),
-        "request": members["request"],
-        "response": members.get(_RESPONSE),
+        # request and response stay as logged
+        "request": body[request.start : request.end],
+        "response": _response(body, response, answer) if response is not None else None,
         "line_digest": hashlib.sha256(line).hexdigest(),
         "topics": told.topics if told else None,
         "topic_digests": told.digests if told else None,
@@ -150,18 +153,25 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     }
 
 
-def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, str]:
-    """Cut a line's JSON into its members' own text, so that request and response stay as logged."""
-    places, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
+def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, Member]:
+    """Cut a line's JSON into its members."""
+    found, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = {"requestHeader", "request", "totalTimeMs"} - places.keys()
+    missing = {"requestHeader", "request", "totalTimeMs"} - found.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    found = {key: text[start:stop] for key, (start, stop) in places.items()}
-    if answer is not None and _RESPONSE in places:
-        found[_RESPONSE] = answer.with_digest(text, *places[_RESPONSE])
     return found
+
+
+def _response(text: str, member: Member, answer: TopicsOfAnswer | None) -> str:
+    if answer is None:
+        return text[member.start : member.end]
+    return answer.with_digest(text, member.start, member.end)
+
+
+def _value(members: Mapping[str, Member], name: str) -> Any:
+    return members[name].value if name in members else None
 
 
 def _duration(value: Any) -> float:

@@ -34,6 +34,7 @@ LINE_COLUMNS = [
 _ORDER = ("logged_at_ms", "file", "position", "line_digest")
 _LINES_AT_ONCE = 20_000
 _DECODER = json.JSONDecoder()
+_MOST = {bits: 1 << (bits - 1) for bits in (8, 16, 32, 64)}
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 
 
@@ -139,7 +140,10 @@ def text(value: Any) -> Any:
 
 def integer(value: Any, bits: int = 32) -> Any:
     """A member of a line's JSON that is a whole number of so many bits or null; TypeError for another."""
-    if value is None or (type(value) is int and -(1 << (bits - 1)) <= value < 1 << (bits - 1)):
+    if value is None:
+        return None
+    most = _MOST[bits]
+    if type(value) is int and -most <= value < most:
         return value
     raise TypeError(f"{value!r} is no number of {bits} bits")
 

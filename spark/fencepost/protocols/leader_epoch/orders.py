@@ -29,7 +29,7 @@ from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine, each_line, integer
+from fencepost.replay.requests import RequestLine
 from fencepost.tables import Table
 
 ORDERS = Table(
@@ -61,15 +61,36 @@ class Cluster(NamedTuple):
 
 
 def heartbeats_of(requests: pa.Table) -> pa.Table:
-    """Rows of APPLIED from any rows of ``bronze.requests``: a broker's heartbeat says what it has applied."""
-    rows = Columns(APPLIED)
-    for (cluster,), lines in sorted(by_log(requests, "cluster").items(), key=str):
-        for line in each_line(lines, (BROKER_HEARTBEAT,)):
-            broker_id = integer(line.sent.get("brokerId"))
-            position = integer(line.sent.get("currentMetadataOffset"), 64)
-            if broker_id is not None and position is not None:
-                rows.add(cluster, broker_id, line.broker_id, line.requested_ms, position)
-    return rows.to_arrow()
+    """Rows of APPLIED from any rows of ``bronze.requests``: a broker's heartbeat says what it has applied.
+
+    Every broker sends one in two seconds, for as long as there are logs: they are not read line by line.
+    """
+    told = requests.filter(pc.equal(requests["api_key"], BROKER_HEARTBEAT))
+    columns = {
+        "cluster": told["cluster"],
+        "broker_id": _number_in(told["request"], "brokerId", 9).cast(pa.int32()),
+        "clock": told["broker_id"],
+        "position": _number_in(told["request"], "currentMetadataOffset", 18),
+        "ms": _requested_ms(told),
+    }
+    rows = pa.table(columns).drop_null()
+    # what a broker says again says nothing new
+    first = rows.group_by(["cluster", "broker_id", "clock", "position"]).aggregate([("ms", "min")])
+    named = first.rename_columns({"ms_min": "ms"}).select(list(APPLIED.columns))
+    return named.sort_by([(name, "ascending") for name in APPLIED.columns]).cast(APPLIED.arrow_schema)
+
+
+def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray:
+    """A member of JSON objects that is a whole number of at most so many digits, not negative; else null."""
+    # quotes inside a JSON string are escaped, so no text can pass for a member
+    found = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
+    return pc.struct_field(found, 0).cast(pa.int64())
+
+
+def _requested_ms(requests: pa.Table) -> pa.ChunkedArray:
+    """RequestLine.requested_ms."""
+    took = pc.subtract(requests["logged_at_ms"].cast(pa.float64()), requests["total_time_ms"])
+    return pc.floor(took).cast(pa.int64())
 
 
 def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
@@ -160,9 +181,12 @@ def _told_by_each(requests: pa.Table) -> Iterable[tuple[Any, ...]]:
     told = requests.filter(pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32())))
     # quotes inside a JSON string are escaped, so no name can pass for this
     digests = pc.struct_field(pc.extract_regex(told["response"], r'"topics": ?"(?P<topics>[0-9a-f]{64})"'), 0)
-    responded = told["logged_at_ms"]
-    asked = pc.floor(pc.subtract(responded.cast(pa.float64()), told["total_time_ms"])).cast(pa.int64())
-    columns = {"broker": told["broker_id"], "digest": digests, "responded": responded, "asked": asked}
+    columns = {
+        "broker": told["broker_id"],
+        "digest": digests,
+        "responded": told["logged_at_ms"],
+        "asked": _requested_ms(told),
+    }
     of_each = pa.table(columns).group_by(["broker", "digest"])
     rows = of_each.aggregate([("responded", "min"), ("asked", "max")])
     return tuples(rows.sort_by([("responded_min", "ascending"), ("digest", "ascending")]))
