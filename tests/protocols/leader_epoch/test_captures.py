@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,29 @@ def test_a_broker_that_is_fenced_is_told_with_what_it_moved(silver: Silver, capt
         ]
         assert [row["cause"] for row in near] == ["session_timeout"]
         assert near[0]["leaders_moved"] > 0 or near[0]["isr_shrunk"] > 0
+
+
+def test_controllers_that_others_followed_are_told(silver: Silver, cluster: str) -> None:
+    """With how long nobody was active, and the requests that met one of before."""
+    terms = of(silver, "controllers", cluster)
+    changed = [(b, t) for b, t in pairwise(terms) if b["controller_id"] != t["controller_id"]]
+    rows = [
+        row for row in of(silver, "leader_epoch_fencings", cluster) if row["cause"] == "controller_change"
+    ]
+    columns = ("victim_broker_id", "victim_epoch", "current_epoch", "leaders_moved")
+    followed = [tuple(row[name] for name in columns) for row in rows if row["error"] is None]
+    assert followed == [
+        (before["controller_id"], before["controller_epoch"], term["controller_epoch"], 1)
+        for before, term in changed
+    ]
+    assert bool(followed) == (cluster == THREE_BROKERS)
+    # a controller writes a NoOpRecord every half second, and an election takes no more than a few seconds
+    assert all(0 <= term["unled_ms"] < 10_000 for _, term in changed)
+    refused = [row for row in rows if row["error"] == "NOT_CONTROLLER"]
+    for row in refused:
+        was = [term["controller_id"] for term in terms if term["from_position"] < row["caused_position"]]
+        assert row["broker_id"] in was
+    assert bool(refused) == (cluster == THREE_BROKERS)
 
 
 def test_controllers_are_those_that_said_so(captures: Path, silver: Silver, cluster: str) -> None:
