@@ -204,6 +204,18 @@ def test_only_what_happened_beside_a_change_met_one_of_several_partitions(silver
     assert [row for row in rows if row["live_topic_id"] is None and row["candidates"] == 1] == []
 
 
+def test_a_fetch_is_placed_by_what_it_was_refused_with(silver: Silver, cluster: str) -> None:
+    """A fetch session keeps the name: while no topic has it, and then another one, the answers differ."""
+    placed = 0
+    for row in of(silver, "fetch_positions", cluster):
+        if row["error"] in ("UNKNOWN_TOPIC_OR_PARTITION", "INCONSISTENT_TOPIC_ID"):
+            placed += 1
+            assert row["candidates"] == 1, row
+            assert (row["live_topic_id"] == "") == (row["error"] == "UNKNOWN_TOPIC_OR_PARTITION"), row
+            assert row["live_topic_id"] != row["asked_topic_id"], row
+    assert placed
+
+
 def test_stale_answers_are_older_than_what_their_client_had(silver: Silver, captures: Path) -> None:
     stale = told(captures, THREE_BROKERS)["stale_answer"]
     rows = of(silver, "metadata_answer_partitions", THREE_BROKERS)
