@@ -7,7 +7,6 @@ Kafka's.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,6 @@ from fencepost.protocols.leader_epoch.cluster import replay
 from fencepost.replay.metadata_log import metadata_log
 from fencepost.tables import BATCHES, QUARANTINE, RECORDS
 
-ROOT = Path(__file__).parents[3]
 LOG = "__cluster_metadata-0"
 SEGMENT = f"{0:020}.log"
 BEGIN = bytes([1, 23, 0, 0])
@@ -30,7 +28,7 @@ BEGIN = bytes([1, 23, 0, 0])
 
 @pytest.mark.live
 def test_what_a_real_controller_aborts_was_never_there(
-    tmp_path: Path, captured: Callable[..., dict[str, object]]
+    tmp_path: Path, jars: Path, captured: Callable[..., dict[str, object]]
 ) -> None:
     with Cluster(Plan("4.3.1"), tmp_path / "home") as cluster:
         kept = cluster.create_topic("alpha", 2)
@@ -59,9 +57,7 @@ def test_what_a_real_controller_aborts_was_never_there(
     bronze = captured([folder], tmp_path)
     log = metadata_log(*(bronze[table.name] for table in (BATCHES, RECORDS, QUARANTINE)))
     history = replay(log)
-    end, kafkas = images_of(Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars")), [segment.parent])[
-        segment.parent
-    ][-1]
+    end, kafkas = images_of(jars, [segment.parent])[segment.parent][-1]
     assert image_at(history, end) == kafkas
     assert kafkas.names == {kept: "alpha", again: "ghost"}
     (life,) = history.by_name["ghost"]
