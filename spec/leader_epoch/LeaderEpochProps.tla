@@ -185,19 +185,21 @@ FetchIncarnation(f) ==
     ELSE "NONE"
 
 \* As shipped: a fetch that names a topic id which the broker does not have is refused (UNKNOWN_TOPIC_ID), and so is one
-\* with an older leader epoch (FENCED_LEADER_EPOCH) or a newer one (UNKNOWN_LEADER_EPOCH) than the leader's. Where the
-\* offset comes from is not looked at.
+\* by a name that it does not have (UNKNOWN_TOPIC_OR_PARTITION), or with an older leader epoch (FENCED_LEADER_EPOCH) or a
+\* newer one (UNKNOWN_LEADER_EPOCH) than the leader's. Where the offset comes from is not looked at.
 \*
 \* Where it does not hold: the broker compares with what it has applied of the metadata log. That is known as far as its
-\* heartbeats and answers tell; where several partitions fit that differ in this, it is unknown. In a fetch session that began before the topic was created
-\* again the answer is INCONSISTENT_TOPIC_ID. Fetches before version 13 name no id; NOT_LEADER_OR_FOLLOWER and
-\* OFFSET_OUT_OF_RANGE are decided by other things.
+\* heartbeats and answers tell; where several partitions fit that differ in this, it is unknown. In a fetch session that
+\* began before the topic was deleted the answer is UNKNOWN_TOPIC_OR_PARTITION, and INCONSISTENT_TOPIC_ID when it has
+\* been created again. Fetches before version 13 name no id; NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE and what a
+\* session refuses as a whole (FETCH_SESSION_TOPIC_ID_ERROR) are decided by other things.
 \*
 \* On call: refusals of one moment are how clients learn of a new leader or topic. If they go on, the client's metadata
 \* do not get newer: look at the broker that answers its Metadata requests.
 \* @decision("shipped_fetch_rule", "fetchPositions")
 ShippedFetchRule(f) ==
     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"
+    ELSE IF f.liveLeaderEpoch = -1 THEN "UNKNOWN_TOPIC_OR_PARTITION"
     ELSE IF f.currentLeaderEpoch = -1 THEN "NONE"
     ELSE IF f.currentLeaderEpoch < f.liveLeaderEpoch THEN "FENCED_LEADER_EPOCH"
     ELSE IF f.currentLeaderEpoch > f.liveLeaderEpoch THEN "UNKNOWN_LEADER_EPOCH"

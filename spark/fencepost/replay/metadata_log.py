@@ -84,10 +84,14 @@ Piece = Commit | Hole
 
 @dataclass(frozen=True, slots=True)
 class ControllerTerm:
-    """The batches of one leader of the metadata log: ``controller_id`` None where none of them tells it."""
+    """The batches of one leader of the metadata log: ``controller_id`` None where none of them tells it.
+
+    ``ms`` and ``last_ms`` are the times of the first and the last one.
+    """
 
     position: int
     ms: int
+    last_ms: int
     epoch: int
     controller_id: int | None
 
@@ -246,7 +250,7 @@ def _terms(log: Log, records: pa.Table) -> Iterator[ControllerTerm]:
         if value is not None:
             leaders[epoch] = value["leader_id"]
     for term in log.terms(leaders):
-        yield ControllerTerm(term.begins, term.first_ms, term.leader_epoch, term.led_by)
+        yield ControllerTerm(term.begins, term.first_ms, term.last_ms, term.leader_epoch, term.led_by)
 
 
 def _by_batch(records: pa.Table) -> dict[tuple[int, int], list[MetadataRecord]]:

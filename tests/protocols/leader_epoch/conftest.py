@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -158,6 +159,12 @@ def bronze_of(folders: Sequence[Path], home: Path) -> Bronze:
     catalog = lake.ensure(settings.lake)
     capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in TABLES}
+
+
+@pytest.fixture(scope="session")
+def jars() -> Path:
+    """The folder of all jars, one subfolder per set."""
+    return Path(os.environ.get("FENCEPOST_JARS", Path(__file__).parents[3] / ".jars"))
 
 
 @pytest.fixture(scope="session")

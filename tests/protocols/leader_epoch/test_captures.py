@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,18 @@ def test_only_what_happened_beside_a_change_met_one_of_several_partitions(silver
     assert [row for row in rows if row["live_topic_id"] is None and row["candidates"] == 1] == []
 
 
+def test_a_fetch_is_placed_by_what_it_was_refused_with(silver: Silver, cluster: str) -> None:
+    """A fetch session keeps the name: while no topic has it, and then another one, the answers differ."""
+    placed = 0
+    for row in of(silver, "fetch_positions", cluster):
+        if row["error"] in ("UNKNOWN_TOPIC_OR_PARTITION", "INCONSISTENT_TOPIC_ID"):
+            placed += 1
+            assert row["candidates"] == 1, row
+            assert (row["live_topic_id"] == "") == (row["error"] == "UNKNOWN_TOPIC_OR_PARTITION"), row
+            assert row["live_topic_id"] != row["asked_topic_id"], row
+    assert placed
+
+
 def test_stale_answers_are_older_than_what_their_client_had(silver: Silver, captures: Path) -> None:
     stale = told(captures, THREE_BROKERS)["stale_answer"]
     rows = of(silver, "metadata_answer_partitions", THREE_BROKERS)
@@ -252,6 +265,29 @@ def test_a_broker_that_is_fenced_is_told_with_what_it_moved(silver: Silver, capt
         ]
         assert [row["cause"] for row in near] == ["session_timeout"]
         assert near[0]["leaders_moved"] > 0 or near[0]["isr_shrunk"] > 0
+
+
+def test_controllers_that_others_followed_are_told(silver: Silver, cluster: str) -> None:
+    """With how long nobody was active, and the requests that met one of before."""
+    terms = of(silver, "controllers", cluster)
+    changed = [(b, t) for b, t in pairwise(terms) if b["controller_id"] != t["controller_id"]]
+    rows = [
+        row for row in of(silver, "leader_epoch_fencings", cluster) if row["cause"] == "controller_change"
+    ]
+    columns = ("victim_broker_id", "victim_epoch", "current_epoch", "leaders_moved")
+    followed = [tuple(row[name] for name in columns) for row in rows if row["error"] is None]
+    assert followed == [
+        (before["controller_id"], before["controller_epoch"], term["controller_epoch"], 1)
+        for before, term in changed
+    ]
+    assert bool(followed) == (cluster == THREE_BROKERS)
+    # a controller writes a NoOpRecord every half second, and an election takes no more than a few seconds
+    assert all(0 <= term["unled_ms"] < 10_000 for _, term in changed)
+    refused = [row for row in rows if row["error"] == "NOT_CONTROLLER"]
+    for row in refused:
+        was = [term["controller_id"] for term in terms if term["from_position"] < row["caused_position"]]
+        assert row["broker_id"] in was
+    assert bool(refused) == (cluster == THREE_BROKERS)
 
 
 def test_controllers_are_those_that_said_so(captures: Path, silver: Silver, cluster: str) -> None:

@@ -8,7 +8,6 @@ aborted anywhere, as controllers that die leave them.
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -30,8 +29,7 @@ from fencepost.replay.metadata_log import metadata_log, snapshots
 from fencepost.settings import Broker, Cluster, Lake, Settings, load
 from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
-ROOT = Path(__file__).parents[3]
-CAPTURES = ROOT / "tests" / "captures"
+CAPTURES = Path(__file__).parents[2] / "captures"
 STORED = tuple(sorted(path.parent.name for path in CAPTURES.glob("*/fencepost.toml")))
 THREE_BROKERS = CAPTURES / "incarnations-4.3.1"
 LATE = tuple(
@@ -124,7 +122,7 @@ def _clusters(home: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def replayed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Replayed]:
+def replayed(jars: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Replayed]:
     home = tmp_path_factory.mktemp("metadata-logs")
     settings = dataclasses.replace(
         load(CAPTURES / STORED[0] / "fencepost.toml"),
@@ -134,7 +132,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Replayed]:
     bronze = _bronze(settings)
     folders = sorted(home.glob(f"**/{LOG}"))
     files = [*folders, *sorted(home.glob("**/*.checkpoint"))]
-    images = images_of(Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars")), files)
+    images = images_of(jars, files)
     found = {}
     for cluster in settings.clusters:
         name = cluster.name

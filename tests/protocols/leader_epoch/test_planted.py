@@ -140,3 +140,20 @@ def test_behind_a_hole_what_was_known_of_the_metadata_log_is_unknown(cluster: Br
         "partition_epochs_unique",
         "commit_to_live_incarnation",
     }
+
+
+def test_a_name_that_no_topic_has_is_refused_as_such(cluster: Bronze, judged: Any, silver: Silver) -> None:
+    """A client of before topic ids, which fetches while there is no topic of the name."""
+    rows = [row for row in silver["fetch_positions"] if row["cluster"] == THREE_BROKERS]
+    fetch = next(row for row in rows if row["error"] == "UNKNOWN_TOPIC_OR_PARTITION" and row["by_id"])
+
+    def by_name(silver: Bronze) -> Bronze:
+        changed = dict(silver)
+        for table in ("silver.fetch_positions", "silver.fetch_position_states"):
+            mine = of(changed[table], fetch_position_id=fetch["fetch_position_id"])
+            changed[table] = _changed(changed[table], "by_id", mine, lambda _: False)
+        return changed
+
+    decided = ("shipped_fetch_rule", fetch["fetch_position_id"])
+    assert judged(cluster).decided[decided] == "UNKNOWN_TOPIC_ID"
+    assert judged(cluster, by_name).decided[decided] == "UNKNOWN_TOPIC_OR_PARTITION"

@@ -1,4 +1,5 @@
--- Every request that was refused because an epoch had moved on, and every broker fenced: of all protocols.
+-- Every request that was refused because an epoch had moved on, every broker fenced and every controller followed by
+-- another: of all protocols.
 with
 
 commits as (
@@ -130,7 +131,11 @@ select
     'leader_epoch' as protocol,
     occurred_at,
     victim,
-    if(victim_broker_id is null, 'client', 'broker') as victim_kind,
+    case
+        when kind = 'controller' then 'controller'
+        when victim_broker_id is not null then 'broker'
+        else 'client'
+    end as victim_kind,
     to_json(struct(topic, topic_id, partition, victim_broker_id as broker_id)) as scope,
     cause,
     error,
@@ -138,7 +143,7 @@ select
     current_epoch,
     case
         -- who fetches or asks has nothing under way
-        when kind not in ('broker', 'controller') then '[]'
+        when error is not null then '[]'
         when leaders_moved is not null or isr_shrunk is not null
             then to_json(array(struct(leaders_moved, isr_shrunk)))
     end as in_flight,

@@ -1,4 +1,4 @@
--- Which controller was active, from when to when. The epochs that nobody led for are between two rows.
+-- Which controller was active, from when to when, and for how long nobody was. Epochs that nobody won have no row.
 select
     cluster,
     controller_epoch,
@@ -7,6 +7,7 @@ select
     from_time as active_from,
     to_time as active_until,
     unix_millis(to_time) - unix_millis(from_time) as active_ms,
+    unled_ms,
     from_position,
     to_position
 from {{ source('silver', 'controllers') }}

@@ -1,4 +1,4 @@
-"""Brokers that controllers fenced, and controllers that others followed, with what it moved."""
+"""Brokers that controllers fenced, with what it moved."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS
+from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, NO_LINE
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point
 from fencepost.replay.keys import digest_of
 from fencepost.replay.metadata_image import BrokerRegistration
-from fencepost.replay.metadata_log import Hole
 
-_NO_LINE = (None,) * 15
 State = tuple[BrokerRegistration, str] | None
 
 
@@ -30,24 +28,12 @@ class Moved(NamedTuple):
 
 
 def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
-    """The rows of silver.leader_epoch_fencings that the metadata log tells."""
+    """The rows of silver.leader_epoch_fencings that records about brokers tell."""
     rows = Columns(LEADER_EPOCH_FENCINGS)
     moves = _moves(history)
     for broker_id, life in sorted(history.brokers.items()):
         for row in _fencings(cluster, broker_id, life.states, moves.get(broker_id, ())):
             rows.add(*row)
-    holes = [piece.position for piece in history.log.pieces if isinstance(piece, Hole)]
-    for before, term in pairwise(history.log.terms):
-        if term.epoch > before.epoch and term.controller_id != before.controller_id:
-            # in a hole there may have been another one between the two
-            hidden = any(before.position < position <= term.position for position in holes)
-            victim, epoch = (None, None) if hidden else (before.controller_id, before.epoch)
-            rows.add(
-                cluster, digest_of(cluster, "controller", term.epoch), "controller",
-                None if victim is None else f"broker {victim}", victim, None, None, None, None, epoch,
-                term.epoch, "controller_change", term.position, term.ms, term.ms, None, None, None,
-                *_NO_LINE,
-            )  # fmt: skip
     return rows.to_arrow()
 
 
@@ -71,7 +57,7 @@ def _fencings(
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
             broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms,
             None if ended is None else ended.ms, sum(each.leaders for each in of),
-            sum(each.isr for each in of), *_NO_LINE,
+            sum(each.isr for each in of), *NO_LINE,
         )  # fmt: skip
         since = None
 

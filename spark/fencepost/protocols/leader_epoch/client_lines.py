@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.instances import Software
 from fencepost.protocols.leader_epoch.known import Known
-from fencepost.protocols.leader_epoch.lines import APIS, PartitionLine
+from fencepost.protocols.leader_epoch.lines import APIS, FETCH, PartitionLine
 from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
 from fencepost.protocols.leader_epoch.numbering import Connection
-from fencepost.replay.requests import RequestLine, host_of
+from fencepost.replay.requests import NONE, RequestLine, error_name, host_of
+
+
+def _fits(api_key: int, error: str | None, asked: str | None, topic_id: str) -> bool:
+    """Whether a broker that has this incarnation, '' for none, can answer so.
+
+    Who answers without an error has one, and if a topic id is asked, that one. A fetch session keeps the name
+    of an id: ReplicaManager then looks for the name, and compares the id with that of the partition it finds.
+    """
+    if error == NONE:
+        return topic_id != "" and asked in (None, topic_id)
+    if api_key == FETCH and error == "UNKNOWN_TOPIC_OR_PARTITION":
+        return topic_id == ""
+    if api_key == FETCH and error == "INCONSISTENT_TOPIC_ID":
+        return topic_id not in ("", asked)
+    return True
 
 
 @dataclass(frozen=True)
@@ -50,17 +66,12 @@ class ClientLines:
         return live(self.known.history, self.window(line), topic, partition)
 
     def answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
-        """What a broker, which may be behind, may have answered from. Who answers without an error has an
-        incarnation, and if a topic id is asked, that one.
-        """
+        """What a broker, which may be behind, may have answered from, as far as its answer fits to it."""
         place, asked = (topic, each.asked.partition), each.asked.topic_id
-        window = self.image(line)
-        if each.error != 0:
-            return candidates(self.known.history, window, *place)
-        met = candidates(self.known.history, window, *place, asked)
-        return [
-            one for one in met if one.topic_id is None or (one.topic_id and asked in (None, one.topic_id))
-        ] or [NOT_KNOWN]
+        error = error_name(each.error)
+        met = candidates(self.known.history, self.image(line), *place, asked if error == NONE else None)
+        fits = partial(_fits, line.api_key, error, asked)
+        return [one for one in met if one.topic_id is None or fits(one.topic_id)] or [NOT_KNOWN]
 
     def partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
         """The partition epoch of an incarnation; -1 for none (''), None where it is not known."""

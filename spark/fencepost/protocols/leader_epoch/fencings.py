@@ -1,16 +1,25 @@
-"""Requests that were refused because of a leader epoch, a broker epoch or a topic id, and why."""
+"""Requests that were refused because of a leader epoch, a broker epoch, a topic id or a new controller."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.controller_fencings import (
+    CONTROLLER,
+    NOT_CONTROLLER,
+    Cause,
+    after_controller,
+    followed,
+    is_not_controller,
+    refused_candidates,
+)
 from fencepost.protocols.leader_epoch.instances import software_of
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
@@ -24,13 +33,14 @@ from fencepost.protocols.leader_epoch.lines import (
     replica_of,
 )
 from fencepost.protocols.leader_epoch.live import live
-from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS
+from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, METADATA_TOPIC_ID
 from fencepost.replay.columns import Columns
-from fencepost.replay.keys import ZERO_ID, digest_of
+from fencepost.replay.keys import METADATA_TOPIC, ZERO_ID, digest_of
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine, each_line, error_name, host_of
 
 LEADER_EPOCH, TOPIC_ID, BROKER_EPOCH = "leader_epoch", "topic_id", "broker_epoch"
+_NOT_CONTROLLER = "not_controller"
 _KINDS = {
     "FENCED_LEADER_EPOCH": LEADER_EPOCH,
     "UNKNOWN_LEADER_EPOCH": LEADER_EPOCH,
@@ -40,29 +50,27 @@ _KINDS = {
     "STALE_BROKER_EPOCH": BROKER_EPOCH,
     "BROKER_ID_NOT_REGISTERED": BROKER_EPOCH,
 }
+REFUSABLE = {**APIS, **QUORUM_APIS, **CONTROLLER_APIS}
+"""The APIs whose refusals are told."""
+
 _ANY_ERROR = '"errorCode": *-?[1-9]'
 _OF_BROKERS = (CONTROLLED_SHUTDOWN, ALTER_PARTITION, BROKER_REGISTRATION, BROKER_HEARTBEAT)
 
 
 class _Refused(NamedTuple):
-    """What a line refused: ``epoch`` as presented, ``partition`` None where it is the request as a whole."""
+    """What a line refused: ``epoch`` as presented, ``partition`` None where it is the request as a whole.
 
+    ``answered`` is the epoch that was told instead.
+    """
+
+    kind: str
     error: str
     topic: str | None
     topic_id: str | None
     partition: int | None
     epoch: int | None
     broker_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """What moved the epoch: ``current`` is the one that holds, None where it is not one."""
-
-    cause: str | None = None
-    current: int | None = None
-    position: int | None = None
-    ms: int | None = None
+    answered: int | None = None
 
 
 def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table:
@@ -74,10 +82,12 @@ def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table
         software = software_of(lines)
         # most requests are not refused, and need not be read for that
         refused = lines.filter(pc.match_substring_regex(lines["response"], _ANY_ERROR))
-        for line in each_line(refused, APIS):
+        for line in each_line(refused, REFUSABLE):
             for each in _refused(line):
                 of = software.get((line.broker_id, line.connection or ""), (None, None))
-                rows.add(*_row(str(cluster), known[str(cluster)], line, each, of))
+                row = _row(str(cluster), known[str(cluster)], line, each, of)
+                if row is not None:
+                    rows.add(*row)
     return rows.to_arrow()
 
 
@@ -86,15 +96,23 @@ def _refused(line: RequestLine) -> Iterator[_Refused]:
     replica = replica_of(line) if line.api_key == FETCH else -1
     broker_id = sent.get("brokerId") if line.api_key in _OF_BROKERS else replica if replica >= 0 else None
     whole = error_name(answer.get("errorCode"))
-    if line.api_key in _OF_BROKERS and whole in _KINDS:
-        yield _Refused(whole, None, None, None, sent.get("brokerEpoch"), broker_id)
+    for node in refused_candidates(line):
+        if node.error in _KINDS:
+            yield _Refused(
+                CONTROLLER, node.error, METADATA_TOPIC, None, 0, node.epoch, node.node_id, node.answered
+            )
+    if is_not_controller(answer):
+        yield _Refused(_NOT_CONTROLLER, NOT_CONTROLLER, None, None, None, None, broker_id)
+    elif line.api_key in _OF_BROKERS and whole in _KINDS:
+        yield _Refused(_KINDS[whole], whole, None, None, None, sent.get("brokerEpoch"), broker_id)
     elif line.api_key == ALTER_PARTITION:
         yield from _alter_partition(sent, answer, broker_id)
     for each in partition_lines(line):
         error = error_name(each.error)
         if error in _KINDS:
             epoch = None if each.leader_epoch < 0 else each.leader_epoch
-            yield _Refused(error, *each.asked, epoch, broker_id)
+            told = None if each.leader_told is None else each.leader_told[1]
+            yield _Refused(_KINDS[error], error, *each.asked, epoch, broker_id, told)
 
 
 def _alter_partition(
@@ -112,70 +130,86 @@ def _alter_partition(
                 place = (topic.get("topicId"), each["partitionIndex"])
                 if error in _KINDS:
                     topic_id = None if place[0] == ZERO_ID else place[0]
-                    yield _Refused(error, None, topic_id, place[1], asked.get(place), broker_id)
+                    epoch = asked.get(place)
+                    yield _Refused(_KINDS[error], error, None, topic_id, place[1], epoch, broker_id)
     except (AttributeError, KeyError, TypeError):
         return
 
 
 def _row(
     cluster: str, known: Known, line: RequestLine, each: _Refused, software: tuple[str | None, str | None]
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...] | None:
     host = host_of(line.connection)
     history = known.history
     life = history.topics.get(each.topic_id) if each.topic_id is not None else None
     topic = each.topic or (life.topic if life is not None else None)
     window = known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
-    cause = _cause(history, window, each, topic)
-    broker = each.broker_id
+    cause = _cause(history, window, each, topic, line.broker_id)
+    if cause is None:
+        return None
+    broker, role = each.broker_id, CONTROLLER if each.kind == CONTROLLER else "broker"
     return (
-        cluster, digest_of(line.request_id, topic, each.topic_id, each.partition), _KINDS[each.error],
-        f"{line.client_id}@{host}" if broker is None else f"broker {broker}", broker, each.error, topic,
+        cluster, digest_of(line.request_id, topic, each.topic_id, each.partition), each.kind,
+        f"{line.client_id}@{host}" if broker is None else f"{role} {broker}", broker, each.error, topic,
         each.topic_id, each.partition, each.epoch, cause.current, cause.cause, cause.position, cause.ms,
         line.requested_ms, None, None, None, None, line.client_id, host, *software, line.connection,
-        line.request_id, line.broker_id, APIS[line.api_key], line.api_version, line.correlation_id,
+        line.request_id, line.broker_id, REFUSABLE[line.api_key], line.api_version, line.correlation_id,
         line.requested_ms, line.responded_ms, line.file, line.position,
     )  # fmt: skip
 
 
-def _cause(history: ClusterHistory, window: Window, each: _Refused, topic: str | None) -> _Cause:
-    kind = _KINDS[each.error]
-    if kind == BROKER_EPOCH:
+def _cause(
+    history: ClusterHistory, window: Window, each: _Refused, topic: str | None, asked: int
+) -> Cause | None:
+    """Why; None where nothing was over: the node that was ``asked`` was no controller before."""
+    if each.kind == _NOT_CONTROLLER:
+        return after_controller(history, window, asked)
+    if each.kind == BROKER_EPOCH:
         return _registered(history, window, each)
+    if each.topic_id == METADATA_TOPIC_ID or topic == METADATA_TOPIC:
+        # who is ahead of the node that answers is refused, too
+        if each.error == "UNKNOWN_LEADER_EPOCH":
+            return Cause("stale_metadata", each.answered)
+        return followed(history, each.epoch, each.answered)
+    return _moved(history, window, each, topic)
+
+
+def _moved(history: ClusterHistory, window: Window, each: _Refused, topic: str | None) -> Cause:
     if topic is None or each.partition is None:
-        return _Cause()
-    if kind == TOPIC_ID:
+        return Cause()
+    if each.kind == TOPIC_ID:
         return _replaced(history, window, each)
     now = live(history, window, topic, each.partition)
     named = history.by_name.get(topic, ())
     topic_id = each.topic_id or now.topic_id or (named[0].topic_id if len(named) == 1 else None)
     if each.error == "UNKNOWN_LEADER_EPOCH":
-        return _Cause("stale_metadata", now.leader_epoch)
+        return Cause("stale_metadata", now.leader_epoch)
     of = history.partition(topic_id, each.partition)
     for election in of.elections if of is not None and each.epoch is not None else ():
         if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
-            return _Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
+            return Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
     # the leader changed, whatever the epoch of a request that lists the partition no more
     fenced = each.error == "FENCED_LEADER_EPOCH"
-    return _Cause("leader_change" if fenced else None, now.leader_epoch)
+    return Cause("leader_change" if fenced else None, now.leader_epoch)
 
 
-def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:
+def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
     """A topic id that is not the live one's: it is gone, or the broker has not heard of it yet."""
     life = history.topics.get(each.topic_id) if each.topic_id is not None else None
     if life is None or life.gone is None:
-        return _Cause("stale_metadata" if life is not None and life.known else None)
+        return Cause("stale_metadata" if life is not None and life.known else None)
     after = history.next_begins(life)
     again = after is not None and after.position <= window.highest
     removed = life.removed
     if removed is None:
-        return _Cause("topic_recreated" if again else "topic_deleted")
-    return _Cause("topic_recreated" if again else "topic_deleted", None, removed.offset, removed.timestamp_ms)
+        return Cause("topic_recreated" if again else "topic_deleted")
+    return Cause("topic_recreated" if again else "topic_deleted", None, removed.offset, removed.timestamp_ms)
 
 
-def _registered(history: ClusterHistory, window: Window, each: _Refused) -> _Cause:
+def _registered(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
     of = history.brokers.get(each.broker_id) if each.broker_id is not None else None
     if of is None:
-        return _Cause()
+        return Cause()
     for at, state in zip(of.states.begins, of.states.states, strict=True):
         if at.position > window.highest:
             break
@@ -184,5 +218,5 @@ def _registered(history: ClusterHistory, window: Window, each: _Refused) -> _Cau
         epoch = state[0].epoch
         if epoch is not None and each.epoch is not None and epoch > each.epoch:
             known = history.is_covered(*window)
-            return _Cause("restart", epoch if known else None, at.position, at.ms)
-    return _Cause()
+            return Cause("restart", epoch if known else None, at.position, at.ms)
+    return Cause()

@@ -151,12 +151,13 @@ def _brokers(scope: Scope, history: ClusterHistory) -> Columns:
 
 def _controllers(scope: Scope, history: ClusterHistory) -> Columns:
     rows, terms = Columns(CONTROLLERS), history.log.terms
-    for number, term in enumerate(terms):
-        after = terms[number + 1] if number + 1 < len(terms) else None
+    for before, term, after in zip((None, *terms), terms, (*terms[1:], None), strict=False):
         end = None if after is None else Point(after.position, after.ms)
         span = interval(Point(term.position, term.ms), end)
+        whole = before is not None and history.is_covered(before.position, term.position)
+        unled_ms = term.ms - before.last_ms if before is not None and whole else None
         if span is not None:
-            rows.add(*scope, term.epoch, term.controller_id, *span)
+            rows.add(*scope, term.epoch, term.controller_id, unled_ms, *span)
     return rows
 
 

@@ -25,9 +25,10 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
 from fencepost.protocols.leader_epoch.commits import stored_offsets
 from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
-from fencepost.protocols.leader_epoch.fencings import refused_requests
+from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
+from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
-from fencepost.protocols.leader_epoch.lines import APIS, CLIENT_APIS, FETCH
+from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
 from fencepost.protocols.leader_epoch.partition_rows import (
@@ -84,7 +85,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     groups = Groups(known, extents, leaders, given.tolerance_ms)
     met = _groups(given, groups, of_logs[STORED.name], told)
     refused = engine.map(
-        engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}]),
+        engine.scan(REQUESTS, where=[{"api_key": frozenset(REFUSABLE)}]),
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
@@ -125,8 +126,8 @@ def _metadata(
         tables = {table.name: table for table in METADATA_TABLES}
         for name, rows in metadata_rows(cluster, history, by.created, by.removed).items():
             yield from ((tables[name], batch) for batch in rows.to_batches())
-        for batch in fenced_brokers(cluster, history).to_batches():
-            yield LEADER_EPOCH_FENCINGS, batch
+        for fenced in (fenced_brokers(cluster, history), deposed_controllers(cluster, history)):
+            yield from ((LEADER_EPOCH_FENCINGS, batch) for batch in fenced.to_batches())
         for batch in never_captured(cluster, history, captured).to_batches():
             yield LEADER_EPOCHS, batch
 

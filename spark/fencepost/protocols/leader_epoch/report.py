@@ -18,12 +18,12 @@ LEADERS = "marts.fct_leader_epochs"
 TRUNCATED = "marts.fct_offsets_past_truncation"
 STALE = "marts.fct_stale_metadata"
 BROKERS = "marts.fct_broker_fencings"
+CONTROLLERS = "marts.fct_controllers"
 COMMITS = "marts.fct_commits_without_leader_epoch"
 CAUSES = {
     "session_timeout": "sent no heartbeat in time",
     "restart": "registered again",
     "unregistered": "was unregistered",
-    "controller_change": "met another controller",
     None: "cause unknown",
 }
 """Why a broker was fenced, in words."""
@@ -67,6 +67,10 @@ _FENCED = f"""
 SELECT cluster, broker_id, cause, fenced_at, fenced_ms, leaders_moved, isr_shrunk FROM {BROKERS}
 ORDER BY fenced_at, broker_id
 """
+_FOLLOWED = f"""
+SELECT cluster, controller_id, previous_controller_id, active_from, unled_ms FROM {CONTROLLERS}
+WHERE controller_id <> previous_controller_id ORDER BY from_position
+"""
 _BARE = f"""
 SELECT cluster, sum(commits) AS commits, sum(without_leader_epoch) AS bare FROM {COMMITS} GROUP BY cluster
 """
@@ -74,8 +78,8 @@ _MOST = 3
 
 
 class Incarnations:
-    """Topics that were replaced, records that elections lost, old metadata, fenced brokers: each mart asked
-    once, for all clusters.
+    """Topics that were replaced, records that elections lost, old metadata, fenced brokers, controllers: each
+    mart asked once, for all clusters.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -91,10 +95,13 @@ class Incarnations:
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
         self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
+        self._followed = many(_FOLLOWED)
 
     def lines(self, cluster: str) -> list[str]:
         """What there is to say of one cluster, the gravest first; nothing where nothing happened."""
-        parts = (self._orphans, self._losses, self._metadata, self._brokers, self._commits)
+        parts = (
+            self._orphans, self._losses, self._metadata, self._brokers, self._controllers, self._commits
+        )  # fmt: skip
         lines = [
             line
             for part in parts
@@ -172,6 +179,14 @@ class Incarnations:
         if shut_down:
             yield f"{_counted(shut_down, 'broker', 'brokers')} shut down in good order."
 
+    def _controllers(self, cluster: str) -> Iterator[str]:
+        followed = self._followed[cluster]
+        if followed:
+            words = "; ".join(_follows(row) for row in followed[-_MOST:])
+            latest = ", the latest" if len(followed) > _MOST else ""
+            times = _counted(len(followed), "time", "times")
+            yield f"Another controller became active {times}{latest}: {words}."
+
     def _commits(self, cluster: str) -> Iterator[str]:
         counts = self._bare.get(cluster)
         if counts is not None and counts["bare"]:
@@ -218,6 +233,13 @@ def _elected(row: Row) -> str:
 
 def _behind(milliseconds: int | None) -> str:
     return f" (up to {milliseconds / 1000:.1f} s behind)" if milliseconds else ""
+
+
+def _follows(row: Row) -> str:
+    unled = row["unled_ms"]
+    gap = "" if unled is None else f", {max(unled, 0) / 1000:.1f} s after that one's last record"
+    at = "" if row["active_from"] is None else f" at {time_of(row['active_from'])}"
+    return f"node {row['controller_id']} followed node {row['previous_controller_id']}{at}{gap}"
 
 
 def _fencing(row: Row) -> str:

@@ -72,6 +72,9 @@ _LINE = {
     "position": "bigint",
 }
 
+NO_LINE = (None,) * len({**_CLIENT, **_LINE})
+"""Values of these columns where no request line tells."""
+
 METADATA_COVERAGE = Table(
     "silver.metadata_coverage",
     "Each log of the audit of leader epochs (the metadata log, and that of every partition) cut into pieces "
@@ -435,6 +438,9 @@ CONTROLLERS = Table(
         **_SCOPE,
         "controller_epoch": "int",
         "controller_id": "int",  # null where only batches tell of the epoch
+        # from the newest batch of the controller before to the first of this one, by two clocks; null for the
+        # first one, and where the log may lack batches between them
+        "unled_ms": "bigint",
         **INTERVAL,
     },
     ("cluster", "log", "from_position"),
@@ -442,15 +448,18 @@ CONTROLLERS = Table(
 
 LEADER_EPOCH_FENCINGS = Table(
     "silver.leader_epoch_fencings",
-    "One row per request, topic and partition that was refused because of a leader epoch, a broker epoch or "
-    "a topic id, and one per broker that a controller fenced.",
+    "One row per request, topic and partition that was refused because of a leader epoch, a broker epoch, a "
+    "topic id or another active controller, one per broker that a controller fenced, and one per controller "
+    "that another followed.",
     {
         "cluster": "string",
-        "fencing_id": "string",  # digest of request line and partition, or of broker and position
-        "kind": "string",  # leader_epoch, topic_id, broker_epoch, broker, controller
-        "victim": "string",  # the client, as client_id@host, or 'broker <id>'
-        "victim_broker_id": "int",  # null when the victim is no broker
-        "error": "string",  # Kafka's name; null for a fenced broker, which is told nothing
+        "fencing_id": "string",  # digest of request line and partition, or of node and position
+        # leader_epoch, topic_id, broker_epoch, broker, controller (one that was followed, or a candidate),
+        # not_controller (a request that met a controller whose epoch was over)
+        "kind": "string",
+        "victim": "string",  # the client, as client_id@host, or 'broker <id>', 'controller <id>'
+        "victim_broker_id": "int",  # the node's id; null when the victim is none
+        "error": "string",  # Kafka's name; null for a broker or controller that is told nothing
         "topic": "string",
         "topic_id": "string",  # as asked
         "partition": "int",
@@ -463,9 +472,12 @@ LEADER_EPOCH_FENCINGS = Table(
         "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
         "caused_at": "timestamp",
         "occurred_at": "timestamp",
-        # of a broker: unfenced; null while it is not, and for a request, whose refusal is one moment
+        # of a broker: unfenced, of a controller: active again; null while it is not, and for a request, whose
+        # refusal is one moment
         "ended_at": "timestamp",
-        "leaders_moved": "int",  # partitions whose leadership it took from the broker; null for clients
+        # partitions whose leadership it took from the broker, of a controller the metadata log; null for
+        # clients
+        "leaders_moved": "int",
         "isr_shrunk": "int",  # partitions whose ISR it left
         **_CLIENT,
         **_LINE,

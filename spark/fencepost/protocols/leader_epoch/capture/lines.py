@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 
 from fencepost.formats.request_log import Keep, every_line, is_refused
+from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
 
 # Quotes inside a JSON string are escaped, so no name can pass for these.
 _OF_BROKER = re.compile(rb'"replicaId":\d')
 _LISTS_PARTITIONS = re.compile(rb'"topics":\[\{')
+_NOT_CONTROLLER = re.compile(rb'"errorCode":41\b')
 _DIVERGING = b'"divergingEpoch":{'
 
 
@@ -22,6 +24,11 @@ def is_telling_fetch(line: bytes) -> bool:
     if _DIVERGING in line or is_refused(line):
         return True
     return _LISTS_PARTITIONS.search(line) is not None and _OF_BROKER.search(line) is None
+
+
+def is_not_controller(line: bytes) -> bool:
+    """Whether the answer is that another node is the active controller (NOT_CONTROLLER)."""
+    return _NOT_CONTROLLER.search(line) is not None
 
 
 REQUESTS: Mapping[str, Keep] = {
@@ -47,5 +54,8 @@ REQUESTS: Mapping[str, Keep] = {
     "BROKER_REGISTRATION": is_refused,
     "ALTER_PARTITION": is_refused,
     "CONTROLLED_SHUTDOWN": is_refused,
+    # which controllers others followed
+    **dict.fromkeys(QUORUM_APIS.values(), is_refused),
+    **dict.fromkeys(CONTROLLER_APIS.values(), is_not_controller),
 }
 """By Kafka's name of the API (ApiKeys)."""

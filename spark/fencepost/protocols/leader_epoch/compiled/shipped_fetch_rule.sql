@@ -1,7 +1,8 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:199 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:200 by `tlasql compile`; do not edit
 --
 -- ShippedFetchRule(f) ==
 --     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"
+--     ELSE IF f.liveLeaderEpoch = -1 THEN "UNKNOWN_TOPIC_OR_PARTITION"
 --     ELSE IF f.currentLeaderEpoch = -1 THEN "NONE"
 --     ELSE IF f.currentLeaderEpoch < f.liveLeaderEpoch THEN "FENCED_LEADER_EPOCH"
 --     ELSE IF f.currentLeaderEpoch > f.liveLeaderEpoch THEN "UNKNOWN_LEADER_EPOCH"
@@ -19,137 +20,34 @@ WITH frame AS (
     by_id AS `f.byId`,
     asked_topic_id AS `f.topicId`,
     live_topic_id AS `f.liveTopicId`,
-    current_leader_epoch AS `f.currentLeaderEpoch`,
-    live_leader_epoch AS `f.liveLeaderEpoch`
+    live_leader_epoch AS `f.liveLeaderEpoch`,
+    current_leader_epoch AS `f.currentLeaderEpoch`
   FROM silver.fetch_position_states
 ), judged AS (
   SELECT
     *,
-    CASE (
-        `f.byId` AND NOT `f.topicId` = `f.liveTopicId`
-      )
-      WHEN TRUE
-      THEN 'UNKNOWN_TOPIC_ID'
-      WHEN FALSE
-      THEN CASE (
-          `f.currentLeaderEpoch` = -1
-        )
-        WHEN TRUE
-        THEN 'NONE'
-        WHEN FALSE
-        THEN CASE (
-            `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
-          )
-          WHEN TRUE
-          THEN 'FENCED_LEADER_EPOCH'
-          WHEN FALSE
-          THEN CASE (
-              `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+    TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
+          CASE (
+              `f.liveLeaderEpoch` = -1
             )
             WHEN TRUE
-            THEN 'UNKNOWN_LEADER_EPOCH'
-            WHEN FALSE
-            THEN 'NONE'
-            ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-          END
-          ELSE CASE
-            WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
-              )
-              WHEN TRUE
-              THEN 'UNKNOWN_LEADER_EPOCH'
-              WHEN FALSE
-              THEN 'NONE'
-              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-            END
-            THEN 'FENCED_LEADER_EPOCH'
-          END
-        END
-        ELSE CASE
-          WHEN 'NONE' = CASE (
-              `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
-            )
-            WHEN TRUE
-            THEN 'FENCED_LEADER_EPOCH'
+            THEN 'UNKNOWN_TOPIC_OR_PARTITION'
             WHEN FALSE
             THEN CASE (
-                `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                `f.currentLeaderEpoch` = -1
               )
               WHEN TRUE
-              THEN 'UNKNOWN_LEADER_EPOCH'
-              WHEN FALSE
               THEN 'NONE'
-              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-            END
-            ELSE CASE
-              WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                  `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
-                )
-                WHEN TRUE
-                THEN 'UNKNOWN_LEADER_EPOCH'
-                WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-              END
-              THEN 'FENCED_LEADER_EPOCH'
-            END
-          END
-          THEN 'NONE'
-        END
-      END
-      ELSE CASE
-        WHEN 'UNKNOWN_TOPIC_ID' = CASE (
-            `f.currentLeaderEpoch` = -1
-          )
-          WHEN TRUE
-          THEN 'NONE'
-          WHEN FALSE
-          THEN CASE (
-              `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
-            )
-            WHEN TRUE
-            THEN 'FENCED_LEADER_EPOCH'
-            WHEN FALSE
-            THEN CASE (
-                `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
-              )
-              WHEN TRUE
-              THEN 'UNKNOWN_LEADER_EPOCH'
-              WHEN FALSE
-              THEN 'NONE'
-              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-            END
-            ELSE CASE
-              WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                  `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
-                )
-                WHEN TRUE
-                THEN 'UNKNOWN_LEADER_EPOCH'
-                WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-              END
-              THEN 'FENCED_LEADER_EPOCH'
-            END
-          END
-          ELSE CASE
-            WHEN 'NONE' = CASE (
-                `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
-              )
-              WHEN TRUE
-              THEN 'FENCED_LEADER_EPOCH'
               WHEN FALSE
               THEN CASE (
-                  `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                  `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
                 )
                 WHEN TRUE
-                THEN 'UNKNOWN_LEADER_EPOCH'
+                THEN 'FENCED_LEADER_EPOCH'
                 WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-              END
-              ELSE CASE
-                WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                THEN CASE (
                     `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
                   )
                   WHEN TRUE
@@ -158,15 +56,134 @@ WITH frame AS (
                   THEN 'NONE'
                   ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
                 END
-                THEN 'FENCED_LEADER_EPOCH'
+                ELSE CASE
+                  WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                      `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                    )
+                    WHEN TRUE
+                    THEN 'UNKNOWN_LEADER_EPOCH'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                  END
+                  THEN 'FENCED_LEADER_EPOCH'
+                END
+              END
+              ELSE CASE
+                WHEN 'NONE' = CASE (
+                    `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
+                  )
+                  WHEN TRUE
+                  THEN 'FENCED_LEADER_EPOCH'
+                  WHEN FALSE
+                  THEN CASE (
+                      `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                    )
+                    WHEN TRUE
+                    THEN 'UNKNOWN_LEADER_EPOCH'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                  END
+                  ELSE CASE
+                    WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                        `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                      )
+                      WHEN TRUE
+                      THEN 'UNKNOWN_LEADER_EPOCH'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                    END
+                    THEN 'FENCED_LEADER_EPOCH'
+                  END
+                END
+                THEN 'NONE'
               END
             END
-            THEN 'NONE'
+            ELSE CASE
+              WHEN 'UNKNOWN_TOPIC_OR_PARTITION' = CASE (
+                  `f.currentLeaderEpoch` = -1
+                )
+                WHEN TRUE
+                THEN 'NONE'
+                WHEN FALSE
+                THEN CASE (
+                    `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
+                  )
+                  WHEN TRUE
+                  THEN 'FENCED_LEADER_EPOCH'
+                  WHEN FALSE
+                  THEN CASE (
+                      `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                    )
+                    WHEN TRUE
+                    THEN 'UNKNOWN_LEADER_EPOCH'
+                    WHEN FALSE
+                    THEN 'NONE'
+                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                  END
+                  ELSE CASE
+                    WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                        `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                      )
+                      WHEN TRUE
+                      THEN 'UNKNOWN_LEADER_EPOCH'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                    END
+                    THEN 'FENCED_LEADER_EPOCH'
+                  END
+                END
+                ELSE CASE
+                  WHEN 'NONE' = CASE (
+                      `f.currentLeaderEpoch` < `f.liveLeaderEpoch`
+                    )
+                    WHEN TRUE
+                    THEN 'FENCED_LEADER_EPOCH'
+                    WHEN FALSE
+                    THEN CASE (
+                        `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                      )
+                      WHEN TRUE
+                      THEN 'UNKNOWN_LEADER_EPOCH'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                    END
+                    ELSE CASE
+                      WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                          `f.currentLeaderEpoch` > `f.liveLeaderEpoch`
+                        )
+                        WHEN TRUE
+                        THEN 'UNKNOWN_LEADER_EPOCH'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                      END
+                      THEN 'FENCED_LEADER_EPOCH'
+                    END
+                  END
+                  THEN 'NONE'
+                END
+              END
+              THEN 'UNKNOWN_TOPIC_OR_PARTITION'
+            END
           END
+        ),
+        other_2 -> CASE (
+            `f.byId` AND NOT `f.topicId` = `f.liveTopicId`
+          )
+          WHEN TRUE
+          THEN 'UNKNOWN_TOPIC_ID'
+          WHEN FALSE
+          THEN other_2
+          ELSE CASE WHEN 'UNKNOWN_TOPIC_ID' = other_2 THEN 'UNKNOWN_TOPIC_ID' END
         END
-        THEN 'UNKNOWN_TOPIC_ID'
-      END
-    END AS c1
+      ),
+      1
+    ) AS c1
   FROM frame
 ), agreed AS (
   SELECT
