@@ -93,11 +93,9 @@ def by_entity(evidence: Mapping[str, Sequence[pa.Table]]) -> dict[str, dict[str,
     for name, parts in evidence.items():
         rows = pa.concat_tables(parts)
         empty[name] = rows.slice(0, 0).drop_columns("entity")
-        # a large log is one entity's: nothing of it is copied where nothing is to be moved
-        if rows["entity"].null_count:
-            rows = rows.filter(pc.is_valid(rows["entity"]))
-        if len(pc.unique(rows["entity"])) > 1:
-            rows = rows.take(pc.sort_indices(rows, sort_keys=[("entity", "ascending")]))
+        rows = rows.filter(pc.is_valid(rows["entity"]))
+        order = pc.sort_indices(rows, sort_keys=[("entity", "ascending")])
+        rows = rows.take(order)
         runs = pc.run_end_encode(rows["entity"].combine_chunks()) if rows.num_rows else None
         begun = 0
         for entity, end in zip(*_runs(runs), strict=True):
