@@ -6,7 +6,7 @@ Names from outside are shown as plain text: nothing in them is read as mathemati
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -155,6 +155,30 @@ def left_out(figure: Figure, height: float, words: str) -> None:
     figure.text(*at, words, color=ALARM, fontsize=9, gid="left_out", parse_math=False)
 
 
+def marks(axes: Axes, kinds: Sequence[Kind], placed: Sequence[pd.DataFrame]) -> None:
+    """Marks (columns at, height and kind) of several lanes, the last of ``kinds`` on top: gids
+    ``marks:<kind>``.
+    """
+    if not placed:
+        return
+    each = pd.concat(placed, ignore_index=True)
+    for order, kind in enumerate(kinds):
+        rows = each[each["kind"] == kind.name]
+        if not rows.empty:
+            axes.scatter(
+                rows["at"],
+                rows["height"],
+                s=kind.size,
+                marker=kind.marker,
+                facecolor=kind.colour,
+                edgecolor=edge(kind),
+                linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
+                zorder=3 + order / 10,
+                rasterized=len(each) > MOST_VECTORS,
+                gid=f"marks:{kind.name}",
+            )
+
+
 def edge(kind: Kind) -> str:
     """The colour of a mark's edge."""
     return kind.colour if kind.edge == "none" else kind.edge
@@ -174,10 +198,15 @@ def handle(kind: Kind, count: int) -> Line2D:
     )
 
 
-def legend(figure: Figure, height: float, handles: Sequence[Any]) -> None:
+def handles(kinds: Sequence[Kind], counts: Mapping[str, int]) -> list[Line2D]:
+    """The kinds of marks that there are, in the legend: the most remarkable, which are drawn last, first."""
+    return [handle(kind, counts[kind.name]) for kind in reversed(kinds) if counts.get(kind.name)]
+
+
+def legend(figure: Figure, height: float, signs: Sequence[Any]) -> None:
     """What the signs mean, below the axis of time."""
     figure.legend(
-        handles=list(handles),
+        handles=list(signs),
         loc="upper left",
         bbox_to_anchor=((LEFT - 0.1) / WIDTH, (FOOT - 0.42) / height),
         ncols=4,

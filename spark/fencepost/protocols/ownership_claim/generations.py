@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fencepost.protocols.ownership_claim.records import GenerationRecord
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
@@ -13,7 +14,7 @@ from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Generation:
     """A record of a classic group, true from ``begin`` to ``end`` (None: it is the newest there is).
 
@@ -50,6 +51,16 @@ class Generation:
         if self.first:
             return -1
         return None if self.before is None else self.before.generation
+
+    @cached_property
+    def member_ids(self) -> frozenset[str]:
+        """The members that its record has."""
+        return frozenset(member.member_id for member in self.record.members)
+
+    @cached_property
+    def instances(self) -> dict[str, str]:
+        """The member id of each static member, by its instance id."""
+        return {m.instance_id: m.member_id for m in self.record.members if m.instance_id is not None}
 
     @property
     def during(self) -> Interval | None:

@@ -63,15 +63,14 @@ def records_of(rows: pa.Table) -> list[GroupRecord]:
     """What rows of ``bronze.records`` of one coordinator's log say of groups; only classic groups' records
     with their members.
     """
-    classic = pc.equal(rows["record_type"], CLASSIC_METADATA)
-    found: list[GroupRecord] = group_records(rows.filter(pc.invert(pc.fill_null(classic, False))))
-    wanted = pc.and_(
-        pc.and_(classic, pc.equal(rows["topic"], OFFSETS_TOPIC)), pc.equal(rows["decode_status"], "known")
-    )
-    generations = rows.filter(pc.and_(wanted, pc.invert(rows["is_control"])))
+    found: list[GroupRecord] = []
     members = _Members()
-    for few in _of_some_bytes(generations):
-        found += _generations(few, members)
+    for some in _of_some_bytes(rows):
+        classic = pc.fill_null(pc.equal(some["record_type"], CLASSIC_METADATA), False)
+        found += group_records(some.filter(pc.invert(classic)))
+        known = pc.and_(pc.equal(some["topic"], OFFSETS_TOPIC), pc.equal(some["decode_status"], "known"))
+        wanted = pc.and_(pc.and_(classic, known), pc.invert(some["is_control"]))
+        found += _generations(some.filter(wanted), members)
     return found
 
 
@@ -127,6 +126,8 @@ class _Members:
 
 
 def _generations(rows: pa.Table, members: _Members) -> Iterator[GenerationRecord]:
+    if not rows.num_rows:
+        return
     (name,) = set(rows["record_name"].to_pylist())
     values = decode(name, "value", rows["value"]).values
     fields = dict(zip((field.name for field in values.type), values.flatten(), strict=True))

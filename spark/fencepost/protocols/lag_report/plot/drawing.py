@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
@@ -86,28 +85,10 @@ def _bars(axes: Axes, layout: InstanceLayout) -> list[Line2D]:
 
 def _marks(axes: Axes, layout: InstanceLayout) -> None:
     placed = [lane.marks.assign(height=0.5 - number) for number, lane in enumerate(layout.lanes)]
-    if not placed:
-        return
-    marks = pd.concat(placed, ignore_index=True)
-    for order, kind in enumerate(MARKS):
-        rows = marks[marks["kind"] == kind.name]
-        if not rows.empty:
-            axes.scatter(
-                rows["at"],
-                rows["height"],
-                s=kind.size,
-                marker=kind.marker,
-                facecolor=kind.colour,
-                edgecolor=canvas.edge(kind),
-                linewidth=0.8,
-                zorder=3 + order / 10,
-                gid=f"marks:{kind.name}",
-            )
+    canvas.marks(axes, MARKS, placed)
 
 
 def _handles(layout: InstanceLayout) -> list[Any]:
     counts = layout.counts
-    handles: list[Any] = [
-        canvas.handle(kind, counts[kind.name]) for kind in reversed(MARKS) if counts.get(kind.name)
-    ]
+    handles: list[Any] = [*canvas.handles(MARKS, counts)]
     return [*handles, Line2D([], [], color=_WAIT, linewidth=7, label="a lag report waits for its assignment")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
@@ -173,31 +172,12 @@ def _marks(axes: Axes, layout: TopicLayout) -> None:
     placed = [
         lane.marks.assign(height=lane.marks["height"] + first - n) for n, lane in enumerate(layout.groups)
     ]
-    if not placed:
-        return
-    marks = pd.concat(placed, ignore_index=True)
-    for order, kind in enumerate(MARKS):
-        rows = marks[marks["kind"] == kind.name]
-        if not rows.empty:
-            axes.scatter(
-                rows["at"],
-                rows["height"],
-                s=kind.size,
-                marker=kind.marker,
-                facecolor=kind.colour,
-                edgecolor=canvas.edge(kind),
-                linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
-                zorder=3 + order / 10,
-                rasterized=len(marks) > canvas.MOST_VECTORS,
-                gid=f"marks:{kind.name}",
-            )
+    canvas.marks(axes, MARKS, placed)
 
 
 def _handles(layout: TopicLayout) -> list[Any]:
     counts = layout.counts
-    handles: list[Any] = [
-        canvas.handle(kind, counts[kind.name]) for kind in reversed(MARKS) if counts.get(kind.name)
-    ]
+    handles: list[Any] = [*canvas.handles(MARKS, counts)]
     if counts["lost"]:
         handles.append(canvas.handle(_LOST, counts["lost"]))
     for how, (words, colour) in ELECTIONS.items():

@@ -138,25 +138,11 @@ def _steps(axes: Axes, lanes: Sequence[Lane], scale: Scale) -> None:
 
 def _marks(axes: Axes, layout: Layout) -> None:
     lane_of = {lane.member_id: number for number, lane in enumerate(layout.lanes)}
-    for order, kind in enumerate(KINDS):
-        rows = layout.commits[layout.commits["kind"] == kind.name]
-        if rows.empty:
-            continue
-        heights = (
-            layout.scale(rows["client_epoch"].fillna(-1)) - rows["member_id"].map(lane_of).to_numpy() - 1
-        )
-        axes.scatter(
-            days(rows["answered_at"]),
-            heights,
-            s=kind.size,
-            marker=kind.marker,
-            facecolor=kind.colour,
-            edgecolor=canvas.edge(kind),
-            linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
-            zorder=3 + order / 10,
-            rasterized=len(layout.commits) > canvas.MOST_VECTORS,
-            gid=f"marks:{kind.name}",
-        )
+    commits = layout.commits
+    heights = (
+        layout.scale(commits["client_epoch"].fillna(-1)) - commits["member_id"].map(lane_of).to_numpy() - 1
+    )
+    canvas.marks(axes, KINDS, [commits.assign(at=days(commits["answered_at"]), height=heights)])
 
 
 def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:
@@ -170,6 +156,4 @@ def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:
     ]
     if timeline.members["member_epoch"].isna().any():
         handles.append(Line2D([], [], color=GREY, linewidth=1.2, linestyle=":", label="epoch unknown"))
-    return handles + [
-        canvas.handle(kind, counts[kind.name]) for kind in reversed(KINDS) if kind.name in counts
-    ]
+    return handles + canvas.handles(KINDS, counts)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
@@ -94,31 +93,12 @@ def _members(axes: Axes, layout: RebalanceLayout) -> None:
 
 def _marks(axes: Axes, layout: RebalanceLayout) -> None:
     placed = [lane.marks.assign(height=0.4 - n - 1) for n, lane in enumerate(layout.members)]
-    if not placed:
-        return
-    marks = pd.concat(placed, ignore_index=True)
-    for order, kind in enumerate(MARKS):
-        rows = marks[marks["kind"] == kind.name]
-        if not rows.empty:
-            axes.scatter(
-                rows["at"],
-                rows["height"],
-                s=kind.size,
-                marker=kind.marker,
-                facecolor=kind.colour,
-                edgecolor=canvas.edge(kind),
-                linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
-                zorder=3 + order / 10,
-                rasterized=len(marks) > canvas.MOST_VECTORS,
-                gid=f"marks:{kind.name}",
-            )
+    canvas.marks(axes, MARKS, placed)
 
 
 def _handles(layout: RebalanceLayout) -> list[Any]:
     counts = layout.counts
-    handles: list[Any] = [
-        canvas.handle(kind, counts[kind.name]) for kind in reversed(MARKS) if counts.get(kind.name)
-    ]
+    handles: list[Any] = [*canvas.handles(MARKS, counts)]
     quiet = counts["rebalances"] - counts["stuck"]
     handles.append(Line2D([], [], color=INK, linewidth=4.0, label=f"rebalances: {quiet:,}"))
     if counts["stuck"]:

@@ -190,22 +190,8 @@ def _shade(colour: str) -> tuple[float, float, float]:
 
 def _marks(axes: Axes, layout: ProducerLayout) -> None:
     lane_of = {lane.key: -number - 2 for number, lane in enumerate(layout.clients)}
-    for order, kind in enumerate((*CAUSES, FENCED)):
-        rows = layout.marks[layout.marks["kind"] == kind.name]
-        if rows.empty:
-            continue
-        axes.scatter(
-            rows["at"],
-            layout.scale(rows["epoch"]) + rows["key"].map(lane_of).to_numpy(),
-            s=kind.size,
-            marker=kind.marker,
-            facecolor=kind.colour,
-            edgecolor=canvas.edge(kind),
-            linewidth=1.2 if kind.colour == "none" else 0 if kind.edge == "none" else 0.7,
-            zorder=3 + order / 10,
-            rasterized=len(layout.marks) > canvas.MOST_VECTORS,
-            gid=f"marks:{kind.name}",
-        )
+    heights = layout.scale(layout.marks["epoch"]) + layout.marks["key"].map(lane_of).to_numpy()
+    canvas.marks(axes, (*CAUSES, FENCED), [layout.marks.assign(height=heights)])
 
 
 def _dangling(axes: Axes, layout: ProducerLayout) -> None:
@@ -231,8 +217,7 @@ def _dangling(axes: Axes, layout: ProducerLayout) -> None:
 
 def _handles(layout: ProducerLayout) -> list[Any]:
     counts = layout.counts
-    kinds = [kind for kind in (FENCED, *reversed(CAUSES)) if counts.get(kind.name)]
-    handles: list[Any] = [canvas.handle(kind, counts[kind.name]) for kind in kinds]
+    handles: list[Any] = [*canvas.handles((*CAUSES, FENCED), counts)]
     for outcome, colour in OUTCOMES.items():
         number = counts.get(f"transaction {outcome}")
         if number:
