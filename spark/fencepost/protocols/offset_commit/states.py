@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fencepost.protocols.offset_commit.groups import Generation, Group, Span
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
-from fencepost.protocols.offset_commit.witnesses import Told
+from fencepost.protocols.offset_commit.told import Told
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
 

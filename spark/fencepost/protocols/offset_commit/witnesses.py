@@ -5,9 +5,9 @@ nothing else changes them. A generation of a classic group lasts until its membe
 has not is removed. So what a member was answered is so until its next such request, if a later line shows it
 to be a member still.
 
-Without such a line a classic member is one until its session, or the time to join again, may be over: neither
-ends sooner than its JoinGroup said. Until then no generation begins without it either, which else is so of
-dynamic members only: a static one stays a member of generations that it did not join.
+Without such a line a classic member that did not leave is one until its session, or its time to join again,
+may be over: neither ends sooner than its JoinGroup said. Until then no generation begins without it. That is
+so of dynamic members for ever; a static one stays a member of generations that it did not join.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Witnesses:
                 and self._is_kept(before, request, after)
             ):
                 shown = after is not None and (lasts or stays(after))
-                self._told[request] = told._replace(shown=shown)
+                self._told[request] = told._replace(until_ms=None if shown else self._until(before))
 
     def _skips(self, told: Told, after: Answer) -> bool:
         """Whether a classic member was told more in between than is in the log: it joins one generation after
@@ -174,14 +174,17 @@ class Witnesses:
         return self._is_awaited(before, request) and not self._is_replaced(before, request)
 
     def _is_awaited(self, before: _Last, request: CommitRequest) -> bool:
-        """Whether nothing was over yet when a request was answered: the member's session, and the time in
-        which it has to join again.
-        """
-        firm, asked = before.firm, self._joins.get((request.member_id, before.told.epoch), ())
+        until_ms = self._until(before)
+        return until_ms is not None and request.responded_ms < until_ms
+
+    def _until(self, before: _Last) -> int | None:
+        """When a member's session, or its time to join again, may be over; None where that was not told."""
+        firm = before.firm
+        asked = self._joins.get((before.answer.member_id, before.told.epoch), ())
         timeouts = [line.timeout_ms for line in asked if line.timeout_ms is not None]
         if firm is None or not timeouts:
-            return False
-        return request.responded_ms < firm.requested_ms - self._lateness.of(firm) + min(timeouts)
+            return None
+        return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
 
     def _is_replaced(self, before: _Last, request: CommitRequest) -> bool:
         """Whether somebody else may have taken, or given up, a static member's instance id by then."""
