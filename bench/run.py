@@ -14,6 +14,7 @@ MEASUREMENTS = {
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
     "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
     "incarnations/run.py": "Topics that come and go, against what is known of each",
+    "rebalances/run.py": "Rebalances of 1,000 members, against what is known of each claim",
 }
 
 

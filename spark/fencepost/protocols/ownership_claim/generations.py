@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
-from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
-from fencepost.protocols.ownership_claim.subscriptions import Topics, each_partition
+from fencepost.protocols.ownership_claim.records import GenerationRecord
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
 
-Partition = tuple[str, int]
-"""A topic's name and a partition's number: what members speak of."""
 
-
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Generation:
     """A record of a classic group, true from ``begin`` to ``end`` (None: it is the newest there is).
 
@@ -55,6 +51,16 @@ class Generation:
         if self.first:
             return -1
         return None if self.before is None else self.before.generation
+
+    @cached_property
+    def member_ids(self) -> frozenset[str]:
+        """The members that its record has."""
+        return frozenset(member.member_id for member in self.record.members)
+
+    @cached_property
+    def instances(self) -> dict[str, str]:
+        """The member id of each static member, by its instance id."""
+        return {m.instance_id: m.member_id for m in self.record.members if m.instance_id is not None}
 
     @property
     def during(self) -> Interval | None:
@@ -113,59 +119,3 @@ def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:
     stretch = stretches[newest.record.stretch]
     if stretch.to_offset is not None:
         newest.end, newest.lost = Point(stretch.to_offset, stretch.last_ms), True
-
-
-@dataclass(slots=True)
-class Assignments:
-    """What each member was assigned, generation after generation; a member's row is kept when it changes."""
-
-    _of_member: dict[str, tuple[list[int], list[frozenset[Partition] | None]]] = field(default_factory=dict)
-    _known_from: int | None = None
-    _members: frozenset[str] = frozenset()
-
-    def note(self, generation: Generation) -> None:
-        """Take the next generation; after a hole, or in another life, nothing of before counts."""
-        if generation.before is None:
-            self._of_member = {}
-            self._known_from = -1 if generation.first else generation.generation
-            self._members = frozenset()
-        now = {member.member_id: partitions_of(member.assigned) for member in generation.record.members}
-        for member_id in self._members - now.keys():
-            self._add(member_id, generation.generation, frozenset())
-        for member_id, partitions in now.items():
-            self._add(member_id, generation.generation, partitions)
-        self._members = frozenset(now)
-
-    def had(self, member_id: str, partition: Partition, generation: int) -> bool | None:
-        """Whether the newest generation up to this one assigned the partition to the member; None where that
-        is not known.
-        """
-        if self._known_from is None or generation < self._known_from:
-            return None
-        generations, partitions = self._of_member.get(member_id, ([], []))
-        at = bisect_right(generations, generation) - 1
-        if at < 0:
-            return False
-        found = partitions[at]
-        return None if found is None else partition in found
-
-    def _add(self, member_id: str, generation: int, partitions: frozenset[Partition] | None) -> None:
-        generations, kept = self._of_member.setdefault(member_id, ([], []))
-        if kept and kept[-1] == partitions:
-            return
-        if generations and generations[-1] == generation:
-            # the same generation again: what counts is the newest
-            kept[-1] = partitions
-            return
-        generations.append(generation)
-        kept.append(partitions)
-
-
-def partitions_of(topics: Topics | None) -> frozenset[Partition] | None:
-    """The partitions that a message lists, each once; None of a message that could not be read."""
-    return None if topics is None else frozenset(each_partition(topics))
-
-
-def clients(members: Sequence[MemberOfGeneration]) -> dict[str, str | None]:
-    """The client id of each member."""
-    return {member.member_id: member.client_id for member in members}

@@ -5,6 +5,7 @@ which generation a group was in.
 from __future__ import annotations
 
 from base64 import b64decode
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.protocols.ownership_claim.records import CONSUMER
-from fencepost.protocols.ownership_claim.subscriptions import Subscription, read_subscriptions
+from fencepost.protocols.ownership_claim.said_before import SaidBefore
+from fencepost.protocols.ownership_claim.subscriptions import Said
 from fencepost.replay.group_coordinator.requests import (
     HEARTBEAT,
     JOIN_GROUP,
@@ -23,13 +25,15 @@ from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, 
 
 APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
 
+_JOINS_AT_ONCE = 1_000
+
 _IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
 """What only a member of the current generation is answered to a heartbeat."""
 
 
 @dataclass(slots=True, eq=False)
 class Join:
-    """A JoinGroup request. ``subscription`` is that of its first assignor: None of other protocol types and
+    """A JoinGroup request. ``said``: the subscription of its first assignor, None of other protocol types and
     of a request without one. ``error`` is None when the line has no answer; ``answered_id``, ``generation``
     are of the answer (generation -1 when refused).
     """
@@ -40,7 +44,7 @@ class Join:
     instance_id: str | None
     protocol_type: str
     protocols: Sequence[str]
-    subscription: Subscription | None
+    said: Said | None
     reason: str | None
     error: str | None
     answered_id: str | None
@@ -137,9 +141,14 @@ def _sign(line: RequestLine) -> Iterable[Sign]:
 
 
 def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
-    asked = [(join, data) for join, data in zip(joins, sent, strict=True) if data is not None]
-    read = read_subscriptions(
-        [join.protocols[0] if join.protocols else None for join, _ in asked], [d for _, d in asked]
-    )
-    for (join, _), subscription in zip(asked, read, strict=True):
-        join.subscription = subscription
+    said_before = SaidBefore()
+    asked: dict[str | None, list[tuple[Join, bytes]]] = defaultdict(list)
+    for join, data in zip(joins, sent, strict=True):
+        if data is not None:
+            asked[join.protocols[0] if join.protocols else None].append((join, data))
+    for assignor, of_assignor in asked.items():
+        for begin in range(0, len(of_assignor), _JOINS_AT_ONCE):
+            some = of_assignor[begin : begin + _JOINS_AT_ONCE]
+            read = said_before.read(assignor, [data for _, data in some])
+            for (join, _), said in zip(some, read, strict=True):
+                join.said = said

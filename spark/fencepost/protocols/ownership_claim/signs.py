@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from fencepost.protocols.ownership_claim.generations import Generation
@@ -18,20 +18,17 @@ class Signs:
     """Signs of the generations of one group, by broker: times of two brokers are of two clocks.
 
     Numbers of generations begin again with each life of a group; the ids of its members do not. So a line is
-    of the generation that has its member: ``generation_of`` (member id, Kafka's number).
+    of the generation that has its member: ``generation_of``.
     """
 
     def __init__(
-        self, generations: Iterable[Generation], lines: Lines, told: Iterable[CoordinatorLine]
+        self, generations: Sequence[Generation], lines: Lines, told: Iterable[CoordinatorLine]
     ) -> None:
-        self.generation_of: dict[tuple[str, int], Generation] = {}
-        self.in_records: dict[str, tuple[int, int]] = {}
+        self._of_number: dict[int, list[Generation]] = defaultdict(list)
+        self.in_records = _in_records(generations)
         """The first and the last generation (its place in the log) that has a member."""
         for generation in generations:
-            for member in generation.record.members:
-                self.generation_of.setdefault((member.member_id, generation.generation), generation)
-                first, _ = self.in_records.get(member.member_id, (generation.number, 0))
-                self.in_records[member.member_id] = first, generation.number
+            self._of_number[generation.generation].append(generation)
         self.lines = _by_member(lines)
         self.given = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
         """The member ids that a broker gave out: nobody can send one before."""
@@ -46,13 +43,18 @@ class Signs:
         """When brokers logged that they removed a member."""
         self._note_told(told)
 
+    def generation_of(self, member_id: str, number: int) -> Generation | None:
+        """The first generation of this number that has the member."""
+        found = self._of_number.get(number, ())
+        return next((generation for generation in found if member_id in generation.member_ids), None)
+
     def _note_answers(self, lines: Lines) -> None:
         for join in lines.joins:
-            own = self.generation_of.get((join.answered_id or "", join.generation))
+            own = self.generation_of(join.answered_id or "", join.generation)
             if join.error == NONE and own is not None:
                 _keep(self.answered, (join.line.broker_id, own.first_record), join.line.responded_ms, min)
         for sign in lines.signs:
-            own = self.generation_of.get((sign.member_id, sign.generation))
+            own = self.generation_of(sign.member_id, sign.generation)
             if own is not None:
                 _keep(self.still_in, (sign.line.broker_id, own.first_record), sign.line.requested_ms, max)
 
@@ -62,6 +64,21 @@ class Signs:
                 self.preparing[line.broker_id, line.generation].append(line.ms)
             if line.event in {"member_failed", "member_left"} and line.member_id is not None:
                 _keep(self.failed, (line.broker_id, line.member_id), line.ms, min)
+
+
+def _in_records(generations: Sequence[Generation]) -> dict[str, tuple[int, int]]:
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    now: set[str] = set()
+    for generation in generations:
+        before, now = now, {member.member_id for member in generation.record.members}
+        for member_id in now - before:
+            first.setdefault(member_id, generation.number)
+        for member_id in before - now:
+            last[member_id] = generation.number - 1
+    if generations:
+        last |= dict.fromkeys(now, generations[-1].number)
+    return {member_id: (number, last[member_id]) for member_id, number in first.items()}
 
 
 def _by_member(lines: Lines) -> dict[str, list[tuple[str, int, int]]]:

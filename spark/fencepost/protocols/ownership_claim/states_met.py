@@ -75,7 +75,7 @@ class StatesMet:
     def place(self, join: Join) -> Place:
         """Where the request was decided: by the record of its generation, else by the coordinator's clock."""
         if join.error == NONE and join.answered_id is not None:
-            own = self._signs.generation_of.get((join.answered_id, join.generation))
+            own = self._signs.generation_of(join.answered_id, join.generation)
             if own is not None:
                 before = own.before
                 hole = before is None and not own.first
@@ -210,7 +210,10 @@ class StatesMet:
             return False, False
         if place.why_not is not None:
             return None, None
-        first, last = (_instances(each).get(join.instance_id) for each in (place.first, place.last))
+        first, last = (
+            None if each is None else each.instances.get(join.instance_id)
+            for each in (place.first, place.last)
+        )
         if first is None and last is None and place.first is place.last:
             return (False, False) if place.first is None and self._whole else (None, None)
         if first is not None and first == last:
@@ -223,12 +226,6 @@ class StatesMet:
         ):
             return True, True
         return None, None if join.member_id else False
-
-
-def _instances(generation: Generation | None) -> dict[str, str]:
-    if generation is None:
-        return {}
-    return {m.instance_id: m.member_id for m in generation.record.members if m.instance_id is not None}
 
 
 def _protocols_supported(join: Join, place: Place) -> bool | None:

@@ -1,0 +1,79 @@
+"""A classic group of 1,000 members that rebalances again and again: time, CPU, memory, and how they grow.
+
+    python bench/rebalances/run.py [rebalances ...]
+
+Each rebalance is a JoinGroup, a SyncGroup and a heartbeat of each member, and a record with all of them. The
+request log has the last rebalances only, as where it is rotated away: LOGGED of them have 210,000 lines. So the
+first size shows what lines cost, and the largest what records do. Each step has a fresh process; what was
+rebuilt is compared with what the generator knows. Without arguments the largest is 1,000 rebalances.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
+
+from measured_step import Took, goal, missed, step
+from rebalance_files import generate
+from rebalance_group import Size
+
+STEPS = Path(__file__).with_name("rebalance_steps.py")
+MEMBERS, PARTITIONS, LOGGED = 1_000, 2_000, 70
+LINES_OF_A_REBALANCE = 3 * MEMBERS
+MEBIBYTES = 2_048
+RATE = 10_000
+"""Requests in a CPU second, beyond what the fewest take; each of the two steps."""
+FEWEST = 2
+
+
+def main() -> int:
+    """Print every run and whether the goals were met; 1 when one was missed."""
+    sizes = [int(each) for each in sys.argv[1:]] or [LOGGED, 1_000]
+    runs = {}
+    for rebalances in (FEWEST, *sizes):
+        with tempfile.TemporaryDirectory() as scratch:
+            runs[rebalances] = _audited(Path(scratch), rebalances)
+    for rebalances in sizes:
+        lines = LINES_OF_A_REBALANCE * (min(rebalances, LOGGED) - FEWEST)
+        for name in ("rebuild", "judge"):
+            took = runs[rebalances][name]
+            what = f"{name} of {rebalances:,} rebalances"
+            spent = max(took.cpu - runs[FEWEST][name].cpu, 0.01)
+            goal(f"{what} within {MEBIBYTES:,} MiB", took.peak <= MEBIBYTES, f"{took.peak:,.0f} MiB")
+            asked = LINES_OF_A_REBALANCE * (rebalances - FEWEST)
+            goal(
+                f"{what}: {RATE:,} requests of its members in a CPU second",
+                asked / spent >= RATE,
+                f"{asked / spent:,.0f}, of {lines / spent:,.0f} lines",
+            )
+    return int(bool(missed))
+
+
+def _audited(folder: Path, rebalances: int) -> dict[str, Took]:
+    """Generate a cluster, capture, rebuild, judge and check it; gives what each step took."""
+    begun = time.monotonic()
+    made = generate(folder, Size(MEMBERS, PARTITIONS, rebalances, min(rebalances, LOGGED)))
+    print(
+        f"  {rebalances:,} rebalances of {MEMBERS:,} members: {made.bytes / 1e6:,.0f} MB of records, "
+        f"{made.requests:,} requests, {made.claims:,} claims, {made.out_of_the_ordinary:,} of them unusual "
+        f"({time.monotonic() - begun:.0f} s to generate)",
+        flush=True,
+    )
+    took = {name: step(STEPS, folder, name) for name in ("capture", "rebuild", "judge", "check")}
+    checked = took["check"].steps["check"]["said"]
+    rows, joins = checked["rows"], checked["joins"]
+    goal(
+        f"each of {made.claims:,} claims is told as it was made, in {rows['claims']:,} rows",
+        not checked["wrong"],
+        str(checked["wrong"])[:2000],
+    )
+    print(f"  what {checked['known']:,} of {joins:,} JoinGroups met is known", flush=True)
+    return took
+
+
+if __name__ == "__main__":
+    sys.exit(main())
