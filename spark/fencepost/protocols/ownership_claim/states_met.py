@@ -201,9 +201,11 @@ class StatesMet:
         for line in self._signs.seen.get(join.member_id, ()):
             if line.broker_id != mine.broker_id:
                 continue
-            same = mine.connection is not None and line.connection == mine.connection
-            if same and line.file == mine.file and line.position > mine.position:
-                return True
+            if mine.connection is not None and line.connection == mine.connection:
+                # a broker takes the next request of a connection when it has logged the one before
+                behind, ahead = (line.responded_ms, line.position), (mine.responded_ms, mine.position)
+                if behind > ahead if line.file == mine.file else behind[0] > ahead[0]:
+                    return True
             if line.requested_ms - self._tolerance_ms > mine.responded_ms:
                 return True
         return False
