@@ -12,7 +12,6 @@ so of dynamic members for ever; a static one stays a member of generations that 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.order import turns
 from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
+from fencepost.protocols.offset_commit.told_by_time import Moving, Timelines
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.keys import topic_key
@@ -61,20 +61,21 @@ class Witnesses:
         self._told: dict[CommitRequest, Told] = {}
         # the generation of a classic member in a consumer group is its member epoch: another rule
         answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
-        self._moving: dict[str, list[Answer]] = {}
+        moving: dict[str, list[Answer]] = {}
         self._of_instance: dict[str, list[MemberLine]] = {}
         self._joins: dict[tuple[str, int | None], list[MemberLine]] = {}
         for answer in answers:
             if isinstance(answer, HeartbeatAnswer) or answer.api_key in (JOIN_GROUP, LEAVE_GROUP):
-                self._moving.setdefault(answer.member_id, []).append(answer)
+                moving.setdefault(answer.member_id, []).append(answer)
                 if isinstance(answer, MemberLine) and answer.instance_id is not None:
                     self._of_instance.setdefault(answer.instance_id, []).append(answer)
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
+        self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
         every: list[_Line] = [*requests, *answers]
         for chain in turns(every):
             self._note(chain)
-        self._timelines = _Timelines(answers, lateness)
+        self._timelines = Timelines(answers, lateness)
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
@@ -151,19 +152,8 @@ class Witnesses:
             before.position < at and (end is None or at < end) for at in unread
         ):
             return False
-        start_ms = before.requested_ms - self._lateness.of(before)
-        for other in self._moving.get(before.member_id, ()):
-            if (other.broker_id, other.connection) == (before.broker_id, before.connection):
-                continue
-            apart = other.responded_ms < start_ms or request.responded_ms < self._moved_from(other)
-            if other.broker_id != before.broker_id or not apart:
-                return False
-        return True
-
-    def _moved_from(self, answer: Answer) -> int:
-        """From when on an answer may have been so: a JoinGroup's generation begins when it is answered."""
-        joins = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
-        return (answer.responded_ms if joins else answer.requested_ms) - self._lateness.of(answer)
+        moving = self._moving.get(before.member_id)
+        return moving is None or moving.is_still(before, request)
 
     def _is_kept(self, before: _Last, request: CommitRequest, after: Answer | None) -> bool:
         """Whether the member of a request was one still, and no generation had begun without it: a later line
@@ -195,61 +185,6 @@ class Witnesses:
             and other.requested_ms - self._lateness.of(other) <= request.responded_ms
             for other in self._of_instance.get(before.told.instance_id or "", ())
         )
-
-
-class _Timelines:
-    """The answers to members by the clock of the broker that gave all of them: some clients connect again and
-    again, and what commits offsets in a transaction is another connection's producer. An epoch never falls.
-    """
-
-    def __init__(self, answers: Iterable[Answer], lateness: Lateness) -> None:
-        self._lateness = lateness
-        members: dict[str, list[Answer]] = {}
-        for answer in answers:
-            members.setdefault(answer.member_id, []).append(answer)
-        self._members = {
-            member_id: each
-            for member_id, each in members.items()
-            if len({answer.broker_id for answer in each}) == 1
-        }
-        self._lines: dict[str, tuple[list[Answer], list[Told | None]]] = {}
-
-    def told(self, request: CommitRequest) -> Told | None:
-        """What the member had been told before, where all that it was told until after says the same."""
-        answers, tolds = self._line(request.member_id)
-        if not answers or answers[0].broker_id != request.broker_id:
-            return None
-        arrival = request.requested_ms - self._lateness.of(request)
-        first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
-        told = tolds[first - 1] if first else None
-        if told is None:
-            return None
-        changed = False
-        for at in range(first, len(answers)):
-            later = answers[at]
-            if epoch_of(later) != told.epoch or joins(later):
-                return None
-            changed |= isinstance(later, HeartbeatAnswer) and later.assigned is not None
-            if self._is_after(later, request):
-                return told._replace(assigned_by=None) if changed else told
-        return None
-
-    def _line(self, member_id: str) -> tuple[list[Answer], list[Told | None]]:
-        """The answers to a member in their order, each with what it had been told by then."""
-        if member_id not in self._lines:
-            answers = sorted(
-                self._members.get(member_id, ()),
-                key=lambda answer: (answer.responded_ms, answer.file, answer.position),
-            )
-            told, tolds = None, []
-            for answer in answers:
-                told = told_by(answer, told)
-                tolds.append(told)
-            self._lines[member_id] = answers, tolds
-        return self._lines[member_id]
-
-    def _is_after(self, answer: Answer, request: CommitRequest) -> bool:
-        return answer.requested_ms - self._lateness.of(answer) > request.responded_ms
 
 
 def _firm(line: Answer, told: Told, before: _Last | None) -> MemberLine | None:
