@@ -79,7 +79,9 @@ class Witnesses:
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
-        told = self._told.get(request) or self._timelines.told(request)
+        told = self._told.get(request)
+        if told is None or told.until_ms is not None:
+            told = self._timelines.told(request) or told
         if told is None or request.instance_id in (None, told.instance_id):
             return told
         return None
