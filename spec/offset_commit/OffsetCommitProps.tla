@@ -381,8 +381,8 @@ NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 \* Where it does not hold: where the rule of the answering broker is unknown the verdict is unknown. Static
 \* members, classic members of a group under migration and topics that the broker's metadata did not know are
 \* decided by further rules that are not modelled. A refused commit met one of several states: it is violated
-\* only if it is in every one of them. A classic group's rebalance shows in the log when it is over: a commit before
-\* that may have met either generation.
+\* only if it is in every one of them. A classic group's rebalance shows in the log when it is over: before that
+\* a commit may have met either generation where nothing tells which its member was in.
 \*
 \* On call: first doubt the evidence: clocks (request log against records, tolerance in the configuration), a
 \* broker whose version changed in a rolling upgrade, a coordinator move in that second. `fencepost explain

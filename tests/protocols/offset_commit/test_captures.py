@@ -168,3 +168,47 @@ def test_fewer_answers_tell_less_and_nothing_else(
             assert accepted == (made["error"] == "NONE"), (state, made)
             assert state["owned_at_client_epoch"] is None or _truth(state) == made["truth"], (state, made)
     assert stood == len(gone) > 100 if seed == 0 else 10 < stood < len(gone)
+
+
+_MET = ("member_known", "member_epoch", "rebalancing", "instance_fenced", "owned_by_self")
+
+
+@pytest.mark.parametrize("capture", ["rebalances-4.3.1", "rebalances-3.9.2", "groups-3.9.2"])
+def test_what_commits_at_rebalances_met_is_known_and_fewer_lines_leave_it_possible(
+    captures: Path,
+    bronze_of: Callable[[Path], Rows],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+    capture: str,
+) -> None:
+    """Real consumers commit when they are told to join: nearly all met one state for sure. Lines that are not
+    there, whichever they are, make others possible beside it; none takes its place.
+    """
+    bronze = bronze_of(captures / capture)
+    whole = _met_in(bronze, shards_of)
+    assert len(whole) > 100 and sum(len(each) > 1 for each in whole.values()) <= 0.02 * len(whole)
+    lines = bronze[REQUESTS.name]
+    for seed, share in enumerate((0.02, 0.2, 0.5)):
+        chance = random.Random(seed)
+        kept = pa.array([chance.random() > share for _ in range(lines.num_rows)])
+        less = _met_in({**bronze, REQUESTS.name: lines.filter(kept)}, shards_of)
+        assert 0 < len(less) < len(whole)
+        for commit_id, found in less.items():
+            for met in whole[commit_id]:
+                assert any(_may_be(each, met) for each in found), (seed, met, found)
+        assert any(len(each) > 1 for each in less.values()) or share < 0.2
+
+
+def _met_in(
+    bronze: Rows, shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]]
+) -> dict[str, list[dict[str, Any]]]:
+    """The states that each commit may have met."""
+    parts, metadata = shards_of(bronze)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for rows in parts:
+        for row in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
+            found.setdefault(row["commit_id"], []).append(row)
+    return found
+
+
+def _may_be(state: dict[str, Any], met: dict[str, Any]) -> bool:
+    return all(None in (state[name], met[name]) or state[name] == met[name] for name in _MET)

@@ -198,7 +198,7 @@ class GroupCoordinatorShard:
             )
             asked = Request(request, candidates, [[] for _ in request.commits])
             told = None if candidates or not is_decided(request) else witnesses.told(request)
-            if told is not None:
+            if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
             questions.ask(asked)

@@ -13,8 +13,10 @@ Answer = HeartbeatAnswer | MemberLine
 class Told(NamedTuple):
     """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
     None where that was not told; the answer with what it was assigned, None where none was seen; whether it
-    is known to be a consumer; the instance id of a static member; whether a later line shows the member to be
-    one still, not only that its time was not over.
+    is known to be a consumer; the instance id of a static member.
+
+    ``until_ms``: None where a later line shows it to be a member still, else when its time may be over, by
+    its broker's clock: the next record says whether it left before that.
     """
 
     group_type: str
@@ -23,7 +25,7 @@ class Told(NamedTuple):
     assigned_by: Answer | None
     consumer: bool = True
     instance_id: str | None = None
-    shown: bool = True
+    until_ms: int | None = None
 
 
 def told_by(line: Answer, before: Told | None) -> Told | None:

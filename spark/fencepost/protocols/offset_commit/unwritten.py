@@ -85,14 +85,16 @@ class Memory:
             generation,
             self.answers.told(generation, request.broker_id),
             self.answers.signs(request.broker_id, request.member_id),
-            self._own(request, state, generation),
+            self._own(request, state, generation, next_ms),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,
             None if next_ms is None else next_ms + late_ms,
         )
 
-    def _own(self, request: CommitRequest, state: State, generation: Generation) -> int | None:
+    def _own(
+        self, request: CommitRequest, state: State, generation: Generation, next_ms: int | None
+    ) -> int | None:
         """The generation that the request's member was told to be in; None where it was not, or where the
         records say that more was told than is in the log.
         """
@@ -102,12 +104,20 @@ class Memory:
         newest = generation.next_generation
         if newest is not None and told.epoch > newest:
             return None
-        # who takes a static member's place may be answered, and written, with the next generation only
-        if told.instance_id is not None and not told.shown:
-            heirs = generation.next_instances
-            if heirs is None or heirs.get(told.instance_id, request.member_id) != request.member_id:
-                return None
+        if told.until_ms is not None and not _outlasts(request, told, generation, next_ms):
+            return None
         return None if told.epoch == generation.generation and not state.member_known else told.epoch
+
+
+def _outlasts(request: CommitRequest, told: Told, generation: Generation, next_ms: int | None) -> bool:
+    """Whether the next record is one that follows a member whose time was not over: it has the member, or
+    comes when that may have been. Who takes a static member's place is told with the next generation, too.
+    """
+    if request.member_id in (generation.next_member_ids or ()):
+        return True
+    if next_ms is None or told.until_ms is None or next_ms < told.until_ms:
+        return False
+    return told.instance_id not in (generation.next_instances or ())
 
 
 def _variants(at: _Moment) -> list[State]:

@@ -54,7 +54,9 @@ class Join:
 
 @dataclass(slots=True, eq=False)
 class Sign:
-    """A member that was in a generation, still or again: a heartbeat or a SyncGroup that was not refused."""
+    """A member that was in a generation, still or again: a heartbeat or a SyncGroup that was not refused. A
+    LeaveGroup names none (-1): it shows who was a member.
+    """
 
     line: RequestLine
     group_id: str
@@ -82,8 +84,8 @@ def read_lines(requests: pa.Table) -> Lines:
                 if join is not None:
                     found.append(join)
                     sent.append(_first_protocol(line.sent))
-            elif line.api_key != LEAVE_GROUP:
-                signs += _sign(line)
+            else:
+                signs += _leavers(line) if line.api_key == LEAVE_GROUP else _sign(line)
         except (AttributeError, KeyError, TypeError):
             continue
         finally:
@@ -138,6 +140,18 @@ def _sign(line: RequestLine) -> Iterable[Sign]:
     fine = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
     if fine and group_id is not None and member_id and generation is not None:
         yield Sign(line, group_id, member_id, generation)
+
+
+def _leavers(line: RequestLine) -> Iterable[Sign]:
+    answer = line.answer or {}
+    group_id = text(line.sent.get("groupId"))
+    if group_id is None or error_name(integer(answer.get("errorCode"))) != NONE:
+        return
+    # before version 3 the request names the one member, and the answer none
+    for member in answer.get("members") or ({**line.sent, "errorCode": 0},):
+        member_id = text(member.get("memberId"))
+        if member_id and error_name(integer(member.get("errorCode"))) == NONE:
+            yield Sign(line, group_id, member_id, -1)
 
 
 def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:

@@ -31,7 +31,7 @@ from fencepost.replay.requests import NONE
 
 _NOWHERE: Interval = (-1, -1, None, None)
 _OTHER_TYPE = "it joins as another protocol type than consumer: what it presents is its own affair"
-_NO_STATE = "the states that it may have met are not known, or too many"
+_NO_STATE = "the states that it may have met are not known"
 
 
 @dataclass(slots=True)

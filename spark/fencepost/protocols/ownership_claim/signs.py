@@ -32,6 +32,10 @@ class Signs:
         self.lines = _by_member(lines)
         self.given = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
         """The member ids that a broker gave out: nobody can send one before."""
+        self.seen: dict[str, list[RequestLine]] = defaultdict(list)
+        """The lines that show each member to be one: only a member is answered so."""
+        for sign in lines.signs:
+            self.seen[sign.member_id].append(sign.line)
         self.answered: dict[tuple[int, int], int] = {}
         """When a generation (broker, first_record) was first answered to a JoinGroup."""
         self.still_in: dict[tuple[int, int], int] = {}
@@ -92,7 +96,8 @@ def _by_member(lines: Lines) -> dict[str, list[tuple[str, int, int]]]:
     for join in lines.joins:
         add(_member_of(join), join.line, join.generation)
     for sign in lines.signs:
-        add(sign.member_id, sign.line, sign.generation)
+        if sign.generation >= 0:
+            add(sign.member_id, sign.line, sign.generation)
     for each in found.values():
         each.sort()
     return dict(found)

@@ -107,13 +107,13 @@ class StatesMet:
         return None if over else self._generations[number]
 
     def states(self, join: Join, place: Place) -> list[State]:
-        """The states that it may have met at its place; none where too many are possible."""
+        """The states that it may have met at its place; none where that is not known."""
         if join.error in ELSEWHERE:
             return [State(None, None, None, None, None)]
         if place.why_not is not None:
             return []
         current = self._current(join, place)
-        if not current or len(current) > _MOST:
+        if not current:
             return []
         member = self._member_known(join, place)
         instance, fenced = self._instance(join, place)
@@ -121,17 +121,22 @@ class StatesMet:
         if place.by_clock and join.error == NONE:
             # a line may be later than the tolerance: what came before it may have come behind the request
             fenced, supported = None if fenced else fenced, supported or None
-        return [State(generation, member, instance, fenced, supported) for generation in sorted(current)]
+        return [
+            State(generation, member, instance, fenced, supported)
+            for generation in sorted(current, key=lambda each: each or 0)
+        ]
 
-    def _current(self, join: Join, place: Place) -> set[int]:
+    def _current(self, join: Join, place: Place) -> set[int | None]:
+        """The generations that may have been current; None for more than can be told apart."""
         if join.error != NONE:
             low = 0 if place.first is None else place.first.generation
             high = low if place.last is None else place.last.generation
             # one may have begun that is not written
-            return set(range(min(low, high), high + 2)) if high - low < _MOST else set()
+            possible = range(min(low, high), high + 2)
+            return set(possible) if len(possible) <= _MOST else {None}
         if join.generation < 1:
             return set()
-        found = {join.generation - 1, join.generation}
+        found: set[int | None] = {join.generation - 1, join.generation}
         if self._came_again(join, place):
             found.remove(join.generation - 1)
         elif self._waited(join, place):
@@ -185,10 +190,25 @@ class StatesMet:
         given = member_id in self._signs.given
         # by the clock it may have been removed after the newest record that was there when it was answered
         until = place.last.number if place.by_clock and place.last is not None else now
-        if last > until and (first <= now or given):
+        if (first <= now or given) and (last > until or self._is_seen_after(join)):
             return True
         unheard_of = last < 0 and not given and self._never_was(join)
         return False if self._is_gone(join, place, now, last) or unheard_of else None
+
+    def _is_seen_after(self, join: Join) -> bool:
+        """A later request shows it to be a member still: ids are not used again."""
+        mine = join.line
+        for line in self._signs.seen.get(join.member_id, ()):
+            if line.broker_id != mine.broker_id:
+                continue
+            if mine.connection is not None and line.connection == mine.connection:
+                # a broker takes the next request of a connection when it has logged the one before
+                behind, ahead = (line.responded_ms, line.position), (mine.responded_ms, mine.position)
+                if behind > ahead if line.file == mine.file else behind[0] > ahead[0]:
+                    return True
+            if line.requested_ms - self._tolerance_ms > mine.responded_ms:
+                return True
+        return False
 
     def _is_gone(self, join: Join, place: Place, now: int, last: int) -> bool:
         """The member was removed before: ids are not used again."""

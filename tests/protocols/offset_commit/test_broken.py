@@ -1,0 +1,149 @@
+"""Rules about commits of classic groups, seen violated in a real request log: one line of it was altered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from fencepost import protocols
+from fencepost.definitions import queries
+from fencepost.protocols.offset_commit.replay import replay_rows
+from fencepost.protocols.offset_commit.shard import ShardRows
+from fencepost.replay.metadata import ClusterMetadata
+
+CAPTURE, TOLERANCE_MS = "rebalances-3.9.2", 25
+COMMITS = ("silver.offset_commits", "silver.offset_commit_states")
+
+Line = dict[str, Any]
+Verdicts = dict[str, set[str]]
+"""{definition: the commits that violate it}."""
+
+
+def _codes(line: Line) -> list[Line]:
+    return [each for topic in line["response"]["topics"] for each in topic["partitions"]]
+
+
+def of_the_generation_before(line: Line) -> None:
+    line["request"]["generationIdOrMemberEpoch"] -= 1
+
+
+def of_a_generation_to_come(line: Line) -> None:
+    line["request"]["generationIdOrMemberEpoch"] += 1
+
+
+def of_a_stranger(line: Line) -> None:
+    line["request"]["memberId"] = "stranger"
+
+
+def refused(line: Line) -> None:
+    for each in _codes(line):
+        each["errorCode"] = 22
+
+
+class Fault(NamedTuple):
+    """What is done to the last commit of a real consumer that was told to join generation 4, and the
+    definitions that must see it.
+    """
+
+    plant: Callable[[Line], None]
+    violated: set[str]
+
+
+FAULTS = {
+    "of the generation before": Fault(
+        of_the_generation_before, {"commit_of_current_generation", "broker_keeps_its_rule"}
+    ),
+    # who presents generation 4 may know more than the log: but it waits for its assignment
+    "of a generation to come": Fault(of_a_generation_to_come, {"broker_keeps_its_rule"}),
+    "of a stranger": Fault(
+        of_a_stranger,
+        {"commit_of_current_generation", "broker_keeps_its_rule", "no_commit_for_anothers_partition"},
+    ),
+    "refused": Fault(refused, {"broker_keeps_its_rule", "broker_names_its_error", "no_owner_refused"}),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(
+    captures: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    bronze_of: Callable[[Path], dict[str, pa.Table]],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+) -> Callable[[str | None], Verdicts]:
+    """What is violated by commits once a fault was planted; by none with None."""
+
+    @cache
+    def run(name: str | None) -> Verdicts:
+        folder = tmp_path_factory.mktemp("broken") / CAPTURE
+        shutil.copytree(captures / CAPTURE, folder)
+        if name is not None:
+            _alter(folder, FAULTS[name].plant)
+        parts, metadata = shards_of(bronze_of(folder))
+        return _violated([replay_rows(rows, metadata, TOLERANCE_MS) for rows in parts])
+
+    return run
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_altered_line_is_seen_and_breaks_no_other_rule(
+    name: str, judged: Callable[[str | None], Verdicts]
+) -> None:
+    whole, broken = judged(None), judged(name)
+    new = {definition: commits - whole.get(definition, set()) for definition, commits in broken.items()}
+    assert {definition for definition, commits in new.items() if commits} == FAULTS[name].violated
+
+
+def _alter(folder: Path, plant: Callable[[Line], None]) -> None:
+    """Change the last line that is meant, and nothing else."""
+    for log in sorted((folder / "broker-1").glob("kafka-request.log*"), reverse=True):
+        packed = log.suffix == ".gz"
+        text = gzip.decompress(log.read_bytes()) if packed else log.read_bytes()
+        lines = text.decode().splitlines(keepends=True)
+        for at in reversed(range(len(lines))):
+            if '"OFFSET_COMMIT"' not in lines[at]:
+                continue
+            first, last = lines[at].index("{"), lines[at].rindex("}") + 1
+            told = json.loads(lines[at][first:last])
+            if _is_meant(told):
+                plant(told)
+                lines[at] = lines[at][:first] + json.dumps(told, separators=(",", ":")) + lines[at][last:]
+                changed = "".join(lines).encode()
+                log.write_bytes(gzip.compress(changed) if packed else changed)
+                return
+    raise AssertionError("no such commit")
+
+
+def _is_meant(line: Line) -> bool:
+    sent = line["request"]
+    return sent["groupId"] == "java-rolling" and sent["generationIdOrMemberEpoch"] == 3
+
+
+def _violated(found: list[dict[str, pa.Table]]) -> Verdicts:
+    connection = duckdb.connect()
+    connection.execute("CREATE SCHEMA silver")
+    for table in protocols.tables():
+        if table.name.startswith("silver."):
+            rows = [each[table.name] for each in found if table.name in COMMITS]
+            connection.register("rows", pa.concat_tables([table.arrow_schema.empty_table(), *rows]))
+            connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM rows")
+    return {
+        definition: {row["witness"] for row in rows}
+        for query in queries("duckdb")
+        if not query.decides and "silver.offset_commits" in query.sql
+        for definition, rows in _by_definition(connection.sql(query.sql).to_arrow_table().to_pylist())
+    }
+
+
+def _by_definition(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    bad = [row for row in rows if row["verdict"] is False]
+    for definition in {row["definition"] for row in bad}:
+        yield definition, [row for row in bad if row["definition"] == definition]
