@@ -40,7 +40,7 @@ UNKNOWN = {
     # which generation that commit met is not always known
     "rebalances": 0.75,
     "streams": 0.1,
-    "lags": 0.1,
+    "lags": 0.15,
 }
 """The largest share of commits of a capture of which a decision may be unknown; of all others 0.02."""
 
