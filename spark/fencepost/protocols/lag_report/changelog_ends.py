@@ -155,7 +155,8 @@ class ChangelogEnds:
             return None
         ends = [self._end(times, topic, partition) for topic in topics]
         known = [each for each in ends if each is not None]
-        return sum(known) if len(known) == len(ends) else None
+        total = sum(known)
+        return total if len(known) == len(ends) and total < 2**63 else None
 
     def _end(self, times: _Assigning, topic: str, partition: int) -> int | None:
         key = topic, partition
