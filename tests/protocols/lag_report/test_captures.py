@@ -184,3 +184,31 @@ def test_a_log_that_is_cut_tells_less_and_nothing_else(
             told = whole[row["file"], row["position"]]
             for name in ("lag_reported", "has_state", "since_release_ms"):
                 assert row[name] in (None, told[name]), (cut, name)
+
+
+def test_tasks_of_a_streams_group_are_those_that_its_instances_had(
+    captures: Path, silver: dict[str, list[Row]]
+) -> None:
+    """The streams protocol: what the broker stored last before each time that an instance told its tasks."""
+    cluster = CLUSTERS[0]
+    rows = [row for row in of(silver, "streams_group_tasks", cluster) if row["application_id"] == "flow"]
+    processes = {row["client_id"]: row["process_id"] for row in known(captures, cluster, "process")}
+    assert {row["process_id"] for row in rows} == {processes["flow-a"], processes["flow-b"]}
+    assert {row["instance"] for row in rows} == {"flow-a", "flow-b"}
+    assert {row["kind"] for row in rows} == {"active", "standby"}  # no warm-ups up to 4.3
+    stored: dict[tuple[str, int], dict[str, set[str]]] = {}
+    for row in rows:
+        kinds = stored.setdefault(
+            (row["instance"], row["record_offset"]), {"active": set(), "standby": set()}
+        )
+        kinds[row["kind"]].add(row["task_id"])
+    assigned = [(instance, kinds) for (instance, _), kinds in stored.items()]
+    told = [
+        (row["instance"].removesuffix("-1"), {kind: set(tasks) for kind, tasks in row["tasks"].items()})
+        for row in known(captures, cluster, "streams")
+        if row["event"] == "tasks" and row["instance"].startswith("flow") and row["tasks"]["active"]
+    ]
+    # an instance may close tasks one after the other; what it had in the end was stored
+    held = [each for each in told if each in assigned]
+    assert len(held) >= 4
+    assert {instance for instance, _ in held} == {"flow-a", "flow-b"}
