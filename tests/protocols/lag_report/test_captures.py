@@ -88,6 +88,40 @@ def test_lag_reports_are_what_kafka_reads_in_them(
     }
 
 
+@pytest.mark.parametrize("name", [*CLUSTERS, "lags-4.3.1", "lags-3.9.2"])
+def test_reports_led_to_the_assignments_that_kafka_reads(
+    captures: Path, silver: dict[str, list[Row]], name: str
+) -> None:
+    text = (captures / name / "assignments.json").read_text(encoding="utf-8")
+    given = {
+        (row["group_id"], row["generation"], row["member_id"]): row["assignment"]
+        for row in json.loads(text)
+        if row["error_code"] == 0
+    }
+    rows = [row for row in of(silver, "lag_reports", name) if row["assigned_as"] is not None]
+    members = {(row["application_id"], row["generation"], row["member_id"]) for row in rows}
+    for row in rows:
+        assigned = given.get((row["application_id"], row["generation"], row["member_id"]))
+        if assigned is None:  # a static member that came back is given what it had, by no leader
+            assert row["group_instance_id"] is not None
+            continue
+        as_active, as_standby = (row["task_id"] in assigned[kind] for kind in ("active", "standby"))
+        assert row["assigned_as"] == ("active" if as_active else "standby" if as_standby else "")
+    # whoever was given a task has a row, of what it or its instance had reported of it, or had not
+    assert {member for member, assigned in given.items() if assigned["active"]} - members == set()
+    owners = {
+        (group_id, generation, task): member_id
+        for (group_id, generation, member_id), assigned in given.items()
+        for task in assigned["active"]
+    }
+    processes = {(row["generation"], row["member_id"]): row["process_id"] for row in rows}
+    for row in rows:
+        owner = owners.get((row["application_id"], row["generation"], row["task_id"]))
+        if row["assigned_to"] is not None:
+            assert owner is not None
+            assert row["assigned_to"] == processes[row["generation"], owner]
+
+
 def test_the_lag_of_every_report_that_a_leader_took_is_known(
     silver: dict[str, list[Row]], lags: Mapping[str, Lags], cluster: str
 ) -> None:
