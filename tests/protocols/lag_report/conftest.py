@@ -20,12 +20,12 @@ from fencepost.engines.process import ProcessEngine
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import entries
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.protocols.lag_report import changelog_ends
+from fencepost.protocols.lag_report import changelog_ends, streams_groups
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.protocols.lag_report.logs import STREAMS_MESSAGES
 from fencepost.protocols.lag_report.messages import of_lines, of_records
-from fencepost.protocols.lag_report.tables import TABLES
+from fencepost.protocols.lag_report.tables import STREAMS_GROUP_TASKS, TABLES
 from fencepost.settings import Lake as Place
 from fencepost.settings import load
 from fencepost.tables import RECORDS, REQUESTS
@@ -239,7 +239,8 @@ def _rebuilt(bronze: Lake) -> Lake:
         groups.setdefault(row["cluster"], set()).add(row["group_id"])
     ends = changelog_ends.of_lines(groups, bronze[REQUESTS.name])
     found = replay_application(messages, ends, bronze[STREAMS_LINES.name], {}, TOLERANCE_MS)
-    return {table.name: rows for table, rows in found}
+    tasks = streams_groups.with_members(streams_groups.of_records(bronze[RECORDS.name]))
+    return {**{table.name: rows for table, rows in found}, STREAMS_GROUP_TASKS.name: tasks}
 
 
 def _judged(silver: Lake, scratch: Path) -> Judged:

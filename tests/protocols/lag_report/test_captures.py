@@ -88,6 +88,40 @@ def test_lag_reports_are_what_kafka_reads_in_them(
     }
 
 
+@pytest.mark.parametrize("name", [*CLUSTERS, "lags-4.3.1", "lags-3.9.2"])
+def test_reports_led_to_the_assignments_that_kafka_reads(
+    captures: Path, silver: dict[str, list[Row]], name: str
+) -> None:
+    text = (captures / name / "assignments.json").read_text(encoding="utf-8")
+    given = {
+        (row["group_id"], row["generation"], row["member_id"]): row["assignment"]
+        for row in json.loads(text)
+        if row["error_code"] == 0
+    }
+    rows = [row for row in of(silver, "lag_reports", name) if row["assigned_as"] is not None]
+    members = {(row["application_id"], row["generation"], row["member_id"]) for row in rows}
+    for row in rows:
+        assigned = given.get((row["application_id"], row["generation"], row["member_id"]))
+        if assigned is None:  # a static member that came back is given what it had, by no leader
+            assert row["group_instance_id"] is not None
+            continue
+        as_active, as_standby = (row["task_id"] in assigned[kind] for kind in ("active", "standby"))
+        assert row["assigned_as"] == ("active" if as_active else "standby" if as_standby else "")
+    # whoever was given a task has a row, of what it or its instance had reported of it, or had not
+    assert {member for member, assigned in given.items() if assigned["active"]} - members == set()
+    owners = {
+        (group_id, generation, task): member_id
+        for (group_id, generation, member_id), assigned in given.items()
+        for task in assigned["active"]
+    }
+    processes = {(row["generation"], row["member_id"]): row["process_id"] for row in rows}
+    for row in rows:
+        owner = owners.get((row["application_id"], row["generation"], row["task_id"]))
+        if row["assigned_to"] is not None:
+            assert owner is not None
+            assert row["assigned_to"] == processes[row["generation"], owner]
+
+
 def test_the_lag_of_every_report_that_a_leader_took_is_known(
     silver: dict[str, list[Row]], lags: Mapping[str, Lags], cluster: str
 ) -> None:
@@ -184,3 +218,31 @@ def test_a_log_that_is_cut_tells_less_and_nothing_else(
             told = whole[row["file"], row["position"]]
             for name in ("lag_reported", "has_state", "since_release_ms"):
                 assert row[name] in (None, told[name]), (cut, name)
+
+
+def test_tasks_of_a_streams_group_are_those_that_its_instances_had(
+    captures: Path, silver: dict[str, list[Row]]
+) -> None:
+    """The streams protocol: what the broker stored last before each time that an instance told its tasks."""
+    cluster = CLUSTERS[0]
+    rows = [row for row in of(silver, "streams_group_tasks", cluster) if row["application_id"] == "flow"]
+    processes = {row["client_id"]: row["process_id"] for row in known(captures, cluster, "process")}
+    assert {row["process_id"] for row in rows} == {processes["flow-a"], processes["flow-b"]}
+    assert {row["instance"] for row in rows} == {"flow-a", "flow-b"}
+    assert {row["kind"] for row in rows} == {"active", "standby"}  # no warm-ups up to 4.3
+    stored: dict[tuple[str, int], dict[str, set[str]]] = {}
+    for row in rows:
+        kinds = stored.setdefault(
+            (row["instance"], row["record_offset"]), {"active": set(), "standby": set()}
+        )
+        kinds[row["kind"]].add(row["task_id"])
+    assigned = [(instance, kinds) for (instance, _), kinds in stored.items()]
+    told = [
+        (row["instance"].removesuffix("-1"), {kind: set(tasks) for kind, tasks in row["tasks"].items()})
+        for row in known(captures, cluster, "streams")
+        if row["event"] == "tasks" and row["instance"].startswith("flow") and row["tasks"]["active"]
+    ]
+    # an instance may close tasks one after the other; what it had in the end was stored
+    held = [each for each in told if each in assigned]
+    assert len(held) >= 4
+    assert {instance for instance, _ in held} == {"flow-a", "flow-b"}

@@ -18,7 +18,7 @@ from fencepost.protocols.lag_report.lag_reports import lag_reports
 from fencepost.protocols.lag_report.leaders import Decisions
 from fencepost.protocols.lag_report.restores import restores
 from fencepost.protocols.lag_report.stores import Stores, stores_of
-from fencepost.protocols.lag_report.tables import LAG_REPORTS, TABLES
+from fencepost.protocols.lag_report.tables import LAG_REPORTS, STREAMS_GROUP_TASKS, TABLES
 from fencepost.protocols.lag_report.tasks import subtopology_of
 from fencepost.protocols.lag_report.thread_rebalances import thread_rebalances
 from fencepost.replay.columns import Columns
@@ -46,7 +46,7 @@ def replay_application(
     holes: Mapping[str, Mapping[str, list[int]]],
     tolerance_ms: int,
 ) -> Iterable[tuple[Table, pa.Table]]:
-    """The rows of TABLES, from rows of MESSAGES, of ENDS and of STREAMS_LINES.
+    """The rows of TABLES but of STREAMS_GROUP_TASKS, from rows of MESSAGES, of ENDS and of STREAMS_LINES.
 
     ``holes``: by cluster and file. ``tolerance_ms``: how much clocks of brokers may differ.
     """
@@ -75,7 +75,7 @@ def replay_application(
                 found[table.name].add(*row)
     yield LAG_REPORTS, _with_known(reports, told, known, sums)
     for table in TABLES:
-        if table is not LAG_REPORTS:
+        if table not in (LAG_REPORTS, STREAMS_GROUP_TASKS):
             yield table, found[table.name].to_arrow()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -72,9 +73,6 @@ def assigned_tasks(
 
     ``sums`` is given what the log shows of the offset sums that were reported of them, by report.
     """
-    taken_up = [
-        each for each in told.changes if each.line is not None and each.line["event"] == "initialized"
-    ]
     warmups: dict[str | None, set[str] | None] = {}
     for position, line in enumerate(told.log.lines):
         if line is not None and line["event"] == "streams_assignment":
@@ -87,7 +85,7 @@ def assigned_tasks(
         member = (None, None) if rebalance is None else (rebalance.generation, rebalance.member_id)
         for kind, column in ((ACTIVE, "new_active"), (STANDBY, "new_standby")):
             for task_id in sorted(listed(line[column]) - before):
-                taken = _taken(told, taken_up, position, line["thread"], task_id)
+                taken = _taken(told, position, line["thread"], task_id)
                 reported, report = reports.of_task(*member, task_id, told.process_id)
                 if told.rebalances.is_streams_protocol(position):
                     reported = False  # its members report no lag
@@ -131,17 +129,13 @@ def logged_offset_sum(told: Told, begin: int, taken: Change) -> int | None:
     or lost meanwhile does not tell what there was. Since 4.3 offsets are in the stores, as those of the last
     record, and a report counts the next one. Up to 4.2 it takes them from the checkpoint file as they are.
     """
-    version = next(
-        (line["told"] for line in reversed(told.log.lines[:begin]) if line and line["event"] == "version"),
-        None,
-    )
+    started = bisect_right(told.starts, begin, key=lambda each: each[0])
+    version = told.starts[started - 1][1] if started else None
     release = re.match(r"(\d{1,4})\.(\d{1,4})", version or "")
-    held = [
-        each.after.held_for
-        for each in told.changes
-        if each.task_id == taken.task_id and each.position <= begin
-    ]
-    if release is None or (held and held[-1] == TASK) or taken.before.exists is False:
+    own = told.changes_of.get(taken.task_id, ())
+    before = bisect_right(own, begin, key=lambda each: each.position)
+    held_for = own[before - 1].after.held_for if before else None
+    if release is None or held_for == TASK or taken.before.exists is False:
         return None
     offsets: dict[str, int | None] = {
         line["changelog"]: line["changelog_offset"]
@@ -153,12 +147,11 @@ def logged_offset_sum(told: Told, begin: int, taken: Change) -> int | None:
     if not known or len(known) != len(offsets) or len(known) != logged:
         return None
     next_ones = len(known) if (int(release[1]), int(release[2])) >= (4, 3) else 0
-    return sum(known) + next_ones
+    total = sum(known) + next_ones
+    return total if total < 2**63 else None
 
 
-def _taken(
-    told: Told, taken_up: list[Change], position: int, thread: str | None, task_id: str
-) -> Change | None:
+def _taken(told: Told, position: int, thread: str | None, task_id: str) -> Change | None:
     """Where the thread said that the task is initialised, unless it was assigned something else before."""
     later = next(
         (
@@ -171,8 +164,15 @@ def _taken(
         ),
         len(told.log.lines),
     )  # fmt: skip
-    own = (each for each in taken_up if each.task_id == task_id and position < each.position < later)
-    return next((each for each in own if each.line is not None and each.line["thread"] == thread), None)
+    own = told.changes_of.get(task_id, ())
+    first = bisect_right(own, position, key=lambda each: each.position)
+    for each in (own[number] for number in range(first, len(own))):
+        if each.position >= later:
+            break
+        line = each.line
+        if line is not None and line["event"] == "initialized" and line["thread"] == thread:
+            return each
+    return None
 
 
 def _exists(told: Told, begin: int, end: int | None, task_id: str, was: Directory) -> bool | None:

@@ -6,8 +6,9 @@ its JoinGroup and its SyncGroup; of a changelog that it has just created it take
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -110,12 +111,14 @@ class ChangelogEnds:
     """What one application's leaders were told of its changelogs.
 
     What a broker told in the time in which a leader assigned is what that leader knows, if it was told one
-    thing only. Another broker's clock may differ by ``tolerance_ms``.
+    thing only. Another broker's clock may differ by ``tolerance_ms``; that it does not by more is believed
+    where each time that a leader assigned it was told the end: every leader asks.
     """
 
     tolerance_ms: int = 0
-    assigning: dict[tuple[int, str], _Assigning | None] = field(default_factory=dict)
+    assigning: dict[tuple[int, str], _Assigning] = field(default_factory=dict)
     told: dict[tuple[str, int], list[_Told]] = field(default_factory=lambda: defaultdict(list))
+    _known: dict[tuple[str, int], Mapping[_Assigning, int | None]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -152,12 +155,33 @@ class ChangelogEnds:
             return None
         ends = [self._end(times, topic, partition) for topic in topics]
         known = [each for each in ends if each is not None]
-        return sum(known) if len(known) == len(ends) else None
+        total = sum(known)
+        return total if len(known) == len(ends) and total < 2**63 else None
 
     def _end(self, times: _Assigning, topic: str, partition: int) -> int | None:
-        asked = (*self.told.get((topic, partition), ()), *self.told.get((topic, _CREATED), ()))
-        ends = {each.end_offset for each in asked if self._is_within(times, each)}
-        return ends.pop() if len(ends) == 1 else None
+        key = topic, partition
+        if key not in self._known:
+            self._known[key] = self._each_end(
+                [*self.told.get(key, ()), *self.told.get((topic, _CREATED), ())]
+            )
+        return self._known[key][times]
+
+    def _each_end(self, told: Sequence[_Told]) -> Mapping[_Assigning, int | None]:
+        """What a leader was told of one changelog each time that it assigned."""
+        told = sorted(told, key=lambda each: each.responded_ms)
+        responded = [each.responded_ms for each in told]
+        longest = max((each.responded_ms - each.requested_ms for each in told), default=0)
+        heard: dict[_Assigning, list[_Told]] = {}
+        for times in set(self.assigning.values()):
+            first = bisect_left(responded, times.begin_ms - self.tolerance_ms)
+            last = bisect_right(responded, times.end_ms + self.tolerance_ms + longest)
+            heard[times] = [each for each in told[first:last] if self._is_within(times, each)]
+        is_whole = all(heard.values())
+        found: dict[_Assigning, int | None] = {}
+        for times, own in heard.items():
+            ends = {each.end_offset for each in own if is_whole or each.broker_id == times.broker_id}
+            found[times] = ends.pop() if len(ends) == 1 else None
+        return found
 
     def _is_within(self, times: _Assigning, told: _Told) -> bool:
         late = 0 if told.broker_id == times.broker_id else self.tolerance_ms

@@ -62,6 +62,12 @@ class _Given:
     at_ms: int | None
 
 
+def instance_of(client_id: str | None) -> str | None:
+    """The client id of a KafkaStreams, of the client id of one of its threads' consumers."""
+    thread = None if client_id is None else _THREAD.fullmatch(client_id)
+    return None if thread is None else thread["instance"]
+
+
 def lag_reports(messages: pa.Table) -> pa.Table:
     """Rows of LAG_REPORTS, from all rows of MESSAGES of some groups."""
     found = Columns(LAG_REPORTS)
@@ -121,7 +127,6 @@ class _Application:
         message, report = sent.message, sent.report
         generation, member_id = sent.member
         client_id = message["client_id"]
-        thread = None if client_id is None else _THREAD.fullmatch(client_id)
         by_line = message["kind"] == JOINED
         begun = message["requested_ms"]
         ended = begun if given.at_ms is None else max(given.at_ms, begun)
@@ -130,7 +135,7 @@ class _Application:
             "cluster": self._cluster,
             "application_id": self._group_id,
             "log": GROUP_LOG,
-            "instance": None if thread is None else thread["instance"],
+            "instance": instance_of(client_id),
             "process_id": None if report is None else report.process_id,
             "task_id": None if task is None else str(task),
             "topology": None if task is None else task.topology,

@@ -16,15 +16,18 @@ from fencepost.protocols.lag_report.instance_logs import InstanceLog, number_of
 from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.tasks import listed
 
+MOST = 2**63 - 1
 DECIDED = {"decided": False, "decided_to_probe": True}
 """Event: whether the next rebalance is to come by itself, since tasks are to move once they are warmed up."""
 
 REPLICA, WARMUP, HANDOVER = "replica", "warmup", "handover"
 """What a standby task is for: to be there, to be active here when it has caught up, or at once."""
 
-_TASKS = r"\(\[(?P<{}>[^\]]*)\]\)"
+# no repetition reaches over what another one may begin with: a line may be long, and anyone's
+_TASKS = r"\(\[(?P<{}>[^\[\]]*)\]\)"
 _PROCESS = re.compile(
-    rf"(?P<process>[\w-]+)=\[activeTasks: {_TASKS.format('active')} standbyTasks: {_TASKS.format('standby')} "
+    rf"(?<![\w-])(?P<process>[\w-]{{1,64}})=\[activeTasks: {_TASKS.format('active')} "
+    rf"standbyTasks: {_TASKS.format('standby')} "
     r"(?:(?! changelogOffsetTotalsByTask: |=\[activeTasks: ).)*"
     rf" changelogOffsetTotalsByTask: {_TASKS.format('sums')} taskLagTotals: {_TASKS.format('lags')}",
     re.DOTALL,
@@ -89,7 +92,8 @@ class Decision:
         if not ends:
             return None
         warned = ends & self.past_end.get(task_id or "", set())
-        return max(warned or ends)
+        end = max(warned or ends)
+        return end if end <= MOST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,9 @@ class Decisions:
         """What was decided for a member in a generation: generations begin again, member ids do not."""
         if generation is None or member_id is None:
             return None
-        named = re.compile(rf"(?:[{{]|, ){re.escape(member_id)}=Assignment\(")
-        own = [each for each in self.by_generation.get(generation, ()) if named.search(each.given)]
+        named = [f"{before}{member_id}=Assignment(" for before in ("{", ", ")]
+        told = self.by_generation.get(generation, ())
+        own = [each for each in told if any(name in each.given for name in named)]
         return own[0] if len(own) == 1 else None
 
 
@@ -159,4 +164,6 @@ def _processes(told: str) -> dict[str, Believed]:
 
 def _numbers(told: str) -> dict[str, int]:
     pairs = (each.rpartition("=") for each in told.split(", ") if each)
-    return {task: int(number) for task, _, number in pairs if re.fullmatch(r"-?\d{1,19}", number)}
+    # Java's long
+    numbers = {task: int(number) for task, _, number in pairs if re.fullmatch(r"-?\d{1,19}", number)}
+    return {task: number for task, number in numbers.items() if -MOST <= number <= MOST}

@@ -15,19 +15,20 @@ import pyarrow.compute as pc
 
 from fencepost import lake
 from fencepost.engines import Rows
-from fencepost.protocols.lag_report import changelog_ends
+from fencepost.protocols.lag_report import changelog_ends, streams_groups
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.protocols.lag_report.changelog_ends import ENDS
 from fencepost.protocols.lag_report.logs import STREAMS_LOG
 from fencepost.protocols.lag_report.messages import APIS, GROUP_METADATA, MESSAGES, of_lines, of_records
-from fencepost.protocols.lag_report.tables import TABLES
+from fencepost.protocols.lag_report.tables import STREAMS_GROUP_TASKS, TABLES
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import QUARANTINE, RECORDS, REQUESTS, Table
 
-_MESSAGES, _ENDS, _LINES = "messages", "ends", "lines"
+_MESSAGES, _ENDS, _LINES, _TASKS = "messages", "ends", "lines", "tasks"
+_APPLICATION = ("cluster", "application_id")
 _BUCKETS_PER_PART = 4
 _NAMES = ("cluster", "client", "instance", "group_id")
 _GROUPS = MESSAGES.arrow_schema.empty_table().select(MESSAGES.key).schema
@@ -45,6 +46,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         engine.keep(engine.map(records, of_records, MESSAGES.arrow_schema)),
         engine.keep(engine.map(requests, of_lines, MESSAGES.arrow_schema)),
     ]
+    stored = engine.scan(
+        RECORDS, where=[{"topic": OFFSETS_TOPIC, "record_type": frozenset(streams_groups.RECORD_TYPES)}]
+    )
+    tasks = engine.map(stored, streams_groups.of_records, STREAMS_GROUP_TASKS.arrow_schema)
     groups = _groups(given, said)
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(changelog_ends.APIS)}])
     ends = engine.map(asked, partial(changelog_ends.of_lines, groups), ENDS.arrow_schema)
@@ -58,6 +63,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         _MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in said],
         _ENDS: [with_entity(engine, ENDS, ends, bucket)],
         _LINES: [lines],
+        _TASKS: [with_entity(engine, STREAMS_GROUP_TASKS, tasks, partial(bucket_of, _APPLICATION, buckets))],
     }
     return engine.replay(evidence, _replay(_holes(given), given.tolerance_ms), TABLES)
 
@@ -67,7 +73,8 @@ def _replay(
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         parts = evidence[_MESSAGES], evidence[_ENDS], evidence[_LINES]
-        return replay_application(*parts, holes, tolerance_ms)
+        yield from replay_application(*parts, holes, tolerance_ms)
+        yield STREAMS_GROUP_TASKS, streams_groups.with_members(evidence[_TASKS])
 
     return run
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +47,26 @@ class Told:
     stores: Stores
     rebalances: ThreadRebalances
     changes: tuple[Change, ...]
+    changes_of: Mapping[str, Sequence[Change]]
+    """The same of each task's directory."""
+    starts: Sequence[tuple[int, str | None]]
+    """Where a process starts, and its version."""
 
     @classmethod
     def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> Told:
         """What a log tells, with the stores that its application has."""
         named = {line["told"] for line in log.lines if line is not None and line["event"] == "process_id"}
         process_id = named.pop() if len(named) == 1 else None
-        return cls(log, process_id, stores, rebalances, tuple(changes(log, stores)))
+        found = tuple(changes(log, stores))
+        by_task: defaultdict[str, list[Change]] = defaultdict(list)
+        for each in found:
+            by_task[each.task_id].append(each)
+        starts = [
+            (position, line["told"])
+            for position, line in enumerate(log.lines)
+            if line is not None and line["event"] == "version"
+        ]
+        return cls(log, process_id, stores, rebalances, found, by_task, starts)
 
     def row(self, table: Table, **values: Any) -> Row:
         """A row of a table of this log."""

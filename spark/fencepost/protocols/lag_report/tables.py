@@ -238,7 +238,31 @@ TASK_RESTORES = Table(
     ("cluster", "restore_id"),
 )
 
+STREAMS_GROUP_TASKS = Table(
+    "silver.streams_group_tasks",
+    "One row per task that a member of a streams group (KIP-1071) has, in each record that its coordinator "
+    "stored of the member's assignment. Where the log cleaner has been, records are missing.",
+    {
+        "cluster": "string",
+        "application_id": "string",
+        **_INSTANCE,
+        **_TASK,
+        "group_task_id": "string",  # digest of the record, the task, kind and is_pending_revocation
+        "member_id": "string",
+        "group_instance_id": "string",
+        "client_id": "string",
+        "client_host": "string",
+        "member_epoch": "int",
+        "kind": "string",  # active, standby, warmup
+        "is_pending_revocation": "boolean",  # the member is to give it up, and has not said yet that it did
+        "recorded_at": "timestamp",
+        "record_offset": "bigint",
+        **_PLACE,
+    },
+    ("cluster", "group_task_id"),
+)
+
 TABLES = (
     STREAMS_COVERAGE, STREAMS_INSTANCES, STREAMS_REBALANCES, TASK_DIRECTORIES, DIRECTORY_DELETIONS,
-    LAG_REPORTS, ASSIGNED_TASKS, TASK_RESTORES,
+    LAG_REPORTS, ASSIGNED_TASKS, TASK_RESTORES, STREAMS_GROUP_TASKS,
 )  # fmt: skip

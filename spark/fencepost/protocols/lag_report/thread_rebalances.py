@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from math import inf
 
 from fencepost.protocols.lag_report.instance_logs import InstanceLog
 from fencepost.protocols.lag_report.log_files import Line
@@ -45,7 +50,7 @@ class _Thread:
     unknown_since: int | None = None  # its rebalances are not shown
 
 
-@dataclass(slots=True)
+@dataclass
 class ThreadRebalances:
     """The rebalances of an instance, and the stretches (from, to) in which there may have been others."""
 
@@ -60,19 +65,44 @@ class ThreadRebalances:
 
     def open_at(self, position: int) -> tuple[bool | None, Rebalance | None]:
         """Whether a report of the instance waited for its assignment, and the first that did."""
-        for each in self.rebalances:
-            if each.end is not None and each.outcome == ASSIGNED and each.begin < position < each.end:
-                return True, each
-        unsure = any(begin <= position and (end is None or position < end) for begin, end in self.unknown)
-        return (None if unsure else False), None
+        newest = (self._newest(thread, position - 1) for thread in self._of_threads)
+        waiting = [
+            each
+            for each in newest
+            if each is not None and each.outcome == ASSIGNED and each.end is not None and position < each.end
+        ]
+        if waiting:
+            return True, min(waiting, key=lambda each: each.begin)
+        begins, ends = self._unknown
+        number = bisect_right(begins, position)
+        return (None if number and position < ends[number - 1] else False), None
+
+    @cached_property
+    def _unknown(self) -> tuple[list[int], list[float]]:
+        """Where stretches begin, in order, and how far those that have begun by then reach."""
+        ordered = sorted(self.unknown, key=lambda each: each[0])
+        reach = accumulate((inf if end is None else end for _, end in ordered), max)
+        return [begin for begin, _ in ordered], list(reach)
 
     def of_thread(self, thread: str | None, position: int) -> Rebalance | None:
         """The rebalance that an assignment at this position ends; None where its beginning is not shown."""
-        begun = (each for each in self.rebalances if each.thread == thread and each.begin <= position)
-        newest = max(begun, key=lambda each: each.begin, default=None)
+        newest = self._newest(thread, position)
         if newest is None or (newest.end is not None and newest.end < position):
             return None
         return newest
+
+    def _newest(self, thread: str | None, position: int) -> Rebalance | None:
+        """The last rebalance of a thread that began there or before: it has one at a time."""
+        begun = self._of_threads.get(thread or "", [])
+        number = bisect_right(begun, position, key=lambda each: each.begin)
+        return begun[number - 1] if number else None
+
+    @cached_property
+    def _of_threads(self) -> Mapping[str, list[Rebalance]]:
+        found: defaultdict[str, list[Rebalance]] = defaultdict(list)
+        for each in self.rebalances:
+            found[each.thread].append(each)
+        return found
 
 
 def thread_rebalances(log: InstanceLog) -> ThreadRebalances:

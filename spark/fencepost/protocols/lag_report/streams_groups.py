@@ -1,0 +1,107 @@
+"""The tasks that members of streams groups (KIP-1071) have, as their coordinator stored it, record by record.
+
+Here the broker assigns, and tells standby tasks from warm-up tasks. Members report no lag for it up to 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.formats.decode import decode
+from fencepost.protocols.lag_report.lag_reports import instance_of
+from fencepost.protocols.lag_report.tables import STREAMS_GROUP_TASKS
+from fencepost.protocols.lag_report.tasks import task_columns
+from fencepost.replay.columns import Columns
+from fencepost.replay.keys import digest_of
+
+MEMBER, TASKS = 19, 22
+RECORD_TYPES = {MEMBER: "StreamsGroupMemberMetadata", TASKS: "StreamsGroupCurrentMemberAssignment"}
+_KINDS = {
+    "active": ("active_tasks", "active_tasks_pending_revocation"),
+    "standby": ("standby_tasks", "standby_tasks_pending_revocation"),
+    "warmup": ("warmup_tasks", "warmup_tasks_pending_revocation"),
+}
+_OF_MEMBER = ("instance", "process_id", "client_id", "client_host", "group_instance_id")
+_PLACE = ("cluster", "partition", "record_offset", "timestamp_ms", "file", "position")
+
+
+def of_records(records: pa.Table) -> pa.Table:
+    """Rows of STREAMS_GROUP_TASKS that rows of ``bronze.records`` tell; those without a kind tell of the
+    member alone, and go into the others (:func:`with_members`)."""
+    found = Columns(STREAMS_GROUP_TASKS)
+    known = pc.and_(pc.equal(records["decode_status"], "known"), pc.invert(records["is_control"]))
+    for record_type, name in RECORD_TYPES.items():
+        rows = records.filter(pc.and_(known, pc.equal(records["record_type"], record_type)))
+        keys = decode(name, "key", rows["key"]).values.to_pylist()
+        values = decode(name, "value", rows["value"]).values.to_pylist()
+        places = zip(*(rows[column].to_pylist() for column in _PLACE), strict=True)
+        for key, value, place in zip(keys, values, places, strict=True):
+            if key is None or value is None:
+                continue  # a tombstone: the member is gone
+            told = _member(value) if record_type == MEMBER else _tasks(value)
+            for row in told:
+                found.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
+    return found.to_arrow()
+
+
+def with_members(rows: pa.Table) -> pa.Table:
+    """The rows of tasks, each with what the member's newest record before says of it."""
+    found = Columns(STREAMS_GROUP_TASKS)
+    members: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    order = [(name, "ascending") for name in ("cluster", "application_id", "record_offset", "group_task_id")]
+    for row in rows.sort_by(order).to_pylist():
+        key = row["cluster"], row["application_id"], row["member_id"]
+        if row["kind"] is None:
+            members[key] = row
+            continue
+        member = members.get(key, {})
+        of_member = {name: member.get(name) for name in _OF_MEMBER}
+        at = row["recorded_at"]
+        whole = {**row, **of_member, "recorded_at": None if at is None else round(at.timestamp() * 1000)}
+        found.add(*(whole[name] for name in STREAMS_GROUP_TASKS.columns))
+    return found.to_arrow()
+
+
+def _member(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {
+        "instance": instance_of(value["client_id"]),
+        "process_id": value["process_id"],
+        "client_id": value["client_id"],
+        "client_host": (value["client_host"] or "").lstrip("/"),
+        "group_instance_id": value["instance_id"],
+    }
+
+
+def _tasks(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for kind, names in _KINDS.items():
+        for name, pending in zip(names, (False, True), strict=True):
+            for each in value[name] or ():
+                for partition in each["partitions"] or ():
+                    yield {
+                        **task_columns(f"{each['subtopology_id']}_{partition}"),
+                        "kind": kind,
+                        "is_pending_revocation": pending,
+                        "member_epoch": value["member_epoch"],
+                    }
+
+
+def _row(place: Mapping[str, Any], key: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[Any, ...]:
+    cluster, group_id, member_id = place["cluster"], key["group_id"], key["member_id"]
+    what = told.get("kind"), told.get("is_pending_revocation"), told.get("task_id")
+    coordinator = place["partition"]
+    row = {
+        **told,
+        "cluster": cluster,
+        "application_id": group_id,
+        "member_id": member_id,
+        "group_task_id": digest_of(cluster, coordinator, place["record_offset"], group_id, member_id, *what),
+        "recorded_at": place["timestamp_ms"],
+        "record_offset": place["record_offset"],
+        "file": place["file"],
+        "position": place["position"],
+    }
+    return tuple(row.get(name) for name in STREAMS_GROUP_TASKS.columns)

@@ -1,0 +1,104 @@
+"""Clocks of applications and brokers that differ, by little or much: no verdict changes, none is compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from fencepost.protocols.lag_report.bronze import STREAMS_LINES
+from fencepost.tables import REQUESTS
+
+HOUR_MS = 3_600_000
+Bronze = Mapping[str, pa.Table]
+Rebuild = Callable[[Bronze], Bronze]
+
+
+def shifted(table: pa.Table, ms: int, of: Callable[[dict[str, Any]], bool] = lambda row: True) -> pa.Table:
+    rows = table.to_pylist()
+    for row in rows:
+        if of(row) and row["logged_at_ms"] is not None:
+            row["logged_at_ms"] += ms
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+def counted(findings: Iterable[tuple[str, str, str]]) -> Counter[tuple[str, str]]:
+    """By cluster and definition: a report that was refused is named by its moment."""
+    return Counter((cluster, definition) for cluster, definition, _ in findings)
+
+
+@pytest.mark.parametrize("ms", [20, -20, 5000, -5000, 26 * HOUR_MS, -26 * HOUR_MS])
+def test_an_applications_clock_is_compared_with_none(
+    ms: int,
+    streams_bronze: Bronze,
+    rebuild_streams: Rebuild,
+    judge_streams: Callable[[Bronze], Any],
+    verdicts: Any,
+) -> None:
+    """All instances called a: their logs, and nothing else, tell another time."""
+    lines = shifted(streams_bronze[STREAMS_LINES.name], ms, lambda row: "-a" in row["client"])
+    judged = judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: lines}))
+    assert judged == verdicts
+
+
+@pytest.mark.parametrize("ms", [20, -5000, 26 * HOUR_MS])
+def test_a_brokers_clock_is_compared_with_no_applications(
+    ms: int,
+    streams_bronze: Bronze,
+    rebuild_streams: Rebuild,
+    judge_streams: Callable[[Bronze], Any],
+    verdicts: Any,
+) -> None:
+    requests = shifted(streams_bronze[REQUESTS.name], ms)
+    judged = judge_streams(rebuild_streams({**streams_bronze, REQUESTS.name: requests}))
+    assert counted(judged.violated) == counted(verdicts.violated)
+    assert counted(judged.unknown) == counted(verdicts.unknown)
+    assert judged.exercised == verdicts.exercised
+    assert Counter(judged.decided.values()) == Counter(verdicts.decided.values())
+
+
+def test_a_clock_that_is_set_back_tells_less(
+    streams_bronze: Bronze, rebuild_streams: Rebuild, judge_streams: Callable[[Bronze], Any], verdicts: Any
+) -> None:
+    """By an hour in the middle of each log: what was let go of before has no age; nothing else changes."""
+    rows = streams_bronze[STREAMS_LINES.name]
+    middles: dict[tuple[str, str], int] = {}
+    for row in rows.to_pylist():
+        key = row["cluster"], row["client"]
+        middles[key] = max(middles.get(key, 0), row["position"])
+    lines = shifted(rows, -HOUR_MS, lambda row: row["position"] > middles[row["cluster"], row["client"]] // 2)
+    judged = judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: lines}))
+    assert judged.violated <= verdicts.violated
+    assert verdicts.violated - judged.violated <= judged.unknown
+    assert judged.unknown >= verdicts.unknown
+
+
+@pytest.mark.parametrize("ms", [20, -20, 1000, -1000, HOUR_MS])
+def test_another_brokers_clock_makes_ends_unknown_and_none_wrong(
+    ms: int, streams_bronze: Bronze, rebuild_streams: Rebuild
+) -> None:
+    """ListOffsets is answered by a changelog's leader, which may be another broker than the coordinator."""
+    requests = streams_bronze[REQUESTS.name].to_pylist()
+    for row in requests:
+        if row["api_name"] in ("LIST_OFFSETS", "CREATE_TOPICS"):
+            row["broker_id"], row["logged_at_ms"] = 2, row["logged_at_ms"] + ms
+    moved = pa.Table.from_pylist(requests, schema=REQUESTS.arrow_schema)
+    # without the leaders' own accounts
+    lines = streams_bronze[STREAMS_LINES.name]
+    kept = lines.filter(pc.invert(pc.starts_with(lines["event"], "decided")))
+    told = {**streams_bronze, STREAMS_LINES.name: kept}
+    before, after = (
+        {
+            row["lag_report_id"]: row["end_offset_sum"]
+            for row in rebuild_streams(each)["silver.lag_reports"].to_pylist()
+            if row["logged_stores"]
+        }
+        for each in (told, {**told, REQUESTS.name: moved})
+    )
+    known = {report: end for report, end in after.items() if end is not None}
+    assert all(before[report] in (None, end) for report, end in known.items())
+    assert len(known) > 0.9 * sum(end is not None for end in before.values()) or abs(ms) > 25
