@@ -48,8 +48,9 @@ class Snapshots:
 
         A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
         then, and is not due when it must have. What is there has not expired, whatever the clocks say. A
-        broker may be told to forget sooner or later than by default (producer.id.expiration.ms): who is absent
-        is due only where another is there that was silent for as long, and has expired only where none is.
+        broker may be told to forget sooner or later than by default (producer.id.expiration.ms): who is
+        absent is due only where another is there that was silent for as long, and has expired only where none
+        is.
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
         told: dict[int, list[int]] = {}
