@@ -65,8 +65,8 @@ CONSTANT TransactionalId
 \* @type: Set(INSTANCE);
 CONSTANT Instances
 
-\* Whose brokers they are: "3.9" to "4.3" as shipped; "kip_360" by the proposal's words, "kip_890" with its verification
-\* and transaction version 2 as well, which no broker ever was.
+\* Whose brokers they are: "3.9" to "4.3" as shipped; "trunk" as merged after 4.4.0; "kip_360" by the proposal's words,
+\* "kip_890" with its verification and transaction version 2 as well, which no broker ever was.
 \* @type: Str;
 CONSTANT Release
 
@@ -121,7 +121,7 @@ CONSTANT MaxEpoch
 \* @type: Int;
 CONSTANT EpochReserve
 
-ASSUME Release \in {"kip_360", "kip_890", "3.9", "4.0", "4.1", "4.2", "4.3"}
+ASSUME Release \in {"kip_360", "kip_890", "3.9", "4.0", "4.1", "4.2", "4.3", "trunk"}
 ASSUME TransactionVersion \in {0, 1, 2} /\ (Release \in {"kip_360", "3.9"} => TransactionVersion < 2)
 ASSUME {KeepsState, ResetsSequences, VerifiedBefore} \subseteq BOOLEAN /\ (VerifiedBefore => Release # "kip_360")
 ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire, Snapshots} \subseteq BOOLEAN
@@ -140,6 +140,9 @@ StrictMarkers == Release \notin {"3.9", "4.0", "4.1"}
 \* The next and the previous producer id are in the coordinator's log, and it replaces the producer id also where it ends
 \* the last epoch on its own (from 4.3 on; as proposed).
 NextIdInLog == Release \notin {"3.9", "4.0", "4.1", "4.2"}
+
+\* So is the last epoch, in records of transaction version 1 and 2 (KAFKA-20357; as proposed).
+LastEpochInLog == Release \in {"kip_360", "kip_890"} \/ (Release = "trunk" /\ TransactionVersion > 0)
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -770,7 +773,7 @@ Marker(p) ==
 
 \* What a coordinator that loads the log knows.
 Loaded ==
-    [lastEpoch  |-> IF Rule = "kip_360" THEN lastEpoch ELSE -1,
+    [lastEpoch  |-> IF LastEpochInLog THEN held.lastEpoch ELSE -1,
      previousId |-> IF NextIdInLog THEN held.previousId ELSE -1,
      nextId     |-> IF Known /\ NextIdInLog THEN nextProducerId[TransactionalId] ELSE -1]
 

@@ -6,64 +6,28 @@ right again: the audit must not be able to tell the files from a broker's.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import shutil
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import broken_groups
 import numpy as np
+from altered_files import Batch, Fault, Segment, change_first, segments
 
-from fencepost.formats.batches import walk
 from fencepost.formats.crc32c import crc32c
 
 WHOLE, BROKEN = "producers-4.3.1", "broken"
 """The capture that is altered, and what the clusters' names begin with then."""
 
-_LEADER_EPOCH, _CRC, _CHECKED, _PRODUCER_ID, _EPOCH, _SEQUENCE = 12, 17, 21, 43, 51, 53
+_LEADER_EPOCH, _BASE_TIMESTAMP, _PRODUCER_ID, _EPOCH, _SEQUENCE, _RECORDS = 12, 27, 43, 51, 53, 61
 _COMPLETE_COMMIT, _PREPARE_COMMIT, _ONGOING = 4, 2, 1
-Batch = dict[str, Any]
-
-
-@dataclass
-class Segment:
-    """One segment file: its bytes, and its batches in order."""
-
-    file: Path
-    data: bytearray
-    batches: list[Batch]
-
-    def put(self, batch: Batch, offset: int, layout: str, value: int) -> None:
-        """Write a number into a batch, and its CRC anew."""
-        start = batch["position"]
-        struct.pack_into(layout, self.data, start + offset, value)
-        end = start + batch["size"]
-        checked = crc32c(np.frombuffer(bytes(self.data), dtype=np.uint8), start + _CHECKED, end)
-        struct.pack_into(">I", self.data, start + _CRC, int(checked))
-        self.file.write_bytes(self.data)
-
-    def following(self, **wanted: Any) -> Iterator[tuple[Batch, Batch]]:
-        """Data batches of producers, each with the one of its producer before it, that have these fields."""
-        last: dict[int, Batch] = {}
-        for batch in self.batches:
-            before = last.get(batch["producer_id"])
-            if batch["producer_id"] >= 0:
-                last[batch["producer_id"]] = batch
-            if before and not batch["is_control"] and all(before[k] == v for k, v in wanted.items()):
-                yield before, batch
-
-    def markers(self) -> list[Batch]:
-        return [batch for batch in self.batches if batch["is_control"]]
 
 
 def _segment(folder: Path, partition: str, number: int = 0) -> Segment:
-    file = sorted((folder / "broker-1" / "log_dir" / partition).glob("*.log"))[number]
-    data = file.read_bytes()
-    return Segment(file, bytearray(data), walk(data).batches.to_pylist())
+    return segments(folder, partition)[number]
 
 
 def _same_epoch(segment: Segment) -> Batch:
@@ -81,6 +45,18 @@ def gap(folder: Path) -> None:
 def reset(folder: Path) -> None:
     segment = _segment(folder, "idempotent-1")
     segment.put(_same_epoch(segment), _SEQUENCE, ">i", 0)
+
+
+def written_again(folder: Path) -> None:
+    """The first batch of the next epoch has the records of the last one before it."""
+    segment = _segment(folder, "idempotent-0")
+    before, batch = next(
+        (a, b) for a, b in segment.following(is_control=False) if a["producer_epoch"] < b["producer_epoch"]
+    )
+    assert before["size"] == batch["size"]
+    for at, size in ((_BASE_TIMESTAMP, 16), (_RECORDS, batch["size"] - _RECORDS)):
+        start = before["position"] + at
+        segment.put(batch, at, f">{size}s", bytes(segment.data[start : start + size]))
 
 
 def late_start(folder: Path) -> None:
@@ -229,30 +205,13 @@ def stale_and_added(folder: Path) -> None:
 
 
 def _change_first(folder: Path, api: str, change: Callable[[dict[str, Any]], bool]) -> None:
-    for log in sorted((folder / "broker-1").glob("kafka-request.log*")):
-        packed = log.suffix == ".gz"
-        text = gzip.decompress(log.read_bytes()) if packed else log.read_bytes()
-        lines = text.decode().splitlines(keepends=True)
-        for at, line in enumerate(lines):
-            if f'"{api}"' not in line:
-                continue
-            first, last = line.index("{"), line.rindex("}") + 1
-            told = json.loads(line[first:last])
-            named = told["request"].get("transactionalId") or told["request"].get("transactions")
-            if named and change(told):
-                lines[at] = line[:first] + json.dumps(told, separators=(",", ":")) + line[last:]
-                changed = "".join(lines).encode()
-                log.write_bytes(gzip.compress(changed) if packed else changed)
-                return
-    raise AssertionError(f"no such {api}")
+    """Of the requests that name a transactional id."""
 
+    def of_transactions(line: dict[str, Any]) -> bool:
+        sent = line["request"]
+        return bool(sent.get("transactionalId") or sent.get("transactions")) and change(line)
 
-@dataclass(frozen=True)
-class Fault:
-    """One edit of one file; ``also``: what it breaks beside the definition that it is planted for."""
-
-    plant: Callable[[Path], None]
-    also: frozenset[str] = frozenset()
+    change_first(folder, api, of_transactions)
 
 
 FAULTS: dict[str, Fault] = {
@@ -262,6 +221,7 @@ FAULTS: dict[str, Fault] = {
     "new_epoch_starts_at_sequence_zero": Fault(late_start),
     # the marker that ends the zombie's batch is its successor's
     "no_write_after_fence": Fault(zombie, frozenset({"no_write_outside_transaction"})),
+    "no_records_written_twice": Fault(written_again),
     "marker_coordinator_epoch_never_falls": Fault(fallen_marker),
     # the marker that was due is not there, and the index has no such aborted transaction
     "marker_of_the_right_type": Fault(
@@ -302,14 +262,20 @@ FAULTS: dict[str, Fault] = {
 }
 """The fault that each definition must see."""
 
+PLANTED = {
+    **{invariant: (WHOLE, fault) for invariant, fault in FAULTS.items()},
+    **{invariant: (broken_groups.WHOLE, fault) for invariant, fault in broken_groups.FAULTS.items()},
+}
+"""These and those of groups, each with the capture that it is planted in."""
+
 
 def cluster_of(invariant: str) -> str:
     """What the cluster is called that has the fault."""
     return f"{BROKEN}-{invariant}"
 
 
-def broken_copies() -> Iterator[tuple[str, Callable[[Path, Path], None]]]:
-    """Clusters, each a copy of the capture with one fault: name, and how to make it."""
+def broken_copies() -> dict[str, tuple[str, Callable[[Path, Path], None]]]:
+    """Clusters, each a copy of a capture with one fault: by name the capture, and how to make the copy."""
 
     def broken(fault: Fault) -> Callable[[Path, Path], None]:
         def make(whole: Path, folder: Path) -> None:
@@ -318,5 +284,4 @@ def broken_copies() -> Iterator[tuple[str, Callable[[Path, Path], None]]]:
 
         return make
 
-    for invariant, fault in FAULTS.items():
-        yield cluster_of(invariant), broken(fault)
+    return {cluster_of(invariant): (whole, broken(fault)) for invariant, (whole, fault) in PLANTED.items()}

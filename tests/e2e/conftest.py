@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from altered import ALTERED, ALTERED_PRODUCERS
-from broken import WHOLE, broken_copies
+from broken import broken_copies
 from pyspark.sql import SparkSession
 
 from fencepost import pipeline
@@ -70,8 +70,7 @@ def audit(
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
     clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
-    broken = {name: (WHOLE, plant) for name, plant in broken_copies()}
-    for name, (whole, alter) in {**ALTERED, **ALTERED_PRODUCERS, **broken}.items():
+    for name, (whole, alter) in {**ALTERED, **ALTERED_PRODUCERS, **broken_copies()}.items():
         alter(captures / whole, home / name)
         (cluster,) = load(home / name / "fencepost.toml").clusters
         clusters.append(dataclasses.replace(cluster, name=name))

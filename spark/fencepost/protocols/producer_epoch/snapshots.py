@@ -47,8 +47,10 @@ class Snapshots:
         """Add ``silver.producer_snapshots``.
 
         A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
-        then, and is not due when it must have. A broker may be told to forget sooner
-        (producer.id.expiration.ms): who is absent is due where another is there that was silent for as long.
+        then, and is not due when it must have. What is there has not expired, whatever the clocks say. A
+        broker may be told to forget sooner or later than by default (producer.id.expiration.ms): who is
+        absent is due only where another is there that was silent for as long, and has expired only where none
+        is.
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
         told: dict[int, list[int]] = {}
@@ -61,7 +63,10 @@ class Snapshots:
                 state, fresh, since_ms = self._told.get((at, producer_id), (None, None, UNKNOWN))
                 known = state is not None and state.producer_epoch is not None
                 silent = self._longest_silent.get((broker_id, at))
-                if there is None and fresh and (silent is None or silent > since_ms):
+                outlived = silent is not None and silent <= since_ms
+                if there is not None:
+                    fresh = True
+                elif fresh is not None and fresh != outlived:
                     fresh = None
                 rows.add(
                     *self._evidence.key,

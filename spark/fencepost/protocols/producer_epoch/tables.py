@@ -181,8 +181,9 @@ PRODUCER_SNAPSHOTS = Table(
         "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
-        # the log has the producer, and it cannot have been silent for producer.id.expiration.ms when the
-        # snapshot was taken; false when it must have been; null where the log or no broker's clock tells
+        # the log has the producer, and it is there, or cannot have been silent for producer.id.expiration.ms
+        # when the snapshot was taken; false when it must have been; null where the log, no broker's clock or
+        # no other producer in the snapshot tells
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null when absent

@@ -49,9 +49,12 @@ def verified(requests: pa.Table) -> pa.Table:
 
 def answered_to(answers: pa.Table, ids: pa.Table) -> pa.Table:
     """The rows of ``silver.producer_requests`` that are of some transactional ids (``ids``: VERIFIED)."""
-    wanted = set(zip(*(ids[name].to_pylist() for name in VERIFIED.names), strict=True))
-    pairs = zip(*(answers[name].to_pylist() for name in VERIFIED.names), strict=True)
-    return answers.filter(pa.array([pair in wanted for pair in pairs], pa.bool_()))
+    chosen = pa.array(np.zeros(answers.num_rows, dtype=np.bool_))
+    for cluster in ids["cluster"].unique().to_pylist():
+        own = ids.filter(pc.equal(ids["cluster"], cluster))["transactional_id"].combine_chunks()
+        of_them = pc.and_(pc.equal(answers["cluster"], cluster), pc.is_in(answers["transactional_id"], own))
+        chosen = pc.or_(chosen, of_them)
+    return answers.filter(chosen)
 
 
 class Began:
