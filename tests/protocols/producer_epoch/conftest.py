@@ -360,7 +360,8 @@ def _producer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _init(request: Mapping[str, Any], code: int) -> Body:
     producer_id, epoch = request.get("returned", [-1, -1])
-    return _producer(request), {"errorCode": code, "producerId": producer_id, "producerEpoch": epoch}
+    sent = {**_producer(request), "transactionTimeoutMs": request.get("timeout", 60_000)}
+    return sent, {"errorCode": code, "producerId": producer_id, "producerEpoch": epoch}
 
 
 def _end(request: Mapping[str, Any], code: int) -> Body:

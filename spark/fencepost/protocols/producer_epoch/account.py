@@ -26,7 +26,7 @@ _HOW_FAR = [
 ]  # fmt: skip
 
 HELD, MARKER, EPOCH, WROTE, LOG = "held", "marker", "epoch", "wrote", "log"
-LISTED, KNOWN, FENCED, COORDINATOR = "listed", "known", "fenced", "coordinator"
+LISTED, TOLD, KNOWN, FENCED, COORDINATOR = "listed", "told", "known", "fenced", "coordinator"
 
 KINDS: dict[str, pa.StructType] = {
     # a transaction as a partition's log has it: the columns of silver.partition_transactions, and when its
@@ -97,6 +97,11 @@ KINDS: dict[str, pa.StructType] = {
             ("completed_position", pa.int64()),
             ("prepared_ms", pa.int64()),
         ]
+    ),
+    # transactions of a compacted coordinator's log and one partition (``name``), by answers: ToldTransactions
+    TOLD: pa.struct(
+        [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
+         ("transactions", pa.int64())]
     ),
     # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR; the
     # newest epoch that a record has which compaction left (facts.NO_EPOCH for none)

@@ -25,7 +25,7 @@ class CoordinatorRows:
         self.ids = Columns(TRANSACTIONAL_IDS)
         self.transactions = Columns(TRANSACTIONS)
         self.decided = DecidedRequests()
-        kinds = (account.LISTED, account.KNOWN, account.FENCED, account.COORDINATOR)
+        kinds = (account.LISTED, account.TOLD, account.KNOWN, account.FENCED, account.COORDINATOR)
         self.told = {kind: Rows(account.schema_of(kind)) for kind in kinds}
 
     def replayed(self) -> Replayed:

@@ -106,7 +106,7 @@ def replay_coordinators(
 
     A log is given whole: its rows are those of one (cluster, partition of ``__transaction_state``), the
     requests those with this ``coordinator_partition``, which may be null. The account has rows of kinds
-    LISTED, KNOWN, FENCED and COORDINATOR.
+    LISTED, TOLD, KNOWN, FENCED and COORDINATOR.
     """
     rows = CoordinatorRows()
     logs: dict[Key, list[CoordinatorEvidence]] = {}

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, nullable, table_of
 from fencepost.protocols.producer_epoch.facts import Facts, known_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.markers_due import (
@@ -70,9 +70,10 @@ class _Meeting:
         self.markers = _with_name(rows_of(told, account.MARKER))
         self.listed = rows_of(told, account.LISTED)
         prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
-        sides = [self.held, self.markers, self.listed, prepared]
-        epochs = ["producer_epoch", "producer_epoch", "producer_epoch", "prepared_epoch"]
-        self.held_at, marked_at, self.listed_at, due_at = _numbers(sides, epochs)
+        self.told = rows_of(told, account.TOLD)
+        sides = [self.held, self.markers, self.listed, self.told, prepared]
+        epochs = [*["producer_epoch"] * 4, "prepared_epoch"]
+        self.held_at, marked_at, self.listed_at, self.told_at, due_at = _numbers(sides, epochs)
         self.known = known_producers(told)
         self.due = Due(prepared, due_at, self.markers, marked_at, known)
 
@@ -102,7 +103,8 @@ def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, t
     Under one producer id and epoch a partition has as many closed transactions as the coordinator completed
     with it, at most: one more was never part of any. One that was closed at another epoch than all of those
     were prepared at was closed by the marker of another transaction. An open one is listed while the
-    coordinator has one with the partition that it has not completed.
+    coordinator has one with the partition that it has not completed. What compaction took of the
+    coordinator's log answers may tell.
     """
     rows, at = meeting.held, meeting.held_at
     told = Moments(rows, meeting.known, known, newest, tolerance_ms)
@@ -129,6 +131,7 @@ def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, t
     none_hidden = partitions_whole(rows, known)
     by_operator = np.where((free > 0) & since & none_hidden, 1, np.where((free <= 0) & past, 0, UNKNOWN))
     ended = np.where(of_another, np.where(past, 0, UNKNOWN), ended)
+    ended = np.where((ended == UNKNOWN) & _told_by_answers(meeting, (open_ == 0) & by_coordinator), 1, ended)
     once = np.where(by_coordinator, ended, by_operator)
     listed = np.where(open_ == 1, while_open, np.where(open_ == 0, once, UNKNOWN))
     time = pa.timestamp("us", tz="UTC")
@@ -142,6 +145,22 @@ def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, t
         "to_time": nullable(told.ended_ms, time),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, given)
+
+
+def _told_by_answers(meeting: _Meeting, closed: Flags) -> Flags:
+    """Which transactions of partitions were closed at an epoch at which answers tell of as many that the
+    coordinator had.
+    """
+    at_epoch, told_epoch = longs(meeting.held["marker_epoch"]), longs(meeting.told["prepared_epoch"])
+    span = 1 + max(0, *(int(each.max(initial=0)) for each in (at_epoch, told_epoch)))
+    closed = closed & (at_epoch != UNKNOWN)
+    held, told = meeting.held_at * span + at_epoch, meeting.told_at * span + told_epoch
+    places, numbers = np.unique(np.concatenate([held, told]), return_inverse=True)
+    ends, answered = np.split(numbers, [len(held)])
+    count = np.zeros(len(places), dtype=np.int64)
+    np.add.at(count, answered, longs(meeting.told["transactions"]))
+    enough = count >= np.bincount(ends[closed], minlength=len(places))
+    return np.asarray(closed & (count[ends] > 0) & enough[ends])
 
 
 def _closed_by_another(meeting: _Meeting, codes: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -46,6 +46,11 @@ class Lines:
         ends = [*self._latest.get(asked.broker_id, ()), *self._on_connection(asked)[-1:]]
         return any(self.is_before(asked, each) for each in ends)
 
+    def ends(self, broker_id: int) -> list[Asked]:
+        """The first and the last line of a broker."""
+        lines = self._places.get((broker_id, None), [])
+        return [*lines[:1], *lines[-1:]]
+
     def around(self, first: Asked, last: Asked) -> Iterator[Asked]:
         """The lines of a broker from one request to a later one, and perhaps some more."""
         lines = self._places.get((last.broker_id, None), ())

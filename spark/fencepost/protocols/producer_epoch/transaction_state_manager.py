@@ -23,6 +23,7 @@ from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
 from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates, States
+from fencepost.protocols.producer_epoch.told_transactions import told_transactions
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
@@ -122,6 +123,9 @@ class TransactionStateManager:
             found = transactions(transitions)
             if coordinator is not None:
                 add_history(rows, coordinator, transitions, found)
+                if log.base is not None:
+                    for name, producer_id, *counted in told_transactions(each.asked, self._tolerance_ms):
+                        rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
                 for producer_id, epoch in _compacted_epochs(transitions).items():
                     rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, transactional_id, epoch)
             accepted = [

@@ -20,23 +20,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
-from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
+from fencepost.protocols.producer_epoch.answers import (
+    Epoch,
+    is_accepted_end,
+    is_granted_init,
+    made_until,
+    makes_epoch,
+    may_end,
+    partition_of,
+    shows_open,
+    told_after,
+)
+from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.order_of_lines import Lines
-from fencepost.protocols.producer_epoch.producer_requests import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
+from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING
 from fencepost.replay.requests import NONE
 
 UnreadLines = Mapping[str, Sequence[int]]
 """Positions in files of request logs."""
-
-_LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
-_ENDED_NOTHING = {END: (*FENCED, _LOADING, BUSY, "INVALID_TXN_STATE"), INIT: (*FENCED, _LOADING)}
-"""The errors after which no transaction was ended. InitProducerId is answered BUSY when it has ended one, and
-what failed to be written may be there all the same.
-"""
-
-Epoch = tuple[int | None, int | None]
-"""Producer id and producer epoch."""
 
 
 class Told(NamedTuple):
@@ -74,25 +76,25 @@ class Witnesses:
 
     @cached_property
     def _tellers(self) -> Lines:
-        return Lines((each for each in self._asked if _told_after(each) is not None), self._tolerance_ms)
+        return Lines((each for each in self._asked if told_after(each) is not None), self._tolerance_ms)
 
     @cached_property
     def _began(self) -> Lines:
-        return Lines((each for each in self._asked if _is_init(each)), self._tolerance_ms)
+        return Lines((each for each in self._asked if is_granted_init(each)), self._tolerance_ms)
 
     @cached_property
     def _added(self) -> dict[str | None, Lines]:
         """What was added, or verified, by the name of the partition; all of it by None."""
         found: dict[str | None, list[Asked]] = {None: []}
         for each in self._asked:
-            if _shows_open(each):
+            if shows_open(each):
                 found[None].append(each)
-                found.setdefault(_partition(each), []).append(each)
+                found.setdefault(partition_of(each), []).append(each)
         return {name: Lines(lines, self._tolerance_ms) for name, lines in found.items()}
 
     @cached_property
     def _enders(self) -> Lines:
-        return Lines((each for each in self._asked if _may_end(each)), self._tolerance_ms)
+        return Lines((each for each in self._asked if may_end(each)), self._tolerance_ms)
 
     @cached_property
     def _ended_at(self) -> dict[Epoch, set[int]]:
@@ -108,7 +110,7 @@ class Witnesses:
         """The lines that certainly met a producer epoch."""
         found: dict[Epoch, list[Asked]] = {}
         for each in self._asked:
-            if _shows_open(each) or (_is_ended(each) and each.moves_no_epoch):
+            if shows_open(each) or (is_accepted_end(each) and each.moves_no_epoch):
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
         return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
 
@@ -117,14 +119,14 @@ class Witnesses:
         """Commits that moved the epoch: until then nobody else had ended the transaction of that epoch."""
         found: dict[Epoch, list[Asked]] = {}
         for each in self._asked:
-            if _is_ended(each) and not each.moves_no_epoch and each.result == "COMMIT":
+            if is_accepted_end(each) and not each.moves_no_epoch and each.result == "COMMIT":
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
         return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
 
     def _between(self, asked: Asked) -> list[Told]:
         """The epoch that was told before and met afterwards."""
         for before in self._tellers.before(asked):
-            told = _told_after(before)
+            told = told_after(before)
             if told is not None and told in self._met and self._met[told].has_after(asked):
                 return [Told(*told)]
         return []
@@ -136,9 +138,9 @@ class Witnesses:
         said = asked.producer_id, asked.producer_epoch
         if self._ended_at.get(said, set()) - {asked.broker_id} or not self._lasts(asked, said):
             return []
-        if asked.api_key == ADD_PARTITIONS and self._is_since(self._added.get(_partition(asked)), asked):
+        if asked.api_key == ADD_PARTITIONS and self._is_since(self._added.get(partition_of(asked)), asked):
             return [Told(*said, ONGOING, listed=True)]
-        if self._is_since(self._added[None], asked):
+        if self._is_since(self._added[None], asked) or self._ends_what_was_added(asked, said):
             return [Told(*said, ONGOING)]
         if not asked.verify_only and self._is_since(self._began, asked):
             # what was added since may not have been logged
@@ -153,10 +155,12 @@ class Witnesses:
     def _is_young(self, asked: Asked, said: Epoch) -> bool:
         """Whether a request was answered before any transaction of its epoch could be past its timeout."""
         timeout_ms = self._timeouts.get(said)
-        return timeout_ms is not None and any(
-            _told_after(before) == said and asked.responded_ms < self._made.arrived(before) + timeout_ms
-            for before in self._made.before(asked)
-        )
+        if timeout_ms is None:
+            return False
+        made = [each for each in self._made.before(asked) if told_after(each) == said]
+        if said in self._made_first and self._made_first[said].broker_id == asked.broker_id:
+            made.append(self._made_first[said])
+        return any(asked.responded_ms < self._made.arrived(each) + timeout_ms for each in made)
 
     @cached_property
     def _timeouts(self) -> dict[Epoch, int]:
@@ -165,19 +169,31 @@ class Witnesses:
         """
         found: dict[Epoch, int] = {}
         for each in self._asked:
-            told = _told_after(each)
-            if told is not None and _is_init(each) and each.transaction_timeout_ms is not None:
+            told = told_after(each)
+            if told is not None and is_granted_init(each) and each.transaction_timeout_ms is not None:
                 found[told] = min(found.get(told, each.transaction_timeout_ms), each.transaction_timeout_ms)
-        ended = (_told_after(each) for each in self._asked if _is_ended(each))
+        ended = (told_after(each) for each in self._asked if is_accepted_end(each))
         for producer_id, epoch in sorted({told for told in ended if told is not None}):
             if (producer_id, epoch - 1) in found:
                 found.setdefault((producer_id, epoch), found[producer_id, epoch - 1])
         return found
 
     @cached_property
+    def _made_first(self) -> dict[Epoch, Asked]:
+        """Of each epoch the first line that tells that it was made."""
+        found: dict[Epoch, Asked] = {}
+        for each in sorted(self._asked, key=lambda line: line.requested_ms):
+            if makes_epoch(each):
+                found.setdefault(told_after(each) or (None, None), each)
+        return found
+
+    @cached_property
     def _made(self) -> Lines:
         """After each of these no transaction was open."""
-        return Lines((each for each in self._asked if _is_init(each) or _is_ended(each)), self._tolerance_ms)
+        return Lines(
+            (each for each in self._asked if is_granted_init(each) or is_accepted_end(each)),
+            self._tolerance_ms,
+        )
 
     def _is_since(self, lines: Lines | None, asked: Asked) -> bool:
         """Whether one of these was answered before with the epoch of a request, and nothing ended since."""
@@ -185,50 +201,29 @@ class Witnesses:
             return False
         said = asked.producer_id, asked.producer_epoch
         return any(
-            _told_after(before) == said and self._is_unbroken(before, asked) for before in lines.before(asked)
+            told_after(before) == said and self._is_unbroken(before, asked) for before in lines.before(asked)
+        )
+
+    def _ends_what_was_added(self, asked: Asked, said: Epoch) -> bool:
+        """Whether something was added at the epoch that an EndTxn moved: that was before, for any clock."""
+        if not makes_epoch(asked) or told_after(asked) == said or said not in self._met:
+            return False
+        return any(
+            not self._enders.is_before(asked, each) and self._is_unbroken(each, asked)
+            for each in self._met[said].ends(asked.broker_id)
         )
 
     def _is_unbroken(self, before: Asked, asked: Asked) -> bool:
         """Whether all lines from one request to a later one are there, and none may have ended anything."""
         if before.file != asked.file:
             return False
-        if any(before.position < at < asked.position for at in self._unread.get(before.file, ())):
+        first, last = sorted((before.position, asked.position))
+        if any(first < at < last for at in self._unread.get(before.file, ())):
             return False
         return all(
             each.request_id in (before.request_id, asked.request_id)
+            or made_until(each, asked)
             or self._enders.is_before(each, before)
             or self._enders.is_before(asked, each)
             for each in self._enders.around(before, asked)
         )
-
-
-def _partition(asked: Asked) -> str:
-    return f"{asked.topic}:{asked.partition}"
-
-
-def _is_init(asked: Asked) -> bool:
-    return asked.api_key == INIT and asked.error == NONE
-
-
-def _is_ended(asked: Asked) -> bool:
-    return asked.api_key == END and asked.error == NONE
-
-
-def _shows_open(asked: Asked) -> bool:
-    return asked.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and asked.error == NONE
-
-
-def _may_end(asked: Asked) -> bool:
-    return asked.api_key in _ENDED_NOTHING and asked.error not in _ENDED_NOTHING[asked.api_key]
-
-
-def _told_after(asked: Asked) -> tuple[int, int] | None:
-    """The producer id and epoch that the id certainly had when this was answered."""
-    if _shows_open(asked) or (_is_ended(asked) and asked.moves_no_epoch):
-        told = asked.producer_id, asked.producer_epoch
-    elif _is_init(asked) or _is_ended(asked):
-        told = asked.returned_producer_id, asked.returned_producer_epoch
-    else:
-        return None
-    producer_id, epoch = told
-    return None if producer_id is None or epoch is None or epoch < 0 else (producer_id, epoch)
