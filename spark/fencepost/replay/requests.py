@@ -7,8 +7,10 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +19,11 @@ from fencepost.replay.keys import digest_of
 
 NONE = "NONE"
 """Kafka's name of error code 0."""
+
+LATEST_MS = 60_000
+"""No line is written later than this after its request: a broker whose threads stand still for so long has
+lost its session with the controller.
+"""
 
 LINE_COLUMNS = [
     "cluster", "broker_id", "line_digest", "logged_at_ms", "total_time_ms", "api_key", "api_version",
@@ -100,6 +107,7 @@ def _lines(rows: pa.Table) -> Iterator[RequestLine]:
         )
 
 
+@lru_cache(maxsize=1 << 14)
 def host_of(connection: str | None) -> str | None:
     """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
     found = _CONNECTION.match(connection or "")
@@ -111,10 +119,14 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value, _ = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        # what was shallow enough for the capture may be too deep here
-        return None
+        value = orjson.loads(text)
+    except ValueError:
+        # NaN, half of a surrogate pair: the standard library reads what is no JSON to a strict reader
+        try:
+            value, _ = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            # what was shallow enough for the capture may be too deep here
+            return None
     return value if isinstance(value, dict) else None
 
 

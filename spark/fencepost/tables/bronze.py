@@ -15,6 +15,7 @@ _BATCH_HEADER = {
     "last_offset": "bigint",
 }
 
+# Never partitioned by topic: a cluster of ten thousand would write as many files in each run, all at once.
 BATCHES = Table(
     "bronze.batches",
     "One row per record batch (header only), once per cluster however many replicas held it.",
@@ -35,7 +36,7 @@ BATCHES = Table(
         **_PROVENANCE,
     },
     ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
-    ("cluster", "topic"),
+    ("cluster",),
 )
 
 RECORDS = Table(
@@ -60,7 +61,7 @@ RECORDS = Table(
         **_PROVENANCE,
     },
     ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
-    ("cluster", "topic"),
+    ("cluster",),
 )
 
 REQUESTS = Table(

@@ -19,7 +19,7 @@ from fencepost.protocols.leader_epoch.lines import (
     ELECT_LEADERS,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.logs import longs
+from fencepost.replay.logs import by_log, longs
 from fencepost.replay.metadata_log import MetadataRecord
 from fencepost.replay.requests import RequestLine, each_line
 
@@ -141,18 +141,10 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
                 controller_at(history, before.position), last[-1], controller_at(history, term.position),
                 term.ms,
             )  # fmt: skip
+    logs = by_log(offsets, "topic_id", "partition")
     for life, partition in history.partitions():
-        rows = (
-            offsets.filter(
-                pc.and_(
-                    pc.equal(offsets["partition"], partition.id.partition),
-                    pc.equal(offsets["topic_id"], partition.id.topic_id),
-                )
-            )
-            if life.topic in _TOPICS
-            else offsets.slice(0, 0)
-        )
-        if not rows.num_rows:
+        rows = logs.get((partition.id.topic_id, partition.id.partition)) if life.topic in _TOPICS else None
+        if rows is None:
             continue
         epochs, times = longs(rows["leader_epoch"]), longs(rows["max_timestamp_ms"])
         offsets_of = longs(rows["base_offset"])

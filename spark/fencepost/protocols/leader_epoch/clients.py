@@ -38,6 +38,7 @@ from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
 from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent, sent_of
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
 
@@ -46,6 +47,7 @@ _OF_LEADERS = (FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH)
 TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 
 
+@collection_paused()
 def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
     """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
 

@@ -59,11 +59,10 @@ def stored_offsets(
 ) -> Iterator[StoredOffset]:
     """From rows of bronze of whole logs of ``__consumer_offsets``, without what no transaction committed."""
     of_batches, of_cleaned = by_log(batches, *_LOG), by_log(cleaned, "cluster", "topic", "partition")
-    of_quarantine = by_log(quarantine, "cluster")
+    of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
         swept = of_cleaned.get((key[0], key[1], key[3]))
-        pieces = of_quarantine.get((key[0],))
-        unread = unread_pieces(pieces) if pieces else []
+        unread = of_quarantine.get((key[0],), [])
         log = Log(
             Batches.of(of_batches.get(key, batches.slice(0, 0))),
             damaged=damaged_batches(rows, {_OFFSET_COMMIT}),

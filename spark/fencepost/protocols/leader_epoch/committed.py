@@ -26,6 +26,7 @@ from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITIONS,
     METADATA_LOG,
 )
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of, key_of
 from fencepost.replay.requests import NONE
@@ -72,6 +73,7 @@ class Groups:
     tolerance_ms: int
 
 
+@collection_paused()
 def committed_offsets(
     groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
 ) -> dict[str, pa.Table]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fencepost.replay.keys import ZERO_ID
@@ -38,8 +37,7 @@ class Asked(NamedTuple):
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionLine:
+class PartitionLine(NamedTuple):
     """What was asked of one partition, and answered; numbers are -1 where there is none.
 
     ``offset`` is the offset asked, or committed; ``answered`` the one told. ``error`` is None without an
@@ -189,5 +187,5 @@ def _places(topics: Sequence[Named] | None, index: str) -> Iterator[tuple[Asked,
 
 
 def _number(of: Named | None, name: str, default: int = -1, bits: int = 32) -> int:
-    value = integer((of or {}).get(name), bits)
-    return default if value is None else int(value)
+    value = of.get(name) if of else None
+    return default if value is None else integer(value, bits)
