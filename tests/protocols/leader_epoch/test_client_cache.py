@@ -87,6 +87,14 @@ def test_an_answer_that_may_not_have_come_is_in_doubt_until_it_shows(
     assert (unknown(cache, told("b", 1)) == []) == is_shown
 
 
+def test_two_answers_in_doubt_are_not_shown_by_one_use() -> None:
+    cache = ClientCache()
+    take(cache, told("a"), received=False)
+    take(cache, told("b"), received=False)
+    cache.use("t", None)
+    assert unknown(cache, told("b")) == ["t"]
+
+
 def test_an_answer_that_tells_nothing_new_leaves_no_doubt() -> None:
     cache, same = ClientCache(), told("a", 4)
     take(cache, same)
