@@ -40,6 +40,8 @@ MAY_BE_UNKNOWN = "live_may_be_unknown"
 """The column of truth that says of a row: null is right for each of ``_LIVE``, and any other value is not."""
 _LIVE = ("live_topic_id", "live_partition_epoch", "live_leader_epoch")
 _REQUEST = ("connection", "correlation_id", "topic", "partition")
+_CHANGES = "metadata_answer_partitions"
+_ANSWER = ("connection", "correlation_id")
 _UNSURE = " UNION ".join(
     f"SELECT client_host FROM {table} WHERE client IS NULL"
     for table in ("metadata_answers", "fetch_positions")
@@ -65,7 +67,9 @@ def main() -> int:
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
     """Of each table some of the rows that are told and not found, or found and not told; and how many clients
-    are unknown, because their instances cannot be told apart. Of those nothing is compared.
+    are unknown, because their instances cannot be told apart. Of those nothing is compared, nor of answers
+    that changed what is not known: ``open`` is the share of them. Whether a client accepted a change is
+    compared where it is known.
     """
     tables = {table.name: table for table in TABLES}
     wrong: dict[str, Any] = {}
@@ -73,16 +77,21 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
         for table in (METADATA_ANSWERS, FETCH_POSITIONS):
             connection.register(table.name.removeprefix("silver."), lake.scan(run.catalog, table))
         connection.execute(f"CREATE TABLE unsure AS {_UNSURE}")
+        connection.execute("CREATE TABLE open AS SELECT * FROM metadata_answers WHERE changed IS NULL")
         for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
             name, where = _OF_TABLE.get(file.stem, (f"silver.{file.stem}", "TRUE"))
             told = connection.read_parquet(str(file))
             columns = ", ".join(f'"{each}"' for each in told.columns if each != MAY_BE_UNKNOWN)
             of_clients = "client_host" in told.columns
             sure = "client_host NOT IN (SELECT client_host FROM unsure)" if of_clients else "TRUE"
+            if file.stem == _CHANGES:
+                sure += f" AND ({', '.join(_ANSWER)}) NOT IN (SELECT {', '.join(_ANSWER)} FROM open)"
             rows = lake.scan(run.catalog, tables[name])
             connection.register("rows", rows)
             if MAY_BE_UNKNOWN in told.columns:
-                connection.register("rows", _as_told_where_unknown(connection, told))
+                connection.register("rows", _as_told_where_unknown(connection, told, _LIVE, MAY_BE_UNKNOWN))
+            if file.stem == _CHANGES:
+                connection.register("rows", _as_told_where_unknown(connection, told, ("accepted",), "TRUE"))
             found = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
             expected = f"SELECT {columns} FROM read_parquet('{file}') WHERE {sure}"
             for first, second, what in ((expected, found, "missing"), (found, expected, "more")):
@@ -90,16 +99,21 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
                 if different.num_rows:
                     wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
         unsure = connection.sql("SELECT count(*) FROM unsure").fetchall()[0][0]
-    return {"wrong": wrong, "unsure": unsure}
+        of_known = "client IS NOT NULL"
+        open_share = f"SELECT avg((changed IS NULL)::int) FROM metadata_answers WHERE {of_known}"
+        found_open = connection.sql(open_share).fetchall()[0][0]
+    return {"wrong": wrong, "unsure": unsure, "open": found_open}
 
 
-def _as_told_where_unknown(connection: duckdb.DuckDBPyConnection, told: duckdb.DuckDBPyRelation) -> pa.Table:
+def _as_told_where_unknown(
+    connection: duckdb.DuckDBPyConnection, told: duckdb.DuckDBPyRelation, names: tuple[str, ...], where: str
+) -> pa.Table:
     """``rows``, where null may be right with the truth in its place."""
     connection.register("told", told.to_arrow_table())
-    either = "CASE WHEN told.{0} THEN coalesce(rows.{1}, told.{1}) ELSE rows.{1} END AS {1}"
-    live = ", ".join(either.format(MAY_BE_UNKNOWN, name) for name in _LIVE)
+    either = "CASE WHEN {0} THEN coalesce(rows.{1}, told.{1}) ELSE rows.{1} END AS {1}"
+    values = ", ".join(either.format(where, name) for name in names)
     return connection.sql(
-        f"SELECT rows.* REPLACE ({live}) FROM rows LEFT JOIN told USING ({', '.join(_REQUEST)})"
+        f"SELECT rows.* REPLACE ({values}) FROM rows LEFT JOIN told USING ({', '.join(_REQUEST)})"
     ).to_arrow_table()
 
 

@@ -79,7 +79,8 @@ class RequestIds:
                 "correlation_ids": ids,
                 "first_logged_at_ms": of.first_ms,
                 "last_logged_at_ms": of.last_ms,
-                "ids_digest": hashlib.sha256(identity).hexdigest(),
+                # two rows of one digest would only make a line seem missing
+                "ids_digest": hashlib.sha256(identity).hexdigest()[:16],
             }
 
 

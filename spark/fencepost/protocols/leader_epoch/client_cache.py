@@ -117,22 +117,39 @@ class ClientCache:
         for topic, told in answer.topics.items():
             of = self._topics.get(topic)
             if not self._is_known(of):
-                if is_received and told.partitions and not told.error and is_newest(told):
-                    had = set(of.partitions()) if of is not None else set()
-                    had.update(each.partition for each in told.partitions)
-                    told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
-                    self._topics[topic] = _Topic(told_id, told, had=had, since=self._losses)
+                is_known = is_received and told.partitions and not told.error and is_newest(told)
+                self._learn(told, of, version, is_known=bool(is_known))
             elif of is None or of.answer is not told or not of.as_told:
                 had_id, was_there = (None, False) if of is None else (of.topic_id, not of.gone)
                 yield from self._told(self._take(told, of, version), is_received=is_received)
-                if not is_received and (now := self._topics.get(topic)) is not None:
-                    changed = was_there and now.topic_id is not None and now.topic_id != had_id
-                    now.in_doubt = True
-                    now.shown_by = ANY_USE if not was_there else now.topic_id if changed else NO_USE
+                if not is_received:
+                    self._doubt(topic, had_id, was_there=was_there)
         for topic, of in self._topics.items() if is_full else ():
-            if topic not in answer.topics and self._is_known(of) and not of.gone:
+            if topic in answer.topics:
+                continue
+            if not self._is_known(of):
+                of.shown_by = NO_USE
+            elif not of.gone:
                 yield from self._told(self._lose(topic, of, None, 0), is_received=is_received)
                 of.in_doubt = not is_received
+
+    def _learn(self, told: TopicAnswer, of: _Topic | None, version: int, *, is_known: bool) -> None:
+        """A topic is told of which it was not known what the cache had, and now ``is_known``, or not."""
+        if is_known:
+            had = set(of.partitions()) if of is not None else set()
+            had.update(each.partition for each in told.partitions)
+            told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
+            self._topics[told.topic] = _Topic(told_id, told, had=had, since=self._losses)
+        elif of is not None:
+            # what shows one answer does not tell whether this one came after it
+            of.shown_by = NO_USE
+
+    def _doubt(self, topic: str, had_id: str | None, *, was_there: bool) -> None:
+        """The answer that was just taken may not have come."""
+        of = self._topics.get(topic)
+        if of is not None:
+            changed = was_there and of.topic_id is not None and of.topic_id != had_id
+            of.in_doubt, of.shown_by = True, of.topic_id if changed else NO_USE if was_there else ANY_USE
 
     def count(
         self, lowest: int | None, highest: int | None, newest: int | None, *, is_received: bool

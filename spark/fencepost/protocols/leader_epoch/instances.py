@@ -17,6 +17,7 @@ from fencepost.protocols.leader_epoch.numbering import Connection, Sent, count, 
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine, each_line, host_of
 
+_JAVA = "apache-kafka-java"
 _NEAR_MS = 40_000
 """A request may wait so long at a broker that stands still, before its client gives it up."""
 Pair = tuple[int, int]
@@ -63,7 +64,7 @@ def by_client(
 
 def is_java(software: str | None) -> bool:
     """Whether a client says that it is the Java client."""
-    return software is not None and software.endswith("java")
+    return software == _JAVA
 
 
 def instances(
@@ -111,7 +112,7 @@ def sent_by(
         return found, set()
     pairs = {name: [pair for one in each for pair in one.times] for name, each in found.items()}
     followed = {name for name in found if not _mixed(found[name])}
-    for other in sent.values():
+    for other in sorted(sent.values(), key=lambda each: (min(ms for _, ms in each.times), each.connection)):
         if other.connection in of or other.software not in (None, software):
             continue
         fits = [
