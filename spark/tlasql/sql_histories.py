@@ -34,10 +34,9 @@ class Histories(Judging[HistoryFrame]):
             for name, each in self._witnesses.items()
         ]
         columns += [self._leaf(each) for each in self._leaves.values()]
-        cited = [
-            tree.col(each, self._only(first.alias)) for each in self._mapping.evidence.get(first.table, ())
-        ]
-        found = exp.select(*columns, tree.alias(tree.json_object(cited), "evidence"))
+        cited = self._mapping.evidence.get(first.table, {})
+        evidence = self._dialect.cited(cited, lambda name: tree.col(name, self._only(first.alias)))
+        found = exp.select(*columns, tree.alias(evidence, "evidence"))
         found = found.from_(tree.table(first.table, self._only(first.alias)))
         seen = [first.alias]
         for scan in others:

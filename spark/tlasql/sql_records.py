@@ -372,15 +372,10 @@ class _Records:
         return self._schemas[self._records.universe.table]
 
     def _evidence(self) -> exp.Expr:
-        cited = self._mapping.evidence.get(self._records.universe.table, ())
+        cited = self._mapping.evidence.get(self._records.universe.table, {})
         joined = {self._mapping.scope[0], *self._records.identity}
-        kinds = self._universe_schema()
-        columns = [tree.col(each, None if each in joined else self._universe_name) for each in cited]
-        return tree.json_object(
-            [
-                tree.alias(self._dialect.moment(column), name) if kinds.get(name) == "timestamp" else column
-                for name, column in zip(cited, columns, strict=True)
-            ]
+        return self._dialect.cited(
+            cited, lambda name: tree.col(name, None if name in joined else self._universe_name)
         )
 
 

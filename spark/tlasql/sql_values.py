@@ -29,17 +29,18 @@ def whole_values(
     """
     tables = {each.table for each in frame.variables if isinstance(each, Whole)}
     if len(tables) == 1 and all(isinstance(each, Whole) for each in frame.variables):
-        return [(f"states{suffix}", _as_stored(frame, mapping, names, tables.pop()))]
+        return [(f"states{suffix}", _as_stored(frame, mapping, dialect, names, tables.pop()))]
     return _Gathered(frame, mapping, dialect, names, suffix).ctes()
 
 
-def _as_stored(frame: StateFrame, mapping: Mapping, names: Dict[str, str], table: str) -> exp.Select:
+def _as_stored(
+    frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], table: str
+) -> exp.Select:
     columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
     columns += [
         tree.alias(tree.col(v.column), names[v.name]) for v in frame.variables if isinstance(v, Whole)
     ]
-    cited = [tree.col(each) for each in mapping.evidence.get(table, ())]
-    evidence = tree.alias(tree.json_object(cited), "evidence")
+    evidence = tree.alias(dialect.cited(mapping.evidence.get(table, {})), "evidence")
     return exp.select(*columns, evidence).from_(tree.table(table))
 
 

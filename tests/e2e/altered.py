@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.batches import records, walk
 from fencepost.formats.classify import classify
 from fencepost.formats.crc32c import crc32c
 from fencepost.formats.decode import decode
+from fencepost.replay.keys import TRANSACTIONS_TOPIC
 
 _STAMP = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\]", re.MULTILINE)
 _NO_CHANGE = -2
@@ -48,6 +50,35 @@ def without_the_coordinators_end(whole: Path, folder: Path) -> None:
     shutil.copytree(whole, folder)
     for segment in sorted((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log"))[-3:]:
         segment.unlink()
+
+
+def with_the_coordinators_log_cleaned(whole: Path, folder: Path) -> None:
+    """As the log cleaner leaves ``__transaction_state-0``: below the active segment the last record of each
+    key.
+    """
+    shutil.copytree(whole, folder)
+    log_dir = folder / "broker-1" / "log_dir"
+    *dirty, active = sorted(log_dir.glob(f"{TRANSACTIONS_TOPIC}-0/*.log"))
+    newest: dict[bytes, int] = {}
+    for segment in dirty:
+        rows = _records_of(segment)
+        newest |= dict(zip(rows["key"].to_pylist(), rows["record_offset"].to_pylist(), strict=True))
+    for segment in dirty:
+        data = segment.read_bytes()
+        batches = walk(data).batches
+        places = zip(
+            *(batches[name].to_pylist() for name in ("base_offset", "position", "size")), strict=True
+        )
+        # coordinators write each record as a batch of its own
+        kept = [data[at : at + size] for base, at, size in places if base in newest.values()]
+        segment.write_bytes(b"".join(kept))
+    checkpoint = f"0\n1\n{TRANSACTIONS_TOPIC} 0 {int(active.stem)}\n"
+    (log_dir / "cleaner-offset-checkpoint").write_text(checkpoint, encoding="utf-8")
+
+
+def _records_of(segment: Path) -> pa.Table:
+    data = segment.read_bytes()
+    return records(data, walk(data)).records
 
 
 def with_half_a_request_log(whole: Path, folder: Path) -> None:
@@ -147,6 +178,8 @@ ALTERED_PRODUCERS: dict[str, tuple[str, Alteration]] = {
     "fewer-segments": ("producers-4.3.1", without_a_coordinators_segment),
     "shorter": ("producers-tv1-4.3.1", without_the_coordinators_end),
     "fewer-lines": ("producers-3.9.2", with_half_a_request_log),
+    "cleaned": ("producers-4.3.1", with_the_coordinators_log_cleaned),
+    "cleaned-tv1": ("producers-tv1-4.3.1", with_the_coordinators_log_cleaned),
     "later": ("producers-failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
 }
 """The same, of captures about producers."""

@@ -29,17 +29,13 @@ ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural"),
-    *("rebalances", "streams"),
+    *("rebalances", "streams", "lags"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
 UNKNOWN = {
     # the log cleaner took the records: members were told, ordinary clients at their next heartbeat only
     "natural": 0.4,
-    # real classic consumers that rebalance and do little else: each commits when it is told to join, and
-    # which generation that commit met is not always known
-    "rebalances": 0.75,
-    "streams": 0.1,
 }
 """The largest share of commits of a capture of which a decision may be unknown; of all others 0.02."""
 
@@ -58,9 +54,11 @@ CRITICAL: dict[str, set[str]] = {
     "natural": set(),
     "ends": set(),
     # before 4.3 no next producer id is written
+    "ends-4.0": {"next_producer_id_at_exhaustion"},
     "ends-4.2": {"next_producer_id_at_exhaustion"},
     "markers": set(),
     # before 4.2 the second copy of a marker ends the next transaction
+    "markers-4.0": {"no_write_outside_transaction"},
     "markers-4.1": {"no_write_outside_transaction"},
     # by hand, to a partition that has forgotten its producers
     "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
@@ -69,6 +67,8 @@ CRITICAL: dict[str, set[str]] = {
     "producers-failover": set(),
     "rebalances": {"no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation"},
     "streams": set(),
+    # an instance with two threads, of which one comes late
+    "lags": {"assigned_directory_exists", "no_cleaning_while_lag_is_reported"},
 }
 
 

@@ -22,10 +22,10 @@ FAILOVERS = {name for name in PRODUCERS if name.startswith("producers-failover")
 COMPACTED = "exhausted-4.3.1"
 """Who moved an epoch before the log was compacted is not there to be known."""
 
-ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7}
+ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7, "ends-4.0.2": 7}
 """How often a producer that was fenced was given the current epoch."""
 
-MARKERS = ("markers-4.1.2", "markers-4.3.1")
+MARKERS = ("markers-4.0.2", "markers-4.1.2", "markers-4.3.1")
 """Nobody is fenced there."""
 
 IDEMPOTENT = "idempotent-4.3.1"
@@ -189,11 +189,13 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
         # the retry after a failover (KAFKA-20357), and markers written again by the next coordinator
         **{name: {"no_retry_fenced", "one_marker_each"} for name in FAILOVERS},
     }
-    expected["ends-4.2.1"].add("next_producer_id_at_exhaustion")  # KAFKA-20310
+    for name in ("ends-4.0.2", "ends-4.2.1"):
+        expected[name].add("next_producer_id_at_exhaustion")  # KAFKA-20310
     expected["producers-4.3.1"].add("no_stale_end_granted")
     # a copy of a marker does no harm where nothing is open, and else ends it, before 4.2 (KAFKA-19446)
     expected |= {name: {"one_marker_each"} for name in MARKERS}
-    expected["markers-4.1.2"].add("no_write_outside_transaction")
+    for name in ("markers-4.0.2", "markers-4.1.2"):
+        expected[name].add("no_write_outside_transaction")
     # sent again after a local bump; and what a partition takes that has forgotten the producer
     expected[IDEMPOTENT] = {
         *("no_records_written_twice", "no_sequence_gap", "no_sequence_reset", "no_write_after_fence")

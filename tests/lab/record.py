@@ -21,11 +21,12 @@ from scenario import Stage
 from scenarios import SCENARIOS
 from truth import GroundTruth
 
-VERSIONS = ("4.3.1", "4.2.1", "4.1.2", "3.9.2")
+VERSIONS = ("4.3.1", "4.2.1", "4.1.2", "4.0.2", "3.9.2")
+_MOST = tuple(version for version in VERSIONS if version != "4.0.2")
 STORED = {
     "healthy": ("4.3.1", "4.2.1"),
     "troubled": ("4.3.1", "4.2.1"),
-    "groups": VERSIONS,
+    "groups": _MOST,
     "early": ("4.1.2",),
     "failover": ("4.3.1",),
     "compacted": ("4.3.1",),
@@ -34,14 +35,15 @@ STORED = {
     "producers-tv1": ("4.3.1",),
     "producers-failover": ("4.3.1", "4.2.1"),
     "exhausted": ("4.3.1",),
-    "ends": ("4.3.1", "4.2.1"),
+    "ends": ("4.3.1", "4.2.1", "4.0.2"),
     "fencings": ("4.3.1",),
-    "markers": ("4.3.1", "4.1.2"),
+    "markers": ("4.3.1", "4.1.2", "4.0.2"),
     "idempotent": ("4.3.1",),
-    "incarnations": VERSIONS,
+    "incarnations": _MOST,
     "natural": ("4.3.1",),
     "rebalances": ("4.3.1", "3.9.2"),
     "streams": ("4.3.1", "3.9.2"),
+    "lags": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""
 

@@ -18,6 +18,7 @@ import natural
 import producer_failover
 import producer_scenario
 import rebalances
+import streams_lags
 import streams_runs
 import subscriptions
 from brokers import Plan
@@ -194,5 +195,6 @@ SCENARIOS: dict[str, Scenario] = {
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "streams": streams_runs.SCENARIO,
+    "lags": streams_lags.SCENARIO,
 }
 """Every scenario by name."""

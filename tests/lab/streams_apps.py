@@ -29,17 +29,18 @@ DETAILS = {
 }
 """Loggers that say what becomes of task directories, and their levels."""
 
-_BRIEF = {
-    "org.apache.kafka.streams.StreamsConfig": "WARN",
+CONFIGURED = {
     "org.apache.kafka.clients.consumer.ConsumerConfig": "WARN",
     "org.apache.kafka.clients.producer.ProducerConfig": "WARN",
     "org.apache.kafka.clients.admin.AdminClientConfig": "WARN",
 }
-"""Configurations are long; one application's logs have them."""
+"""Configurations are long: of the clients' there is none; Streams' own is there."""
+
+_BRIEF = {**CONFIGURED, "org.apache.kafka.streams.StreamsConfig": "WARN"}
 
 _TASK = re.compile(r"\d+_\d+")
 _LOOK_S = 0.02
-_PATIENCE_S = 90.0
+PATIENCE_S = 90.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the instances of one application share; the rest is Kafka's default."""
+    """What the instances of one application share; the rest is Kafka's default.
+
+    With ``topic`` it has that one alone, with a logged store.
+    """
 
     application_id: str
     standbys: int = 0
@@ -61,6 +65,9 @@ class Settings:
     protocol: str = "classic"
     is_static: bool = False
     session_timeout_ms: int = 6000
+    threads: int = 1
+    topic: str | None = None
+    more: tuple[tuple[str, object], ...] = ()
     layout: Layout = Layout()
 
 
@@ -120,7 +127,7 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
         "application.id": settings.application_id,
         "client.id": name,
         "state.dir": state,
-        "num.stream.threads": 1,
+        "num.stream.threads": settings.threads,
         "num.standby.replicas": settings.standbys,
         "state.cleanup.delay.ms": settings.cleanup_ms,
         "commit.interval.ms": 500,
@@ -128,6 +135,7 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
         "main.consumer.session.timeout.ms": settings.session_timeout_ms,
         "main.consumer.heartbeat.interval.ms": 1000,
         "consumer.metadata.max.age.ms": 5000,
+        **dict(settings.more),
     }
     if release(version) >= (4, 2):
         config["group.protocol"] = settings.protocol
@@ -144,8 +152,16 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
     loggers = _BRIEF if layout.loggers is None else layout.loggers
     logging = client_logging(version, clients.folder / run, "INFO", loggers, layout.pattern)
     options = [logging, f"-Duser.timezone={layout.zone}", f"-Djava.io.tmpdir={clients.folder}"]
+    only = () if settings.topic is None else (settings.topic,)
     command = java(
-        version, "160m", *options, "StreamsApp", str(properties), str(told), classes=f"{classes}:{more}"
+        version,
+        "160m",
+        *options,
+        "StreamsApp",
+        str(properties),
+        str(told),
+        *only,
+        classes=f"{classes}:{more}",
     )
     row = {
         "application_id": settings.application_id,
@@ -158,9 +174,9 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
     return clients.run(instance)
 
 
-def until(what: str, so: Callable[[], bool]) -> None:
+def until(what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     """Wait until something is so. Raises ``LabError`` when it does not come."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not so():
         if time.monotonic() > deadline:
             raise LabError(f"waited in vain: {what}")

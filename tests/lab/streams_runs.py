@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from brokers import NOISE, Plan
@@ -11,7 +11,7 @@ from commits import release
 from lab_client import LabClient
 from partition_requests import produce
 from scenario import Scenario, Stage, prepare
-from streams_apps import DETAILS, Directories, Instance, Layout, Settings, start, until
+from streams_apps import DETAILS, PATIENCE_S, Directories, Instance, Layout, Settings, start, until
 from streams_oracle import assignments, lag_reports
 from truth import Partition
 
@@ -38,12 +38,14 @@ class Writer:
     def __init__(self, stage: Stage) -> None:
         self._client = LabClient(stage.cluster, stage.truth, "writer", "streams")
 
-    def write(self) -> None:
-        """Some records more in every partition, unequally many."""
-        for topic, partitions in TOPICS.items():
+    def write(self, slow: int = 0, topics: Mapping[str, int] = TOPICS) -> None:
+        """Some records more in every partition, unequally many; the last ones are slow to be worked on."""
+        for topic, partitions in topics.items():
             for index in range(partitions):
                 place: Partition = (topic, index)
-                ask = produce(place, self._client.values(_RECORDS + 7 * index), -1)
+                values = self._client.values(_RECORDS + 7 * index)
+                values += [value + b"-slow" for value in self._client.values(slow)]
+                ask = produce(place, values, -1)
                 self._client.collect(self._client.post(1, ask), unless="NONE")
 
     def close(self) -> None:
@@ -85,14 +87,14 @@ def _case(stage: Stage, name: str, play_it: Callable[[], None]) -> None:
 def race(stage: Stage, writer: Writer) -> None:
     """Tasks move to a second instance, back, and again; the cleaner runs soon after a release."""
     a = start(stage, RACE, "a")
-    _settled(a)
+    settled(a)
     for again in range(2):
         b = start(stage, RACE, "b", again)
-        _settled(a, b)
+        settled(a, b)
         time.sleep(_REST_S)
         writer.write()
         b.stop()
-        _settled(a)
+        settled(a)
         time.sleep(_REST_S)
     a.stop()
 
@@ -100,26 +102,26 @@ def race(stage: Stage, writer: Writer) -> None:
 def steady(stage: Stage) -> None:
     """With standby tasks and the cleaner's default delay; one instance is restarted, one killed."""
     a, b = start(stage, STEADY, "a"), start(stage, STEADY, "b")
-    _settled(a, b)
+    settled(a, b)
     time.sleep(_REST_S)
     b.stop()
     b = start(stage, STEADY, "b", 1)
     time.sleep(STEADY.session_timeout_ms / 1000)
-    _settled(a, b)
+    settled(a, b)
     b.crash()
     time.sleep(_REST_S)
-    _settled(a)
+    settled(a)
     a.stop()
 
 
 def fixed(stage: Stage) -> None:
     """Static members: one is restarted within its session."""
     a, b = start(stage, FIXED, "a"), start(stage, FIXED, "b")
-    _settled(a, b)
+    settled(a, b)
     time.sleep(_REST_S)
     b.stop()
     b = start(stage, FIXED, "b", 1)
-    _settled(a, b)
+    settled(a, b)
     time.sleep(_REST_S)
     for each in (a, b):
         each.stop()
@@ -128,23 +130,23 @@ def fixed(stage: Stage) -> None:
 def flow(stage: Stage) -> None:
     """The streams protocol: no lag report, no temporary locks; one instance is restarted."""
     a = start(stage, FLOW, "a")
-    _settled(a)
+    settled(a)
     for again in range(2):
         b = start(stage, FLOW, "b", again)
-        _settled(a, b)
+        settled(a, b)
         time.sleep(_REST_S)
         b.stop()
-        _settled(a)
+        settled(a)
         time.sleep(_REST_S)
     a.stop()
 
 
-def _settled(*instances: Instance) -> None:
+def settled(*instances: Instance, tasks: int = _TASKS, patience_s: float = PATIENCE_S) -> None:
     """Wait until all run and every task is somebody's, for a while."""
 
     def so() -> bool:
         active = [task for each in instances for task in each.tasks()["active"]]
-        return all(each.is_running() for each in instances) and len(active) == len(set(active)) == _TASKS
+        return all(each.is_running() for each in instances) and len(active) == len(set(active)) == tasks
 
     def lasting() -> bool:
         if not so() or not all(each.tasks()["active"] for each in instances):
@@ -152,7 +154,7 @@ def _settled(*instances: Instance) -> None:
         time.sleep(1.0)
         return so()
 
-    until(f"{[each.name for each in instances]} share {_TASKS} tasks", lasting)
+    until(f"{[each.name for each in instances]} share {tasks} tasks", lasting, patience_s)
 
 
 def plan(version: str) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +16,14 @@ from fencepost.capture.plan import Fault, Source, expand, is_compressed
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
+from fencepost.formats.log_entries import first_line
 from fencepost.tables import Table
 
 _CHUNK = 8 << 20
 # what damaged data costs at most
 _PACKED = 16 << 10
 _MAX_LINE = 64 << 20
+_HEAD = 64 << 10
 _SAMPLE = 256
 
 
@@ -61,6 +64,21 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
         if not matched:
             missing.append(pattern)
     return list(found), missing
+
+
+def first_entry_digest(file: str) -> str | None:
+    """What identifies a log whatever its name is now, and however long: a digest of the line of its first
+    entry. None where its first bytes hold none."""
+    with Path(file).open("rb") as opened:
+        if is_compressed(opened):
+            try:
+                head = zlib.decompressobj(wbits=31).decompress(opened.read(_HEAD), _HEAD)
+            except zlib.error:
+                return None
+        else:
+            head = opened.read(_HEAD)
+    line = first_line(head)
+    return None if line is None else hashlib.sha256(line).hexdigest()
 
 
 def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:

@@ -165,6 +165,13 @@ def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
     return pairwise([*begins, len(chunk)])
 
 
+def first_line(head: bytes) -> bytes | None:
+    """The whole line with which the first entry of a log begins; None where these bytes do not have it."""
+    found = _BEGINS.search(head)
+    end = -1 if found is None else head.find(b"\n", found.end())
+    return None if found is None or end < 0 else head[found.start() : end].rstrip(b"\r")
+
+
 def last_entry(lines: bytes) -> int:
     """Where the last entry of these whole lines begins; 0 when they are, or belong to, one entry."""
     found = 0

@@ -1,8 +1,10 @@
 """A cluster's metadata log as a sequence of what becomes visible together, and of what is missing.
 
 As Kafka's MetadataLoader and MetadataBatchLoader read it: a batch at a time, the records of a transaction
-(KIP-868) when it ends, those of an aborted one never. A snapshot is the whole image at its offset; one is
-taken where the log before it is missing.
+(KIP-868) when it ends, those of an aborted one never. So does a controller that replays an abort; where more
+records follow it in its batch, MetadataBatchLoader takes along what was aborted, which with a controller of
+4.3 can only be bootstrap records. A snapshot is the whole image at its offset; one is taken where the log
+before it is missing.
 """
 
 from __future__ import annotations

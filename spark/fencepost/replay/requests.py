@@ -20,6 +20,11 @@ from fencepost.replay.keys import digest_of
 NONE = "NONE"
 """Kafka's name of error code 0."""
 
+LATEST_MS = 60_000
+"""No line is written later than this after its request: a broker whose threads stand still for so long has
+lost its session with the controller.
+"""
+
 LINE_COLUMNS = [
     "cluster", "broker_id", "line_digest", "logged_at_ms", "total_time_ms", "api_key", "api_version",
     "correlation_id", "client_id", "connection", "request", "response", "file", "position",

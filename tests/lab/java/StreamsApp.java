@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.ThreadMetadata;
@@ -25,9 +26,10 @@ import org.apache.kafka.streams.state.Stores;
  * A real Kafka Streams application with a subtopology for each kind of store, which tells what it knows as JSON
  * lines: its states, its tasks, what it restores.
  *
- * <p>Arguments: the application's properties, the file to tell into.
+ * <p>Arguments: the application's properties, the file to tell into; a topic, to have but one subtopology.
  */
 public class StreamsApp {
+    private static final long SLOW_MS = 6000;
     private static PrintStream events;
 
     public static void main(String[] arguments) throws Exception {
@@ -36,7 +38,7 @@ public class StreamsApp {
         properties.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.ByteArraySerde.class);
         properties.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.ByteArraySerde.class);
         events = new PrintStream(Files.newOutputStream(Path.of(arguments[1])), true, StandardCharsets.UTF_8);
-        KafkaStreams streams = new KafkaStreams(topology(), properties);
+        KafkaStreams streams = new KafkaStreams(topology(arguments), properties);
         streams.setStateListener((to, from) -> tell("state", "from", text(from), "to", text(to)));
         streams.setGlobalStateRestoreListener(new Restores());
         streams.setStandbyUpdateListener(new Standbys());
@@ -57,8 +59,12 @@ public class StreamsApp {
         }
     }
 
-    private static Topology topology() {
+    private static Topology topology(String... arguments) {
         Topology topology = new Topology();
+        if (arguments.length > 2) {
+            part(topology, arguments[2], store("logged-store", true));
+            return topology;
+        }
         part(topology, "logged", store("logged-store", true));
         part(topology, "unlogged", store("unlogged-store", false));
         part(topology, "mixed", store("mixed-logged-store", true), store("mixed-unlogged-store", false));
@@ -82,7 +88,7 @@ public class StreamsApp {
         return logged ? builder : builder.withLoggingDisabled();
     }
 
-    /** Puts every record into every store, under its value. */
+    /** Puts every record into every store, under its value. Instance a's second thread is slow with some. */
     private static class Remember implements Processor<byte[], byte[], Void, Void> {
         private final String[] stores;
         private ProcessorContext<Void, Void> context;
@@ -98,6 +104,10 @@ public class StreamsApp {
 
         @Override
         public void process(Record<byte[], byte[]> record) {
+            if (Thread.currentThread().getName().endsWith("-a-StreamThread-2")
+                && new String(record.value(), StandardCharsets.UTF_8).endsWith("slow")) {
+                Utils.sleep(SLOW_MS);
+            }
             for (String store : stores) {
                 KeyValueStore<byte[], byte[]> target = context.getStateStore(store);
                 target.put(record.value(), record.value());

@@ -20,9 +20,9 @@ from fencepost.engines.process import ProcessEngine
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import entries
 from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.protocols.lag_report import changelog_ends
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
-from fencepost.protocols.lag_report.lag_reports import lag_reports
 from fencepost.protocols.lag_report.logs import STREAMS_MESSAGES
 from fencepost.protocols.lag_report.messages import of_lines, of_records
 from fencepost.protocols.lag_report.tables import TABLES
@@ -186,7 +186,8 @@ def bronze() -> Callable[[Sequence[Said]], tuple[pa.Table, pa.Table]]:
     return rows
 
 
-CLUSTERS = ("streams-4.3.1", "streams-3.9.2")
+TOLERANCE_MS = 25
+CLUSTERS = ("streams-4.3.1", "streams-3.9.2", "lags-4.3.1", "lags-3.9.2")
 Lake = Mapping[str, pa.Table]
 """Tables by name."""
 
@@ -196,11 +197,13 @@ Finding = tuple[str, str, str]
 
 
 class Judged(NamedTuple):
-    """What does not hold, and what is unknown; and what was exercised: (cluster, definition) of each."""
+    """What does not hold, and what is unknown; what was exercised: (cluster, definition) of each; and what
+    was decided, None for unknown, by definition and witness."""
 
     violated: frozenset[Finding]
     unknown: frozenset[Finding]
     exercised: frozenset[tuple[str, str]]
+    decided: Mapping[tuple[str, str], Any]
 
 
 @pytest.fixture(scope="session")
@@ -231,7 +234,11 @@ def _entries(cluster: str, log: str) -> pa.Table:
 def _rebuilt(bronze: Lake) -> Lake:
     """The tables of silver, by name."""
     messages = pa.concat_tables([of_records(bronze[RECORDS.name]), of_lines(bronze[REQUESTS.name])])
-    found = replay_application(lag_reports(messages), bronze[STREAMS_LINES.name], {})
+    groups: dict[str, set[str]] = {}
+    for row in messages.select(["cluster", "group_id"]).to_pylist():
+        groups.setdefault(row["cluster"], set()).add(row["group_id"])
+    ends = changelog_ends.of_lines(groups, bronze[REQUESTS.name])
+    found = replay_application(messages, ends, bronze[STREAMS_LINES.name], {}, TOLERANCE_MS)
     return {table.name: rows for table, rows in found}
 
 
@@ -246,16 +253,18 @@ def _judged(silver: Lake, scratch: Path) -> Judged:
         compiled,
     )
     found: dict[Any, set[Finding]] = {False: set(), None: set(), True: set()}
-    exercised = set()
+    exercised, decided = set(), {}
     for query in compiled:
         engine.keep("judged", query.sql)
         if query.decides:
+            for row in engine.rows("SELECT definition, subject, outcome FROM judged"):
+                decided[row["definition"], row["subject"]] = row["outcome"]
             continue
         for row in engine.rows("SELECT cluster, definition, witness, verdict, exercised FROM judged"):
             found[row["verdict"]].add((row["cluster"], row["definition"], row["witness"] or ""))
             if row["exercised"]:
                 exercised.add((row["cluster"], row["definition"]))
-    return Judged(frozenset(found[False]), frozenset(found[None]), frozenset(exercised))
+    return Judged(frozenset(found[False]), frozenset(found[None]), frozenset(exercised), decided)
 
 
 def _nowhere(*_: Any) -> None:
@@ -279,3 +288,31 @@ def judge_streams(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lake], 
 def entries_of() -> Callable[[str, str], pa.Table]:
     """Rows of bronze for the log of an application: its cluster, its text."""
     return _entries
+
+
+@pytest.fixture(scope="session")
+def rebuilt(streams_bronze: Lake) -> Lake:
+    """The tables of silver of the captures, by name."""
+    return _rebuilt(streams_bronze)
+
+
+@pytest.fixture(scope="session")
+def silver(rebuilt: Lake) -> Mapping[str, list[dict[str, Any]]]:
+    """Their rows, by name without schema."""
+    return {name.removeprefix("silver."): rows.to_pylist() for name, rows in rebuilt.items()}
+
+
+@pytest.fixture(scope="session")
+def verdicts(rebuilt: Lake, judge_streams: Callable[[Lake], Judged]) -> Judged:
+    """What the definitions say of the captures."""
+    return judge_streams(rebuilt)
+
+
+@pytest.fixture(scope="session")
+def lags(verdicts: Judged) -> Mapping[str, tuple[int | None, int | None]]:
+    """Of each report the total lag, as KIP-441 proposed it and as shipped."""
+    return {
+        report: (verdicts.decided["proposed_total_lag", report], shipped)
+        for (definition, report), shipped in verdicts.decided.items()
+        if definition == "shipped_total_lag"
+    }

@@ -43,6 +43,8 @@ from fencepost.tables import (
 )
 
 sys.path.insert(0, str(Path(__file__).with_name("support")))
+# the lab's modules are found by their folder
+sys.path.append(str(Path(__file__).parents[2] / "lab"))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
@@ -145,18 +147,29 @@ def _nowhere(*_: Any) -> None:
     """Nothing is kept."""
 
 
-@pytest.fixture(scope="session")
-def bronze(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Bronze:
-    """What was captured of every cluster."""
-    home = tmp_path_factory.mktemp("incarnations")
+def bronze_of(folders: Sequence[Path], home: Path) -> Bronze:
+    """What a capture of these clusters' folders finds, with a lake in ``home``."""
+    loaded = [load(folder / "fencepost.toml") for folder in folders]
     settings = dataclasses.replace(
-        load(captures / CLUSTERS[0] / "fencepost.toml"),
+        loaded[0],
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
-        clusters=tuple(load(captures / name / "fencepost.toml").clusters[0] for name in CLUSTERS),
+        clusters=tuple(cluster for each in loaded for cluster in each.clusters),
     )
     catalog = lake.ensure(settings.lake)
     capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in TABLES}
+
+
+@pytest.fixture(scope="session")
+def captured() -> Callable[[Sequence[Path], Path], Bronze]:
+    """``bronze_of``."""
+    return bronze_of
+
+
+@pytest.fixture(scope="session")
+def bronze(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Bronze:
+    """What was captured of every cluster."""
+    return bronze_of([captures / name for name in CLUSTERS], tmp_path_factory.mktemp("incarnations"))
 
 
 @pytest.fixture(scope="session")
@@ -192,7 +205,7 @@ def both_engines(
 
 
 @pytest.fixture(scope="session")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Bronze], Judged]:
-    """Call it with tables of bronze for what the definitions say."""
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
+    """Call it with tables of bronze for what the definitions say; ``alter`` changes silver before."""
     scratch = tmp_path_factory.mktemp("judged")
-    return lambda bronze: judged_of(rebuilt_of(bronze), scratch)
+    return lambda bronze, alter=lambda silver: silver: judged_of(alter(rebuilt_of(bronze)), scratch)

@@ -6,15 +6,18 @@ The traces of the specification show for every definition what breaks it; here i
 from __future__ import annotations
 
 import base64
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from less import Bronze, Silver, metadata, of, without
+from planted import FAULTS
 
-THREE_BROKERS = "incarnations-4.3.1"
+THREE_BROKERS, ONE_BROKER = "incarnations-4.3.1", "incarnations-4.2.1"
 BEHIND = 90
 """``BEHIND``: an offset of the metadata log that is cut out, with the next two."""
 
@@ -85,6 +88,42 @@ def test_each_planted_fault_is_found_and_no_other(cluster: Bronze, judged: Any, 
     assert found == {"commit_to_live_incarnation", "batch_leader_epoch_known", "checkpoint_agrees"}
     assert whole.violated - less.violated == set()
     assert ("commit_to_live_incarnation", f'{{"c":"{commit["commit_id"]}"}}') in less.violated
+
+
+@pytest.fixture(scope="module")
+def one_broker(captures: Path, captured: Any, judged: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Call it with edits of the cluster's files for what the definitions say then."""
+
+    def audited(*faults: Callable[[Path], None]) -> Any:
+        home = tmp_path_factory.mktemp("broken")
+        shutil.copytree(captures / ONE_BROKER, home / ONE_BROKER)
+        for plant in faults:
+            plant(home / ONE_BROKER)
+        return judged(captured([home / ONE_BROKER], home))
+
+    return audited
+
+
+def test_each_fault_in_the_files_of_a_broker_is_found(one_broker: Any) -> None:
+    """All of them in one copy: none hides another, nor what is found beside them."""
+    whole, broken = one_broker(), one_broker(*FAULTS.values())
+    found = {definition for definition, _ in broken.violated - whole.violated}
+    # the checkpoint says that no older epoch stands behind the newest one
+    assert found == {*FAULTS, "checkpoint_agrees"}
+    assert whole.violated - broken.violated == set()
+
+
+def test_a_rebuild_that_counts_wrongly_is_found(cluster: Bronze, judged: Any) -> None:
+    """KIP-232's counter is in no record: that two partitions have one epoch is the rebuild's fault."""
+
+    def miscounted(silver: Bronze) -> Bronze:
+        rows = silver["silver.partitions"]
+        first, *others = sorted(set(rows["partition_epoch"].to_pylist()))
+        last = of(rows, partition_epoch=others[-1])
+        return {**silver, "silver.partitions": _changed(rows, "partition_epoch", last, lambda _: first)}
+
+    found = judged(cluster, miscounted).violated - judged(cluster).violated
+    assert {definition for definition, _ in found} == {"partition_epochs_unique"}
 
 
 def test_behind_a_hole_what_was_known_of_the_metadata_log_is_unknown(cluster: Bronze, judged: Any) -> None:

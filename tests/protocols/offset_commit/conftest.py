@@ -20,10 +20,19 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.protocols.offset_commit import shards
-from fencepost.protocols.offset_commit.decoding import sightings
-from fencepost.protocols.offset_commit.evidence import ShardEvidence, ShardRows
-from fencepost.protocols.offset_commit.records import (
+from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.requests import (
+    COMMIT_APIS,
+    HEARTBEAT_APIS,
+    commit_request,
+    heartbeat_answer,
+    member_lines,
+)
+from fencepost.protocols.offset_commit.shard import ShardEvidence
+from fencepost.replay.group_coordinator import shards
+from fencepost.replay.group_coordinator.decoding import sightings
+from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.records import (
     ClassicMember,
     GroupRecord,
     Marker,
@@ -33,15 +42,7 @@ from fencepost.protocols.offset_commit.records import (
     owned_partitions,
     owned_tasks,
 )
-from fencepost.protocols.offset_commit.replay import replay
-from fencepost.protocols.offset_commit.requests import (
-    CLASSIC_APIS,
-    COMMIT_APIS,
-    HEARTBEAT_APIS,
-    commit_request,
-    heartbeat_answer,
-    member_lines,
-)
+from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
@@ -60,9 +61,9 @@ from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 CASES = Path(__file__).with_name("cases")
 _COMPLETE = (
     "partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits", "classic",
-    "streams", "conversion", "two_clocks",
+    "streams", "conversion", "two_clocks", "rebalance",
 )  # fmt: skip
-_ANSWERED = ("classic",)
+_ANSWERED = ("classic", "rebalance")
 _FATES = ("lost", "thinned", "unreadable")
 _COMBINATIONS_PER_CASE = 20
 
@@ -349,7 +350,8 @@ def _group_record(where: dict[str, int], record: Mapping[str, Any]) -> GroupReco
         tombstone=record.get("tombstone", False),
         epoch=None if of_member else record.get("epoch"),
         classic_members=None if members is None else [
-            ClassicMember(member, None, f"client-{member}", topics) for member, topics in members.items()
+            ClassicMember(member, record.get("instances", {}).get(member), f"client-{member}", topics)
+            for member, topics in members.items()
         ],
         topology=None if topology is None else [
             Subtopology(name, frozenset(topics)) for name, topics in topology.items()
@@ -395,7 +397,7 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
         responded_ms=end,
         sent=body,
         answer=answer,
-        file="request.log",
+        file=request.get("file", "request.log"),
         position=number,
     )
 
@@ -418,6 +420,7 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     answer: dict[str, Any] = {"errorCode": _ERRORS[request.get("error", "NONE")]}
     if api == "join":
         answer |= {"generationId": generation, "memberId": member}
+        body |= {"sessionTimeoutMs": request.get("session"), "rebalanceTimeoutMs": request.get("rebalance")}
     if api == "sync" and "assigned" in request:
         assignment = _consumer_assignment(request["assigned"])
         answer |= {"protocolType": "consumer", "assignment": b64encode(assignment).decode()}

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.decoding import decode_shard
-from fencepost.protocols.offset_commit.evidence import ShardRows
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.records import CLASSIC_METADATA
 from fencepost.protocols.offset_commit.replay import replay_rows
+from fencepost.protocols.offset_commit.shard import decode_shard
 from fencepost.protocols.offset_commit.witnesses import Witnesses
+from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.tables import CLEANED, REQUESTS

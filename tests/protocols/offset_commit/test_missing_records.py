@@ -13,7 +13,7 @@ _STATE = (
 )  # fmt: skip
 
 
-IN_MEMORY = ("classic", "conversion", "lives")
+IN_MEMORY = ("classic", "conversion", "lives", "rebalance")
 
 Key = tuple[str, int, dt.datetime]
 """A commit of a case: its partition, its offset, its arrival."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.conversions import Endings, batches_of
-from fencepost.protocols.offset_commit.evidence import placed, without_compacted
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.replay import replay
+from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.evidence import placed, without_compacted
 from fencepost.replay.histories import Point
 
 TOLERANCE_MS = 5

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.decoding import decode_shard
-from fencepost.protocols.offset_commit.evidence import ShardRows
 from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.shard import decode_shard
+from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.protocols.ownership_claim.joins import read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
 from fencepost.protocols.ownership_claim.shard import ShardEvidence, replay_shard
-from fencepost.protocols.ownership_claim.subscriptions import read_assignments, read_subscriptions
+from fencepost.protocols.ownership_claim.subscriptions import Said, read_assignments, read_subscriptions
+from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
@@ -29,7 +30,20 @@ TOLERANCE_MS = 5
 GROUP = "g"
 
 Case = dict[str, Any]
+Row = Mapping[str, Any]
 Rows = dict[str, list[dict[str, Any]]]
+_GENERATIONS = {
+    "ownership_claims": (
+        "generation", "claimed_generation", "greatest_claim_of_others", "greatest_claimed_generation",
+        "previous_generation",
+    ),
+    "classic_assignments": ("generation", "own_claim", "greatest_claim_of_others"),
+}  # fmt: skip
+"""The columns that are generations, of the tables whose rows go on."""
+_OF_RUN = frozenset(
+    {"claim_id", "assignment_id", "record_offset", "records", "last_generation", "last_record_offset",
+     "from_position", "to_position", "from_time", "to_time"}
+)  # fmt: skip
 _APIS = {"join": JOIN_GROUP, "heartbeat": HEARTBEAT, "sync": SYNC_GROUP}
 _ERRORS = {
     "NONE": 0, "NOT_COORDINATOR": 16, "INCONSISTENT_GROUP_PROTOCOL": 23, "UNKNOWN_MEMBER_ID": 25,
@@ -110,8 +124,9 @@ def _records(case: Case) -> list[GenerationRecord]:
                         member_id,
                         member.get("instance"),
                         f"client-{member_id}",
-                        its if is_consumers else None,
-                        assigned if is_consumers else (),
+                        its.subscription if is_consumers else None,
+                        assigned if is_consumers else frozenset(),
+                        _behind(batch, its) if is_consumers else None,
                     )
                     for (member_id, member), its, assigned in zip(members.items(), read, given, strict=True)
                 ],
@@ -120,6 +135,10 @@ def _records(case: Case) -> list[GenerationRecord]:
             )
         )
     return found
+
+
+def _behind(batch: Mapping[str, Any], said: Said) -> int | None:
+    return None if said.generation < 0 else batch["generation"] - said.generation
 
 
 def _log(case: Case) -> Log:
@@ -190,6 +209,46 @@ def replayed(case: Case) -> Rows:
     evidence = ShardEvidence("c", 0, _log(case), _records(case), lines, told, unread)
     tables = replay_shard(evidence, _metadata(case), TOLERANCE_MS)
     return {name.removeprefix("silver."): table.to_pylist() for name, table in tables.items()}
+
+
+def said_at(table: str, row: Row, generation: int) -> dict[str, Any]:
+    """What a row says of the record of a generation of which it is true, and not of its other records."""
+    said = {name: value for name, value in row.items() if name not in _OF_RUN}
+    for name in _GENERATIONS[table]:
+        if said[name] is not None and said[name] >= 0:
+            said[name] += generation - row["generation"]
+    return said
+
+
+def of_each_record(silver: Mapping[str, Sequence[Row]]) -> Rows:
+    """The same rows, those of claims and of assignments once for each record."""
+    records: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for record in silver["group_generations"]:
+        records[record["cluster"], record["group_id"], record["life"]].append(record)
+    found: Rows = {table: [dict(row) for row in rows] for table, rows in silver.items()}
+    for table in _GENERATIONS:
+        found[table] = []
+        for row in silver[table]:
+            first, last = row["record_offset"], row["last_record_offset"]
+            same_life = records[row["cluster"], row["group_id"], row["life"]]
+            of = [each for each in same_life if first <= each["record_offset"] <= last]
+            assert len(of) == row["records"], row
+            for record in of:
+                said = said_at(table, row, record["generation"])
+                found[table].append({**said, "record_offset": record["record_offset"]})
+    return found
+
+
+@pytest.fixture(scope="session")
+def each_record() -> Callable[[Mapping[str, Sequence[Row]]], Rows]:
+    """Call it with rows of silver for those of claims and of assignments once for each record."""
+    return of_each_record
+
+
+@pytest.fixture(scope="session")
+def said() -> Callable[[str, Row, int], dict[str, Any]]:
+    """Call it with a table, a row and a generation for what the row says of its record."""
+    return said_at
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.protocols.offset_commit.evidence import ShardRows
 from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
+from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import metadata_log
@@ -69,8 +69,8 @@ def _silver(folder: Path) -> Silver:
 class _Capture:
     """One capture: what was rebuilt, and the rows of its ground truth by kind."""
 
-    def __init__(self, folder: Path) -> None:
-        self.silver = _silver(folder)
+    def __init__(self, folder: Path, each_record: Callable[[Silver], Silver]) -> None:
+        self.silver = each_record(_silver(folder))
         self.folder = folder
         self.truth: dict[str, list[Row]] = defaultdict(list)
         for line in (folder / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines():
@@ -83,8 +83,10 @@ class _Capture:
 
 
 @pytest.fixture(scope="module", params=["rebalances-4.3.1", "rebalances-3.9.2"])
-def capture(request: pytest.FixtureRequest, captures: Path) -> _Capture:
-    return _Capture(captures / request.param)
+def capture(
+    request: pytest.FixtureRequest, captures: Path, each_record: Callable[[Silver], Silver]
+) -> _Capture:
+    return _Capture(captures / request.param, each_record)
 
 
 def test_every_generation_is_there_with_its_members(capture: _Capture) -> None:

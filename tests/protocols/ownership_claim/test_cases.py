@@ -34,6 +34,15 @@ def _others(row: Row, who: str) -> str:
     return "no other" if greatest == -2 else f"{number} other of {greatest} ({row[who]})"
 
 
+def _first_record(row: Row) -> int:
+    return int(row["record_offset"])
+
+
+def _records(row: Row) -> str:
+    first, last = row["record_offset"], row["last_record_offset"]
+    return f"{first}" if row["records"] == 1 else f"{first} to {last} ({row['records']})"
+
+
 def _told(rows: Rows) -> Iterator[str]:
     for row in rows["classic_group_coverage"]:
         covered = "covered" if row["covered"] else "not covered"
@@ -53,9 +62,9 @@ def _told(rows: Rows) -> Iterator[str]:
             f"{_known(row['rebalance_ms'])}, waited {_known(row['waited_ms'])} for "
             f"{_known(row['waited_for'])}; {row['reason_source']}: {row['reason']}"
         )
-    for row in rows["ownership_claims"]:
+    for row in sorted(rows["ownership_claims"], key=_first_record):
         yield (
-            f"{row['record_offset']} {row['member_id']} (v{row['subscription_version']}) claims "
+            f"{_records(row)} {row['member_id']} (v{row['subscription_version']}) claims "
             f"{row['topic']}-{row['partition']} of {_known(row['claimed_generation'])} "
             f"({row['claim_source']}, held {_known(row['is_held'])}), {_others(row, 'contradicted_by')}, "
             f"greatest {_known(row['greatest_claimed_generation'])}; was assigned "
@@ -63,9 +72,9 @@ def _told(rows: Rows) -> Iterator[str]:
             f"{_known(row['assigned_to_another'])}: {row['assigned_to']}"
             f"{' ' + row['unread_reason'] if row['unread_reason'] else ''}"
         )
-    for row in rows["classic_assignments"]:
+    for row in sorted(rows["classic_assignments"], key=_first_record):
         yield (
-            f"{row['record_offset']} {row['member_id']} gets {row['topic']}-{row['partition']}: held "
+            f"{_records(row)} {row['member_id']} gets {row['topic']}-{row['partition']}: held "
             f"{_known(row['claimed_by_self'])} of {_known(row['own_claim'])}, "
             f"{_others(row, 'claimed_by_another')}; before {row['previous_owner']}, stays "
             f"{_known(row['previous_owner_stays'])}, joined {_known(row['previous_owner_joined'])}, added "

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from base64 import b64decode
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fencepost.protocols.ownership_claim.subscriptions import read_assignments, read_subscriptions
+from fencepost.protocols.ownership_claim.said_before import SaidBefore
+from fencepost.protocols.ownership_claim.subscriptions import (
+    Said,
+    Subscription,
+    read_assignments,
+    read_subscriptions,
+)
 
 # a fresh cooperative-sticky member of Kafka 4.3.1: version 3, user data -1, nothing owned
 FRESH = b64decode("AAMAAAABAAF0AAAABP////8AAAAA////////")
@@ -15,12 +22,12 @@ FRESH = b64decode("AAMAAAABAAF0AAAABP////8AAAAA////////")
 
 def test_a_fresh_member_claims_nothing() -> None:
     (found,) = read_subscriptions(["cooperative-sticky"], [FRESH])
-    assert found == (3, frozenset({"t"}), [], (), -1, "none", None)
+    assert found == Said(Subscription(3, frozenset({"t"}), (), (), "none", None), -1)
 
 
 def test_what_a_newer_version_adds_is_skipped() -> None:
     newer = (9).to_bytes(2, "big") + FRESH[2:] + b"anything"
-    (found,) = read_subscriptions(["cooperative-sticky"], [newer])
+    ((found, _),) = read_subscriptions(["cooperative-sticky"], [newer])
     assert (found.version, found.topics, found.unread) == (9, frozenset({"t"}), None)
 
 
@@ -29,5 +36,54 @@ def test_whatever_was_sent_is_read_or_refused(messages: list[bytes]) -> None:
     for assignor in ("cooperative-sticky", "sticky", None):
         found = read_subscriptions([assignor] * len(messages), messages)
         assert len(found) == len(messages)
-        assert all(each.unread is None or not each.held for each in found)
+        assert all(each.unread is None or not each.held for each, _ in found)
     assert len(read_assignments(messages)) == len(messages)
+
+
+def _sent(
+    version: int, user_data: bytes | None, generation: int, owned: list[int], rack: str | None
+) -> bytes:
+    found = struct.pack(">hi", version, 1) + b"\0\1t"
+    found += struct.pack(">i", -1) if user_data is None else struct.pack(">i", len(user_data)) + user_data
+    if version >= 1:
+        found += struct.pack(">i", 1) + b"\0\1t" + struct.pack(f">i{len(owned)}i", len(owned), *owned)
+    if version >= 2:
+        found += struct.pack(">i", generation)
+    if version >= 3:
+        found += struct.pack(">h", -1) if rack is None else struct.pack(">h", len(rack)) + rack.encode()
+    return found
+
+
+_NUMBERS = st.sampled_from([-1, 0, 5, 6, 257])
+_MEMORY = struct.pack(">i", 1) + b"\0\1t" + struct.pack(">ii", 1, 4)
+_USER_DATA = st.one_of(
+    st.none(),
+    st.sampled_from([b"", b"\0\0", _MEMORY]),
+    _NUMBERS.map(lambda number: struct.pack(">i", number)),
+    _NUMBERS.map(lambda number: _MEMORY + struct.pack(">i", number)),
+)
+_MESSAGE = st.one_of(
+    st.binary(max_size=20),
+    st.builds(
+        _sent, st.integers(0, 4), _USER_DATA, _NUMBERS, st.lists(st.integers(0, 1), max_size=2),
+        st.sampled_from([None, "r", "\0\0\0\5"]),
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(["cooperative-sticky", "sticky", "range", None]), _MESSAGE)))
+def test_what_was_said_before_is_read_as_if_it_was_new(sent: list[tuple[str | None, bytes]]) -> None:
+    said_before = SaidBefore()
+    for assignor, message in (*sent, *sent):
+        assert said_before.read(assignor, [message]) == read_subscriptions([assignor], [message])
+
+
+def test_who_says_the_same_of_the_next_generation_is_the_same_object() -> None:
+    for assignor, user_data in (("cooperative-sticky", None), ("cooperative-sticky", 1), ("sticky", 2)):
+        said_before, found = SaidBefore(), []
+        for generation in (7, 8):
+            number = struct.pack(">i", generation)
+            data = None if user_data is None else number if user_data == 1 else _MEMORY + number
+            found += said_before.read(assignor, [_sent(3, data, generation, [3], "rack")])
+        assert [generation for _, generation in found] == [7, 8]
+        assert found[0].subscription is found[1].subscription

@@ -38,6 +38,7 @@ from fencepost.protocols.producer_epoch.producer_requests import producer_reques
 from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
+from fencepost.protocols.producer_epoch.verifications import BEGAN, verified
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
@@ -128,10 +129,12 @@ def _replay(
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
         alive,
+        verified(requests),
     )
     of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
     told = account.together(each.account for each in of_partitions)
-    asked = requests.filter(concerns_coordinators(requests))
+    began = [each.tables[BEGAN.name] for each in of_partitions]
+    asked = pa.concat_tables([requests.filter(concerns_coordinators(requests)), *began])
     places = coordinator_partitions(asked, metadata, homes(records))
     wrote = account.rows_of(told, account.WROTE)
     coordinators = Coordinators(

@@ -16,7 +16,7 @@ Case = dict[str, Any]
 # Cases that lack nothing: what they tell is all that there is to know.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
-    "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past",
+    "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past", "verified",
 )  # fmt: skip
 COMBINATIONS = 25
 

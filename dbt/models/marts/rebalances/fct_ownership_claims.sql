@@ -1,5 +1,5 @@
--- What members claimed when they joined, what KIP-792's rule and its predecessor make of it, and what the
--- assignor did.
+-- What members claimed when they joined, as long as they claimed it alike; what KIP-792's rule and its
+-- predecessor make of it, and what the assignor did.
 with
 
 decided as (
@@ -14,6 +14,8 @@ select
     claims.group_id,
     claims.life,
     claims.generation,
+    claims.last_generation,
+    claims.records as rebalances,
     claims.member_id,
     claims.client_id,
     claims.instance_id,
@@ -42,6 +44,7 @@ select
     claims.unread_reason,
     claims.from_time as claimed_at,
     claims.record_offset,
+    claims.last_record_offset,
     claims.claim_id
 from {{ source('silver', 'ownership_claims') }} as claims
 left join decided on claims.cluster = decided.cluster and claims.claim_id = decided.claim_id

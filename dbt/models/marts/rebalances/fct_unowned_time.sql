@@ -66,14 +66,14 @@ select
     gaps.member_id as last_owner,
     gaps.client_id as last_owner_client_id,
     gaps.next_owner,
-    gaps.generation as last_owned_generation,
+    gaps.last_generation as last_owned_generation,
     gaps.next_generation as owned_again_generation,
     gaps.to_time as unowned_from,
     gaps.next_time as unowned_to,
     cast(unix_millis(gaps.next_time) - unix_millis(gaps.to_time) as bigint) as unowned_ms,
     gaps.is_open,
     count(hidden.from_position) = 0 as is_known,
-    gaps.record_offset as last_owned_record_offset
+    gaps.last_record_offset as last_owned_record_offset
 from gaps
 left join hidden
     on

@@ -1,4 +1,4 @@
--- Standby tasks (warm-ups among them): from where they began, and whether they were made active.
+-- Standby tasks (replica, warm-up or handover): from where they began, and whether they were made active.
 with
 
 restores as (
@@ -13,26 +13,48 @@ restores as (
         same_changelog as (
             partition by cluster, log, changelog_topic, changelog_partition order by from_position
         )
+),
+
+assigned as (
+    select
+        cluster,
+        log,
+        thread,
+        task_id,
+        from_position,
+        to_position,
+        standby_as
+    from {{ source('silver', 'assigned_tasks') }}
+    where kind = 'standby'
 )
 
 select
-    cluster,
-    application_id,
-    restore_id,
-    instance,
-    thread,
-    task_id,
-    store,
-    changelog_topic,
-    changelog_partition,
-    from_the_beginning,
-    start_offset,
-    started_at,
-    coalesce(next_kind = 'active', false) as is_made_active,
-    if(next_kind = 'active', next_at, null) as made_active_at,
-    if(next_kind = 'active', next_end_offset, null) as end_offset,
-    if(next_kind = 'active', next_records, null) as missing_records,
-    file,
-    position
+    restores.cluster,
+    restores.application_id,
+    restores.restore_id,
+    restores.instance,
+    restores.thread,
+    restores.task_id,
+    assigned.standby_as,
+    restores.store,
+    restores.changelog_topic,
+    restores.changelog_partition,
+    restores.from_the_beginning,
+    restores.start_offset,
+    restores.started_at,
+    coalesce(restores.next_kind = 'active', false) as is_made_active,
+    if(restores.next_kind = 'active', restores.next_at, null) as made_active_at,
+    if(restores.next_kind = 'active', restores.next_end_offset, null) as end_offset,
+    if(restores.next_kind = 'active', restores.next_records, null) as missing_records,
+    restores.file,
+    restores.position
 from restores
-where kind = 'standby'
+left join assigned
+    on
+        restores.cluster = assigned.cluster
+        and restores.log = assigned.log
+        and restores.thread = assigned.thread
+        and restores.task_id = assigned.task_id
+        and restores.from_position >= assigned.from_position
+        and restores.from_position < assigned.to_position
+where restores.kind = 'standby'

@@ -29,8 +29,8 @@ select
     decided.shipped,
     requests.error,
     case
-        when requests.unknown_reason is not null then requests.unknown_reason
         when decided.shipped is not null then cast(null as string)
+        when requests.unknown_reason is not null then requests.unknown_reason
         when decided.addition_id is null then 'the request has not been judged'
         when states.states > 1
             then concat('decided at one of ', states.states, ' states of the id, whose answers differ')

@@ -31,8 +31,8 @@ select
     requests.returned_epoch,
     decided.kip_890 <> decided.shipped as is_shipped_unlike_kip_890,
     case
-        when requests.unknown_reason is not null then requests.unknown_reason
         when decided.kip_890 is not null and decided.shipped is not null then cast(null as string)
+        when requests.unknown_reason is not null then requests.unknown_reason
         when decided.request_id is null then 'the request has not been judged'
         when states.states > 1
             then concat('decided at one of ', states.states, ' states of the id, whose answers differ')

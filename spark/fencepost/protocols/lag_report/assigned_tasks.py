@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.protocols.lag_report.directories import TASK, Change, Directory
+from fencepost.protocols.lag_report.leaders import REPLICA, WARMUP, Decisions
 from fencepost.protocols.lag_report.log_messages import ACTIVE, STANDBY
 from fencepost.protocols.lag_report.rows import Row, Told, place
 from fencepost.protocols.lag_report.tables import ASSIGNED_TASKS
@@ -64,7 +65,9 @@ class Reports:
         return (False if any(row["reported"] is False for row in listed_here) else None), None
 
 
-def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterator[tuple[Table, Row]]:
+def assigned_tasks(
+    told: Told, reports: Reports, decisions: Decisions, sums: dict[str, int]
+) -> Iterator[tuple[Table, Row]]:
     """One row for each task that is new to a thread, from its assignment to when it is initialised.
 
     ``sums`` is given what the log shows of the offset sums that were reported of them, by report.
@@ -72,9 +75,13 @@ def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterat
     taken_up = [
         each for each in told.changes if each.line is not None and each.line["event"] == "initialized"
     ]
+    warmups: dict[str | None, set[str] | None] = {}
     for position, line in enumerate(told.log.lines):
+        if line is not None and line["event"] == "streams_assignment":
+            warmups[line["thread"]] = None if line["told"] is None else listed(line["told"])
         if line is None or line["event"] != "assignment":
             continue
+        of_broker = warmups.pop(line["thread"], None)
         before = listed(line["existing_active"]) | listed(line["existing_standby"])
         rebalance = told.rebalances.of_thread(line["thread"], position)
         member = (None, None) if rebalance is None else (rebalance.generation, rebalance.member_id)
@@ -84,6 +91,13 @@ def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterat
                 reported, report = reports.of_task(*member, task_id, told.process_id)
                 if told.rebalances.is_streams_protocol(position):
                     reported = False  # its members report no lag
+                standby_as: str | None = ""
+                if kind == STANDBY and told.rebalances.is_streams_protocol(position):
+                    is_warmup = of_broker is not None and task_id in of_broker
+                    standby_as = None if of_broker is None else WARMUP if is_warmup else REPLICA
+                elif kind == STANDBY:
+                    decision = decisions.of_member(*member)
+                    standby_as = None if decision is None else decision.standby_as(told.process_id, task_id)
                 if report is not None and taken is not None and rebalance is not None:
                     offset_sum = logged_offset_sum(told, rebalance.begin, taken)
                     sums |= {} if offset_sum is None else {report["lag_report_id"]: offset_sum}
@@ -96,6 +110,7 @@ def assigned_tasks(told: Told, reports: Reports, sums: dict[str, int]) -> Iterat
                     ),
                     "thread": line["thread"],
                     "kind": kind,
+                    "standby_as": standby_as,
                     "on_reported_lag": reported,
                     "lag_report_id": None if report is None else report["lag_report_id"],
                     "offset_sum": None if report is None else report["offset_sum"],

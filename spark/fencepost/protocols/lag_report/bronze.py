@@ -13,9 +13,10 @@ STREAMS_LINES = Table(
         "cluster": "string",
         "client": "string",  # as configured
         # configured, version, streams_protocol, process_id, client_state, thread_state, joining, joined,
-        # subscribed, assignment, report_lock, lock, released, suspended, initialized, closed,
-        # store_not_logged, store_from_checkpoint, store_from_beginning, wiped, deleted_by_cleaner,
-        # deleted_by_user, deleted_at_startup, deletion_failed, end_offset, restored
+        # subscribed, decided, decided_to_probe, sum_past_end, finished_assignment, streams_assignment,
+        # assignment, report_lock, lock, released, suspended, initialized, closed, store_not_logged,
+        # store_from_checkpoint, store_from_beginning, wiped, deleted_by_cleaner, deleted_by_user,
+        # deleted_at_startup, deletion_failed, end_offset, restored
         "event": "string",
         "instance": "string",  # client id of the KafkaStreams; null where the entry names none
         "thread": "string",  # its name
@@ -29,7 +30,7 @@ STREAMS_LINES = Table(
         "kind": "string",  # active, standby
         "store": "string",
         "changelog": "string",  # topic-partition
-        "changelog_offset": "bigint",  # of the checkpoint, or the changelog's end
+        "changelog_offset": "bigint",  # of the checkpoint, or the changelog's end (of a task their sum)
         "records": "bigint",
         "elapsed_ms": "bigint",
         "delay_ms": "bigint",
@@ -37,10 +38,13 @@ STREAMS_LINES = Table(
         "new_standby": "string",
         "existing_active": "string",
         "existing_standby": "string",
-        "told": "string",  # process id, version, or the configuration
+        # process id, version, the configuration, warm-up tasks, what a leader decided of each process, what
+        # it gave to whom
+        "told": "string",
         "logged_at_ms": "bigint",  # by the application's clock, in UTC; null of a log that writes no date
         "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
-        "file": "string",
+        "file": "string",  # its name when it was read: it is another one when it was rolled
+        "file_begins": "string",  # sha256 of the line of its first entry: the same under any name
         "position": "bigint",
     },
     ("cluster", "client", "line_digest", "position"),

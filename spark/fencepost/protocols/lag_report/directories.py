@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line
+from fencepost.protocols.lag_report.instance_logs import InstanceLog
+from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.stores import Stores
 from fencepost.protocols.lag_report.tasks import listed, subtopology_of
 

@@ -6,18 +6,13 @@ named by both: two hosts may give their instances one client id.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-Line = dict[str, Any]
-Hole = tuple[str, int]
-"""File and position of an entry that could not be read."""
-
-_OUT_OF_ORDER_MS = 1_000
-"""Threads that log through a queue may be that much out of order."""
+from fencepost.protocols.lag_report.log_files import Line, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,36 +62,11 @@ def instance_logs(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> 
             ]
             applications = {line["group_id"] for line in own if line["group_id"] is not None}
             application_id = applications.pop() if len(applications) == 1 else ""
-            ordered, is_ordered = _ordered(own, holes)
+            ordered, is_ordered = in_order(own, holes)
             yield InstanceLog(cluster, client, instance, application_id, ordered, is_ordered)
 
 
-def _ordered(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple[list[Line | None], bool]:
-    files: defaultdict[str, list[Line]] = defaultdict(list)
-    for line in lines:
-        files[line["file"]].append(line)
-    spans = {file: _span(own) for file, own in files.items()}
-    order = sorted(files, key=lambda file: (spans[file], file))
-    found: list[Line | None] = []
-    seen: set[tuple[str, int]] = set()
-    for file in order:
-        placed: list[tuple[int, Line | None]] = [(at, None) for at in holes.get(file, ())]
-        placed += [(line["position"], line) for line in files[file]]
-        for _, each in sorted(placed, key=lambda at: at[0]):
-            # a file that was rolled is read again under another name
-            if each is not None and (known := (each["line_digest"], each["position"])) in seen:
-                continue
-            if each is not None:
-                seen.add(known)
-            found.append(each)
-    is_ordered = all(
-        spans[before][1] <= spans[after][0] + _OUT_OF_ORDER_MS
-        for before, after in pairwise(order)
-        if {line["line_digest"] for line in files[before]} != {line["line_digest"] for line in files[after]}
-    )
-    return found, is_ordered
-
-
-def _span(lines: Sequence[Line]) -> tuple[int, int]:
-    times = [line["logged_at_ms"] for line in lines if line["logged_at_ms"] is not None]
-    return (min(times), max(times)) if times else (0, 0)
+def number_of(configured: str | None, key: str, bits: int) -> int | None:
+    """A setting of a StreamsConfig, as a line ``configured`` tells it; None where it is no number."""
+    text = json.loads(configured or "{}").get(key) or ""
+    return int(text) if text.isdecimal() and int(text) < 2**bits else None

@@ -26,7 +26,7 @@ from fencepost.protocols.lag_report.tables import GROUP_LOG, LAG_REPORTS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
 
-SUM, NOT_REPORTED = "SUM", "NOT_REPORTED"
+SUM, NOT_REPORTED, UNREADABLE = "SUM", "NOT_REPORTED", "UNREADABLE"
 _SENTINELS = {LATEST_OFFSET: "LATEST_OFFSET", UNKNOWN_OFFSET_SUM: "UNKNOWN_OFFSET_SUM"}
 _THREAD = re.compile(r"(?P<instance>.+)-StreamThread-\d+-consumer", re.DOTALL)
 
@@ -152,7 +152,7 @@ class _Application:
             "subscription_info_version": None if report is None else report.version,
             "latest_supported_version": None if report is None else report.latest_supported_version,
             "reported": reported,
-            "kind": _kind(reported, offset_sum),
+            "kind": UNREADABLE if report is None else _kind(reported, offset_sum),
             "offset_sum": 0 if reported is False else offset_sum,
             "reported_at": begun if by_line else None,
             "assigned_at": given.at_ms,

@@ -64,6 +64,38 @@ MESSAGES = (
         ("thread", "new_active", "new_standby", "existing_active", "existing_standby"),
     ),
     Message(
+        "decided",
+        f"{_INTERNALS}assignment/HighAvailabilityTaskAssignor",
+        "Decided on assignment: {} with no followup probing rebalance.",
+        ("told",),
+    ),
+    Message(
+        "decided_to_probe",
+        f"{_INTERNALS}assignment/HighAvailabilityTaskAssignor",
+        "Decided on assignment: {} with followup probing rebalance.",
+        ("told",),
+    ),
+    Message(
+        "sum_past_end",
+        f"{_INTERNALS}assignment/ClientState",
+        "Task {} had endOffsetSum={} smaller than offsetSum={} on member {}. This probably means the task is "
+        "corrupted, {}",
+        ("task_id", "changelog_offset", "records", "told", "_"),
+    ),
+    Message(
+        "finished_assignment",
+        f"{_CONSUMER}ConsumerCoordinator",
+        "Finished assignment for group at generation {}: {}",
+        ("generation", "told"),
+    ),
+    Message(
+        "streams_assignment",
+        f"{_INTERNALS}StreamThread",
+        f"{_THREAD}Processing new assignment Assignment{{activeTasks=[{{}}], standbyTasks=[{{}}], "
+        "warmupTasks=[{}]{}} from Streams Rebalance Protocol",
+        ("thread", "_", "_", "told", "_"),
+    ),
+    Message(
         "report_lock",
         f"{_INTERNALS}TaskManager",
         f"{_THREAD}Temporarily locked unassigned task {{}} for the upcoming rebalance",

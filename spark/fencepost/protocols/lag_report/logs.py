@@ -40,7 +40,7 @@ def _named(event: str, told: Mapping[str, str | None]) -> dict[str, str | None] 
             return None
         thread = f"{consumer['instance']}{consumer['number']}"
         row |= {"instance": consumer["instance"], "thread": thread, "group_id": consumer["group_id"]}
-    elif event in {"joining", "joined", "join_requested", "subscribed"}:
+    elif event in {"joining", "joined", "join_requested", "subscribed", "finished_assignment"}:
         return None
     elif (named := row.get("thread")) is not None:
         found = _THREAD.fullmatch(named)

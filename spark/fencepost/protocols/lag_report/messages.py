@@ -39,6 +39,7 @@ MESSAGES = Table(
         "group_instance_id": "string",
         "client_id": "string",
         "client_host": "string",
+        "broker_id": "int",
         "subscription": "binary",
         "assignment": "binary",
         "requested_ms": "bigint",
@@ -172,6 +173,7 @@ def _each(listed: Any) -> Iterable[Mapping[str, Any]]:
 
 def _place(line: RequestLine) -> dict[str, Any]:
     return {
+        "broker_id": line.broker_id,
         "requested_ms": line.requested_ms,
         "responded_ms": line.responded_ms,
         "request_id": line.request_id,

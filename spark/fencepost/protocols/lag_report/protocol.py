@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from fencepost.replay.evidence import Evidence
 
 
+def _is_about_changelogs(line: bytes) -> bool:
+    """Whether a line of ListOffsets or CreateTopics names a changelog of Kafka Streams."""
+    return b'-changelog"' in line
+
+
 def _kinds() -> tuple[Kind, ...]:
     from fencepost.protocols.lag_report.logs import STREAMS_LOGS
 
@@ -64,7 +69,11 @@ PROTOCOL = Protocol(
     rebuild=_rebuild,
     kinds=_kinds,
     bronze=(bronze.STREAMS_LINES,),
-    requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
+    requests={
+        **dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
+        # what leaders are told of the ends of changelogs
+        **dict.fromkeys(("LIST_OFFSETS", "CREATE_TOPICS"), _is_about_changelogs),
+    },
     report=_report,
     tell=_tell,
     shown=("task_id", "offset_sum", "deleted_by"),

@@ -7,7 +7,7 @@ time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from fencepost import lake
 from fencepost.engines import Rows
+from fencepost.protocols.lag_report import changelog_ends
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
-from fencepost.protocols.lag_report.lag_reports import lag_reports
+from fencepost.protocols.lag_report.changelog_ends import ENDS
 from fencepost.protocols.lag_report.logs import STREAMS_LOG
 from fencepost.protocols.lag_report.messages import APIS, GROUP_METADATA, MESSAGES, of_lines, of_records
 from fencepost.protocols.lag_report.tables import TABLES
@@ -26,9 +27,10 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import QUARANTINE, RECORDS, REQUESTS, Table
 
-_MESSAGES, _LINES = "messages", "lines"
+_MESSAGES, _ENDS, _LINES = "messages", "ends", "lines"
 _BUCKETS_PER_PART = 4
 _NAMES = ("cluster", "client", "instance", "group_id")
+_GROUPS = MESSAGES.arrow_schema.empty_table().select(MESSAGES.key).schema
 _NAMED = STREAMS_LINES.arrow_schema.empty_table().select(_NAMES).schema
 _Holes = Mapping[str, Mapping[str, list[int]]]
 """Positions of entries that cannot be read, by cluster and file."""
@@ -40,9 +42,12 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     records = engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC, "record_type": GROUP_METADATA}])
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}])
     said = [
-        engine.map(records, of_records, MESSAGES.arrow_schema),
-        engine.map(requests, of_lines, MESSAGES.arrow_schema),
+        engine.keep(engine.map(records, of_records, MESSAGES.arrow_schema)),
+        engine.keep(engine.map(requests, of_lines, MESSAGES.arrow_schema)),
     ]
+    groups = _groups(given, said)
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(changelog_ends.APIS)}])
+    ends = engine.map(asked, partial(changelog_ends.of_lines, groups), ENDS.arrow_schema)
     buckets = engine.parallelism * _BUCKETS_PER_PART
     bucket = partial(bucket_of, MESSAGES.key, buckets)
     applications = _applications(given)
@@ -51,17 +56,35 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     )
     evidence = {
         _MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in said],
+        _ENDS: [with_entity(engine, ENDS, ends, bucket)],
         _LINES: [lines],
     }
-    return engine.replay(evidence, _replay(_holes(given)), TABLES)
+    return engine.replay(evidence, _replay(_holes(given), given.tolerance_ms), TABLES)
 
 
-def _replay(holes: _Holes) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
+def _replay(
+    holes: _Holes, tolerance_ms: int
+) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        reports = lag_reports(evidence[_MESSAGES])
-        return replay_application(reports, evidence[_LINES], holes)
+        parts = evidence[_MESSAGES], evidence[_ENDS], evidence[_LINES]
+        return replay_application(*parts, holes, tolerance_ms)
 
     return run
+
+
+def _groups(given: Evidence, said: Sequence[Rows]) -> Mapping[str, Collection[str]]:
+    """The applications that have spoken to their group, by cluster."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for each in said:
+        named = given.engine.collect(given.engine.map(each, _named_groups, _GROUPS))
+        for cluster, group_id in tuples(named):
+            found[cluster].add(group_id)
+    return dict(found)
+
+
+def _named_groups(messages: pa.Table) -> pa.Table:
+    named = messages.select(_GROUPS.names)
+    return named.group_by(_GROUPS.names).aggregate([]).select(_GROUPS.names).cast(_GROUPS)
 
 
 def _applications(given: Evidence) -> Mapping[tuple[str, str], str]:

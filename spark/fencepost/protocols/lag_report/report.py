@@ -17,7 +17,8 @@ REPORTS = "marts.fct_lag_reports"
 
 _REPORTED = f"""
 SELECT cluster, count(DISTINCT application_id) AS applications, count(DISTINCT process_id) AS instances,
-  count(*) AS reports
+  count(*) FILTER (WHERE kind IS DISTINCT FROM 'UNREADABLE') AS reports,
+  count(*) FILTER (WHERE kind = 'UNREADABLE') AS unreadable
 FROM {REPORTS} GROUP BY cluster
 """
 _RACED = f"SELECT * FROM {RACES} ORDER BY restored_records DESC NULLS LAST, deleted_at, deletion_id"
@@ -51,6 +52,11 @@ class StateDirectories:
                 f"Kafka Streams: {_counted(counts['reports'], 'lag report')} of tasks, by "
                 f"{_counted(counts['instances'], 'instance')} of "
                 f"{_counted(counts['applications'], 'application')}."
+            )
+        if counts is not None and counts["unreadable"]:
+            yield (
+                f"{_counted(counts['unreadable'], 'report')} could not be read, and what rests on them is "
+                f"unknown: {REPORTS}, kind UNREADABLE."
             )
 
     def _races(self, cluster: str) -> Iterator[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.protocols.lag_report.directories import DELETED_BY, Change, changes, since_release
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line
+from fencepost.protocols.lag_report.instance_logs import InstanceLog, number_of
+from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.stores import Stores
 from fencepost.protocols.lag_report.tables import (
     DIRECTORY_DELETIONS,
@@ -132,9 +133,7 @@ def _configured(told: str | None) -> dict[str, Any]:
     settings = json.loads(told or "{}")
     found: dict[str, Any] = {name: settings.get(key) for name, key in _TEXTS.items()}
     for name, key in _NUMBERS.items():
-        text = settings.get(key) or ""
-        bound = 31 if name == "num_standby_replicas" else 63
-        found[name] = int(text) if text.isdecimal() and int(text) < 2**bound else None
+        found[name] = number_of(told, key, 31 if name == "num_standby_replicas" else 63)
     return found
 
 

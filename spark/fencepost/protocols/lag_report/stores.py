@@ -14,10 +14,10 @@ _LOGGED = {"store_from_checkpoint", "store_from_beginning"}
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """``logged`` and ``non_logged``: the stores of each subtopology that has any. ``without``: subtopologies
-    that have none. What is in neither is not known."""
+    """``logged`` and ``non_logged``: the stores of each subtopology that has any, of the logged ones with the
+    topics of their changelogs. ``without``: subtopologies that have none. What is in neither is not known."""
 
-    logged: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    logged: dict[str, dict[str, set[str]]] = field(default_factory=lambda: defaultdict(dict))
     non_logged: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     without: set[str] = field(default_factory=set)
     reported: set[str] = field(default_factory=set)
@@ -37,6 +37,20 @@ class Stores:
         if subtopology is None or subtopology not in known:
             return None, None
         return len(self.logged.get(subtopology, ())), len(self.non_logged.get(subtopology, ()))
+
+    def changelogs(self, application_id: str, task_id: str | None) -> list[str] | None:
+        """The topics of the changelogs of a task; None where one is not known, or is a source topic.
+
+        A store that is restored from its source topic (StreamsConfig.OPTIMIZE) has no changelog of its own.
+        """
+        subtopology = subtopology_of(task_id)
+        if self.counts(task_id)[0] is None or subtopology is None:
+            return None
+        topology, _, _ = subtopology.rpartition("__")
+        prefix = f"{application_id}-{topology}-" if topology else f"{application_id}-"
+        stores = self.logged.get(subtopology, {})
+        own = {store: f"{prefix}{store}-changelog" for store in stores}
+        return sorted(own.values()) if all(stores[each] == {topic} for each, topic in own.items()) else None
 
 
 def stores_of(logs: Iterable[InstanceLog]) -> Stores:
@@ -59,7 +73,8 @@ def stores_of(logs: Iterable[InstanceLog]) -> Stores:
             elif subtopology is None:
                 continue
             elif line["event"] in _LOGGED:
-                found.logged[subtopology].add(line["store"] or "")
+                topic, _, _ = (line["changelog"] or "").rpartition("-")
+                found.logged[subtopology].setdefault(line["store"] or "", set()).add(topic)
                 shows_stores = True
             elif line["event"] == "store_not_logged":
                 found.non_logged[subtopology].add(line["store"] or "")

@@ -162,11 +162,14 @@ LAG_REPORTS = Table(
         "subscription_info_version": "int",
         "latest_supported_version": "int",
         "reported": "boolean",  # the task is in the report
-        # SUM, LATEST_OFFSET, UNKNOWN_OFFSET_SUM, NOT_REPORTED. A report before version 7 has no sums: of its
+        # SUM, LATEST_OFFSET, UNKNOWN_OFFSET_SUM, NOT_REPORTED; UNREADABLE (without a task): user data that is
+        # no report, or of a version that no release writes. A report before version 7 has no sums: of its
         # active tasks the leader takes LATEST_OFFSET, of its standby tasks UNKNOWN_OFFSET_SUM
         "kind": "string",
         "offset_sum": "bigint",  # as reported or taken; 0 where the task is not in the report
-        "end_offset_sum": "bigint",  # of its changelogs, when the leader assigned; null if not known
+        # of its changelogs, as the leader was told before it assigned; null if not known
+        "end_offset_sum": "bigint",
+        "leader_lag": "bigint",  # what the leader made of it, by its log; null where no log shows that
         "logged_stores": "int",  # of the task; null where neither topology nor log tells
         "non_logged_stores": "int",
         "logged_offset_sum": "bigint",  # of its logged stores at the report, by the instance's log
@@ -192,6 +195,10 @@ ASSIGNED_TASKS = Table(
         "assigned_task_id": "string",  # digest of log, thread, task and position
         "thread": "string",
         "kind": "string",  # active, standby
+        # what a standby task is: replica (num.standby.replicas), warmup (it is to be active here when it has
+        # caught up), handover (as soon as its owner has given it up); '' for an active one. The assignment
+        # does not say: the leader's log does, or the streams protocol; null where neither tells
+        "standby_as": "string",
         # the instance had reported an offset sum of the task in that rebalance: what it was assigned by
         "on_reported_lag": "boolean",
         "lag_report_id": "string",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fencepost.protocols.lag_report.instance_logs import InstanceLog, Line
+from fencepost.protocols.lag_report.instance_logs import InstanceLog
+from fencepost.protocols.lag_report.log_files import Line
 
 ASSIGNED, FAILED = "assigned", "failed"
 _MEMBER_ID = "need to re-join with the given member-id"

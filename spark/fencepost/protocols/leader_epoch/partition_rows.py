@@ -185,7 +185,9 @@ class _Rows:
             # a leader notes its epoch before its first batch
             return True if start == self._log.end_offset() and epoch > max(self._first, default=-1) else None
         if start == first:
-            return True
+            # older epochs stand before it, newer ones behind
+            known = (run for run in self._runs if run.leader_epoch >= 0)
+            return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
         if start > first:
             return is_first or False
         return False if self._log.begins_exactly(epoch, first) else None

@@ -16,11 +16,11 @@ from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.places import Candidate
 from fencepost.protocols.offset_commit.reasons import Reasons
-from fencepost.protocols.offset_commit.records import OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns
+from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
 from fencepost.replay.metadata import ClusterMetadata

@@ -16,10 +16,10 @@ from fencepost.protocols.offset_commit.members import (
     step_of,
 )
 from fencepost.protocols.offset_commit.ownership import Ownership
-from fencepost.protocols.offset_commit.records import (
+from fencepost.replay.group_coordinator.lives import Lives
+from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
     EPOCH_TYPES,
-    GROUP_TYPES,
     MEMBER_TYPES,
     STREAMS_TOPOLOGY,
     TARGET_TYPES,
@@ -32,9 +32,6 @@ from fencepost.replay.histories import History, Point, interval
 from fencepost.replay.keys import topic_key
 from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
-
-NO_LIFE = -1
-"""Of tombstones before any life was seen, and of requests that met no group."""
 
 
 class Epochs(NamedTuple):
@@ -51,13 +48,14 @@ class Generation:
 
     ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
     something was written of the group after it; ``next_lost``: a hole in the log may have that.
-    ``next_leader_epoch`` tells whose clock wrote ``next_ms``.
+    ``next_leader_epoch`` tells whose clock wrote ``next_ms``; ``next_instances``: member ids by instance id.
     """
 
     generation: int
     member_ids: list[str]
     next_generation: int | None = None
     next_member_ids: list[str] | None = None
+    next_instances: Mapping[str, str] | None = None
     next_ms: int | None = None
     next_leader_epoch: int | None = None
     followed: bool = False
@@ -68,7 +66,11 @@ class Generation:
         self.followed = True
         if not record.tombstone:
             self.next_generation = record.epoch
-            self.next_member_ids = [member.member_id for member in record.classic_members or ()]
+            members = record.classic_members or ()
+            self.next_member_ids = [member.member_id for member in members]
+            self.next_instances = {
+                member.instance_id: member.member_id for member in members if member.instance_id is not None
+            }
             self.next_ms, self.next_leader_epoch = record.timestamp_ms, record.leader_epoch
 
 
@@ -91,47 +93,19 @@ class Span:
     classic_size: int | None = None
 
 
-class Group:
-    """One group in one log. Its records are replayed in order, batch by batch; see ``at_record`` for asking.
-
-    A life is known when the log was seen from offset 0 on, or from where compaction has been on, or from the
-    end of the life before it on, without a hole, and every assignment in it could be read.
-    """
+class Group(Lives[Histories]):
+    """One group in one log. Its records are replayed in order, batch by batch."""
 
     def __init__(self, group_id: str, topics: Topics, stretches: Mapping[int, Stretch]) -> None:
-        self.group_id = group_id
-        self.no = 0
-        """The number of the newest record within the group; 0 before the first."""
-        self.life = NO_LIFE
-        """The offset of its first record: what is found later, before or after it, does not change that."""
-        self.position: int | None = None
-        self.stretch: int | None = None
-        """Where the newest record is: its offset, and its stretch."""
-        self.alive = False
-        self.known = False
-        self.group_type: str | None = None
+        super().__init__(group_id, stretches)
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
         self.written: Generation | None = None
         """What the newest record says, when it is that of a classic group."""
         self.span: Span | None = None
         self._topics = topics
-        self._stretches = stretches
-        self._over = False
-        self._end_seen_in: int | None = None
-        self._begun_known = False
-        self._begun_in: int | None = None
-        self._unread = False
-        self._first: tuple[bool, Point] | None = None
-        self._cut: Point | None = None
 
     # --- questions ------------------------------------------------------------------------------------------
-
-    def is_known(self, stretch: int) -> bool:
-        """Whether nothing is missing of the group's state now, for one who asks in this stretch."""
-        if not self.no:
-            return stretch <= 0
-        return self.known and self.stretch == stretch
 
     def span_in(self, stretch: int) -> Span | None:
         """What the group's records in this stretch show of a life that goes on; None when they do not."""
@@ -149,19 +123,16 @@ class Group:
         """Take the next record. ``ends``: as Endings; ``taken_over``: the members that the same batch writes
         into a classic group, whose tombstones mean nothing else.
         """
-        self.no += 1
-        self.position, self.stretch = record.offset, record.stretch
-        self.written = None
         at = Point(record.last_offset, record.timestamp_ms)
-        span = self._enter(record, at, out)
+        if self.enter(record, out):
+            self.base_epoch = None
+        self.written = None
+        if self.span is None:
+            self.span = Span(record.stretch)
         if not self._over:
-            self._replay_group(record, span)
-            self._replay_members(record, span, at, taken_over, out)
-        self._judge_known(record.stretch, ends=ends)
-        if ends and not self._over:
-            self._end_life(at, out)
-        if ends:
-            self._end_seen_in = record.stretch
+            self._replay_group(record, self.span)
+            self._replay_members(record, self.span, at, taken_over, out)
+        self.leave(record, out, ends=ends)
 
     def settle(self, at: Point, out: Histories) -> None:
         """A whole batch was replayed: only now was the group's state observable."""
@@ -172,46 +143,7 @@ class Group:
             self._write_epochs(self.span, at, out)
             self.span.epochs.add(at, now)
 
-    def finish(self, out: Histories) -> None:
-        """The log is at its end."""
-        if self.span is not None:
-            self._leave_span(out)
-        if self._first is not None:
-            self._write_coverage(None, out)
-            self._first = None
-
-    def _enter(self, record: GroupRecord, at: Point, out: Histories) -> Span:
-        begins = not record.tombstone and not self.alive
-        if self.span is not None and (begins or self.span.stretch != record.stretch):
-            self._leave_span(out)
-        if begins:
-            self.life = record.offset
-            self._over = self._unread = False
-            self.group_type = self.base_epoch = None
-            self.alive = True
-            self._begun_in = record.stretch
-            self._begun_known = self._seen(record.stretch)
-        if self.span is None:
-            self.span = Span(record.stretch)
-        if begins:
-            unread = any(member.topics is None for member in record.classic_members or ())
-            self._first = (self._begun_known and not unread, at)
-            self._cut = None
-        return self.span
-
-    def _seen(self, stretch: int) -> bool:
-        return stretch <= 0 or self._end_seen_in == stretch
-
-    def _judge_known(self, stretch: int, *, ends: bool) -> None:
-        if self.alive and not ends:
-            self.known = self._begun_known and self._begun_in == stretch and not self._unread
-        else:
-            self.alive = False
-            self.known = ends or self._seen(stretch)
-
     def _replay_group(self, record: GroupRecord, span: Span) -> None:
-        if not record.tombstone:
-            self.group_type = GROUP_TYPES[record.type]
         if record.type in EPOCH_TYPES and record.epoch is not None:
             span.group_epoch = record.epoch
             if record.based:
@@ -222,7 +154,6 @@ class Group:
             span.topology, span.has_topology = record.topology, True
         if record.classic_members is not None:
             span.classic_size = len(record.classic_members)
-            self._unread = self._unread or any(member.topics is None for member in record.classic_members)
 
     def _replay_members(
         self, record: GroupRecord, span: Span, at: Point, taken_over: frozenset[str], out: Histories
@@ -249,9 +180,6 @@ class Group:
             span.present.discard(member_id)
             if member_id not in taken_over:
                 self._remove(member_id, span, at, out)
-
-    def _is_known_alive(self, record: GroupRecord) -> bool:
-        return self._begun_known and self._begun_in == record.stretch and not self._unread
 
     def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
         """A classic group is written whole, once per generation: steps are what differs between records."""
@@ -318,32 +246,16 @@ class Group:
 
     # --- what is over is written ----------------------------------------------------------------------------
 
-    def _end_life(self, at: Point, out: Histories) -> None:
-        self._leave_span(out, at)
-        self._over = True
-        if self._first is not None:
-            self._write_coverage(at, out)
-            self._first = None
-
-    def _leave_span(self, out: Histories, end: Point | None = None) -> None:
-        """All that the span shows is over: at the end of its life, or of its stretch, or not at all."""
+    def _write_shown(self, end: Point | None, out: Histories, *, lost: bool) -> None:
         span = self.span
         if span is None:
             return
-        if end is None:
-            end = self._end_of(span.stretch)
-            if span.generation is not None and not span.generation.followed:
-                span.generation.next_lost = end is not None
-            if self._cut is None and self._begun_in == span.stretch:
-                self._cut = end
+        if lost and span.generation is not None and not span.generation.followed:
+            span.generation.next_lost = True
         for member_id, member in span.members.items():
             self._close_member(member_id, member, span, end, out)
         self._write_epochs(span, end, out)
         self.span = None
-
-    def _end_of(self, stretch: int) -> Point | None:
-        known = self._stretches[stretch]
-        return None if known.to_offset is None else Point(known.to_offset, known.last_ms)
 
     def _close_member(
         self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
@@ -384,19 +296,3 @@ class Group:
         during = interval(span.epochs.begins[-1], end)
         if during is not None:
             out.group(self, epochs, during)
-
-    def _write_coverage(self, end: Point | None, out: Histories) -> None:
-        """A life is known up to its first hole and not after it: that may hide a member.
-
-        Its extent begins with its first record that was seen.
-        """
-        if self._first is None:
-            return
-        known, begin = self._first
-        pieces = [(known, begin, end)]
-        if known and self._cut is not None:
-            pieces = [(True, begin, self._cut), (False, self._cut, end)]
-        for covered, since, until in pieces:
-            during = interval(since, until)
-            if during is not None:
-                out.coverage(self.group_id, self.life, during, covered=covered)

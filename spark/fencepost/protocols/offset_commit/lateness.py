@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.protocols.offset_commit.records import OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
-
-LATEST_MS = 60_000
-"""No line is written later than this after its request: a broker whose threads stand still for so long has
-lost its session with the controller.
-"""
+from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.requests import LATEST_MS
 
 _NEAR_MS = 60_000
 

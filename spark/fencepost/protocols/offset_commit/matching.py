@@ -12,10 +12,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from fencepost.protocols.offset_commit.lateness import LATEST_MS
 from fencepost.protocols.offset_commit.order import ANYWHERE, Between, Order
-from fencepost.protocols.offset_commit.records import OffsetCommitRecord
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.requests import LATEST_MS
 
 _AT_MOST = 64
 """A commit with more records of the same content before it is not looked at without a clock."""

@@ -13,15 +13,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.requests import (
-    CONSUMER_GROUP_HEARTBEAT,
-    HEARTBEAT,
-    JOIN_GROUP,
-    STREAMS_GROUP_HEARTBEAT,
-    SYNC_GROUP,
-)
+from fencepost.protocols.offset_commit.requests import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
 from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
 from fencepost.replay.columns import Columns
+from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.replay.requests import RequestLine, each_line, error_name, integer, text
 
 OFFSET_FETCH, SHARE_GROUP_HEARTBEAT = 9, 76

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.records import (
+from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
     GROUP_TYPES,
     ClassicMember,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.records import Marker, OffsetCommitRecord
+from fencepost.replay.group_coordinator.records import Marker, OffsetCommitRecord
 from fencepost.replay.logs import Stretch
 
 COMMITTED, ABORTED, PENDING, SKIPPED, REPLACED = "committed", "aborted", "pending", "skipped", "replaced"

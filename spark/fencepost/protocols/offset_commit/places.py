@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.lateness import LATEST_MS
 from fencepost.protocols.offset_commit.matching import Matches
 from fencepost.protocols.offset_commit.order import Between, Order
-from fencepost.protocols.offset_commit.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
-from fencepost.protocols.offset_commit.requests import ELSEWHERE, CommitRequest
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Stretch, Term
+from fencepost.replay.requests import LATEST_MS
 
 
 class Candidate(NamedTuple):

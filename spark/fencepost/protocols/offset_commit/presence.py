@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.records import GroupRecord, OffsetCommitRecord
-from fencepost.protocols.offset_commit.requests import JOIN_GROUP, CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.replay.group_coordinator.records import GroupRecord, OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP
 
 
 class Presence:

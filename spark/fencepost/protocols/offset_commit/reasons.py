@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import Matches
-from fencepost.protocols.offset_commit.requests import ELSEWHERE, Commit, CommitRequest
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 
 

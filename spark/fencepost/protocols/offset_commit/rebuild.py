@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Rows
-from fencepost.protocols.offset_commit.decoding import sightings
-from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import replay_rows
 from fencepost.protocols.offset_commit.requests import APIS
-from fencepost.protocols.offset_commit.shards import (
-    Placement,
-    seen_places,
-    shard_of_name,
-    shards_of_log,
-    shards_of_quarantine,
-    shards_of_requests,
-)
 from fencepost.protocols.offset_commit.tables import (
     COMMIT_STATES,
     COMMITS,
@@ -35,74 +21,14 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.metadata import ClusterMetadata, Sighting
-from fencepost.replay.metadata_log import MetadataLog
-from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.shards import shard_of_name
+from fencepost.replay.group_coordinator.spread import spread
+from fencepost.replay.metadata import ClusterMetadata
+from fencepost.tables import REQUESTS, Table
 
 TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
-_OF_LOG = ("batches", "records", "cleaned")
-_PLACES = pa.schema(
-    [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
-)
-_UNREAD = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
-_SIGHTED = Table(
-    "sightings",
-    "Ids of topics beside their names, in stored commits.",
-    {"cluster": "string", "topic": "string", "topic_id": "string", "timestamp_ms": "bigint"},
-    ("cluster", "topic", "topic_id"),
-)
-
-
-class Spread(NamedTuple):
-    """The evidence of group coordinators, each row with the coordinator's log that it is about.
-
-    ``rows``: as ``Engine.replay`` takes them, by the names that ShardRows has. ``metadata``: of each cluster,
-    with what stored commits say of topics' names. ``unread``: lines of request logs, by cluster.
-    """
-
-    rows: Mapping[str, list[Rows]]
-    placement: Placement
-    metadata: Mapping[str, ClusterMetadata]
-    unread: Mapping[str, UnreadLines]
-
-
-def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
-    """Spread what bronze has of group coordinators; of requests those of ``api_keys``."""
-    engine = given.engine
-    coordinators = [{"topic": OFFSETS_TOPIC}]
-    rows = {
-        "batches": engine.scan(BATCHES, where=coordinators),
-        "records": engine.scan(RECORDS, where=coordinators),
-        "cleaned": engine.scan(CLEANED, where=coordinators),
-        "quarantine": engine.scan(QUARANTINE),
-        "requests": engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}]),
-    }
-    seen = engine.collect(engine.map(rows["records"], _places, _PLACES))
-    placement = Placement.of(
-        {
-            cluster: each.partition_counts[OFFSETS_TOPIC]
-            for cluster, each in given.metadata.items()
-            if OFFSETS_TOPIC in each.partition_counts
-        },
-        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(seen)],
-    )
-    shards: dict[str, Callable[[pa.Table], pa.Array]] = {
-        **dict.fromkeys(_OF_LOG, shards_of_log),
-        "quarantine": shards_of_quarantine,
-        "requests": lambda each: shards_of_requests(each, placement),
-    }
-    columns = {"quarantine": QUARANTINE, "requests": REQUESTS, "batches": BATCHES, "records": RECORDS}
-    evidence = {
-        name: [with_entity(engine, columns.get(name, CLEANED), each, shards[name])]
-        for name, each in rows.items()
-    }
-    sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
-    known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
-    unread = _by_cluster(engine.collect(engine.map(rows["quarantine"], _unread_lines, _UNREAD)))
-    return Spread(evidence, placement, known, unread)
 
 
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
@@ -113,9 +39,6 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
     replayed = engine.replay(found.rows, _replay(found.metadata, found.unread, given.tolerance_ms), TABLES)
     return {**replayed, MEMBER_FENCINGS.name: refused}
-
-
-_SIGHTINGS_NEED = ("batches", "records", "cleaned", "quarantine")
 
 
 def _replay(
@@ -130,41 +53,3 @@ def _replay(
         return [(tables[name], each) for name, each in found.items()]
 
     return run
-
-
-def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-    cluster, partition = shard_of_name(shard)
-    rows = ShardRows(cluster, partition, requests=REQUESTS.arrow_schema.empty_table(), **evidence)
-    found = [(cluster, each.topic, each.topic_id, each.timestamp_ms) for each in sightings(rows)]
-    yield _SIGHTED, _SIGHTED.rows(found)
-
-
-def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
-    seen: dict[str, list[Sighting]] = defaultdict(list)
-    for cluster, topic, topic_id, ms in tuples(rows):
-        seen[cluster].append(Sighting(topic, topic_id, ms))
-    return {
-        cluster: ClusterMetadata.of(
-            given.logs.get(cluster, MetadataLog()), seen[cluster], given.releases.get(cluster)
-        )
-        for cluster in sorted({*given.logs, *seen})
-    }
-
-
-def _places(records: pa.Table) -> pa.Table:
-    found = [(*group, *place) for group, place in seen_places(records).items()]
-    return pa.Table.from_pylist(
-        [dict(zip(_PLACES.names, each, strict=True)) for each in found], schema=_PLACES
-    )
-
-
-def _unread_lines(quarantine: pa.Table) -> pa.Table:
-    """Of rows of ``bronze.quarantine`` those of request logs."""
-    return quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG)).select(_UNREAD.names)
-
-
-def _by_cluster(rows: pa.Table) -> dict[str, dict[str, list[int]]]:
-    found: dict[str, dict[str, list[int]]] = defaultdict(dict)
-    for cluster, file, position in tuples(rows):
-        found[cluster].setdefault(file, []).append(position or 0)
-    return found

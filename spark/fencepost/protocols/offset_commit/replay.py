@@ -11,15 +11,8 @@ from operator import attrgetter
 
 import pyarrow as pa
 
+from fencepost.protocols.offset_commit.answers import Answers
 from fencepost.protocols.offset_commit.commits import Commits, Request
-from fencepost.protocols.offset_commit.conversions import Endings, batches_of
-from fencepost.protocols.offset_commit.decoding import decode_shard
-from fencepost.protocols.offset_commit.evidence import (
-    ShardEvidence,
-    ShardRows,
-    placed,
-    without_compacted,
-)
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.lateness import Lateness
@@ -35,21 +28,24 @@ from fencepost.protocols.offset_commit.places import (
 )
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
-from fencepost.protocols.offset_commit.records import (
-    CLASSIC_METADATA,
-    GroupRecord,
-    Marker,
-    OffsetCommitRecord,
-)
 from fencepost.protocols.offset_commit.requests import (
     CommitRequest,
     HeartbeatAnswer,
     MemberLine,
 )
+from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
-from fencepost.protocols.offset_commit.unwritten import Answers, Memory
+from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
+from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
+from fencepost.replay.group_coordinator.records import (
+    CLASSIC_METADATA,
+    GroupRecord,
+    Marker,
+    OffsetCommitRecord,
+)
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
@@ -172,12 +168,10 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        memory = Memory(Answers(evidence.member_lines, self._lateness), self._leaders, self._lateness)
         order = self._orders.pop(group_id)
         presence = Presence(
             evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
         )
-        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
         witnesses = Witnesses(
             evidence.requests,
             evidence.heartbeats,
@@ -189,6 +183,9 @@ class GroupCoordinatorShard:
             self._metadata.topics,
             unread_lines=self._unread_lines,
         )
+        answers = Answers(evidence.member_lines, self._lateness)
+        memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
+        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
         for request in evidence.requests:
             candidates = candidates_of(
                 request,

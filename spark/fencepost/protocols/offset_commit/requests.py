@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.replay.group_coordinator.requests import (
+    CLASSIC_APIS,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
 from fencepost.replay.keys import ZERO_ID, digest_of, topic_key
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import NONE, RequestLine, error_name, integer, text
 
-OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
-CLASSIC_APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
 CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
 HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
 """The heartbeats that are answered with a member epoch, and the type of group that answers them."""
@@ -32,9 +39,6 @@ FENCING = frozenset(
     }
 )
 """The errors that mean: the coordinator knows the group and refuses this member or epoch."""
-
-ELSEWHERE = frozenset({"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
-"""The errors of a broker that does not have the group's state, and looked at none."""
 
 _REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
 
@@ -98,7 +102,9 @@ class MemberLine:
     heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
     id to join with. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
     None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
-    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. Times as CommitRequest has them.
+    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. ``timeout_ms``: of a JoinGroup, how
+    long after a sign of life the member is not removed: the shorter of its session and the time to join
+    again. Times as CommitRequest has them.
     """
 
     broker_id: int
@@ -112,6 +118,7 @@ class MemberLine:
     named: bool
     protocol_type: str | None
     assignment: bytes | None
+    timeout_ms: int | None
     requested_ms: int
     responded_ms: int
     file: str
@@ -315,6 +322,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
+                    _timeout_ms(sent) if line.api_key == JOIN_GROUP else None,
                     line.requested_ms,
                     line.responded_ms,
                     line.file,
@@ -336,6 +344,12 @@ def _members(
     told = answer.get("memberId") if api_key == JOIN_GROUP else None
     member_id = told if told is not None else sent.get("memberId")
     return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
+
+
+def _timeout_ms(sent: Mapping[str, Any]) -> int | None:
+    """JoinGroup before version 1 has one timeout for both."""
+    given = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
+    return min((each for each in given if each is not None and each >= 0), default=None)
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:

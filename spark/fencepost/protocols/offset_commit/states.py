@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.groups import NO_LIFE, Generation, Group, Span
+from fencepost.protocols.offset_commit.groups import Generation, Group, Span
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
-from fencepost.protocols.offset_commit.witnesses import Told
+from fencepost.protocols.offset_commit.told import Told
+from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
 
 ABSENT = -1
@@ -67,6 +68,8 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         _owned_key(group, commit, stretch, known=known),
         group.written if group.stretch == stretch else None,
     )
+    if state.generation is None and not known and group.group_type in (None, "classic"):
+        state.rebalancing = None
     span = group.span_in(stretch)
     member_id = commit.request.member_id
     member = None if span is None else span.members.get(member_id)
@@ -103,7 +106,8 @@ def state_told(told: Told, commit: Commit, owned: frozenset[str]) -> State:
         rebalancing=told.rebalancing,
         group_known=True,
         classic_member=told.group_type == "classic",
-        instance_fenced=None if request.instance_id is not None else False,
+        # who has an instance id is told of it by nothing else
+        instance_fenced=False,
     )
     if has:
         state.owned_by_self = True

@@ -5,144 +5,39 @@ of its log: the next generation has begun (COMPLETING_REBALANCE), or a member ha
 answers to other requests of the group and, later, in the next record: here they become further states that a
 commit may have met, each where it may have been true (org.apache.kafka.coordinator.group.classic).
 
-Answers and commits of one broker are ordered by one clock, and a line is never early: what it tells was so
-when it was logged. Only an arrival is reckoned back from there, as late as its line may be.
+What a commit's own member was told before and after it is asked first, without a clock (``witnesses``): a
+generation begins when the last of its members has joined again. The rest is told by when others were answered
+(``answers``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from fencepost.protocols.offset_commit.answers import Answers, Bounds, Signs, greatest, least
 from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import (
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    Commit,
-    MemberLine,
-)
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import ABSENT, State
+from fencepost.protocols.offset_commit.told import Told
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 
 
-@dataclass(slots=True)
-class _Answers:
-    """What members of one generation were told: the earliest arrival and answer of a JoinGroup for it, the
-    earliest answer and latest arrival of a SyncGroup or Heartbeat in it.
-    """
-
-    joined_from: int | None = None
-    joined_by: int | None = None
-    settled_by: int | None = None
-    settled_from: int | None = None
-
-
-@dataclass(slots=True)
-class _Signs:
-    """A member's LeaveGroup, and its last other sign of life: member ids are not used again.
-
-    Commits are no sign: they are what is judged.
-    """
-
-    left_from: int | None = None
-    left_by: int | None = None
-    seen: int | None = None
-
-
-@dataclass(slots=True, frozen=True)
-class _Told:
-    """What one broker's answers tell of a generation and the next.
-
-    ``joined``: member id -> earliest arrival of its JoinGroup for the next generation. That one had begun by
-    ``begun_by``; this one had its assignment by ``stable_by``, and was still the current one at ``current``.
-    """
-
-    joined: Mapping[str, int]
-    begun_by: int | None
-    stable_by: int | None
-    current: int | None
-
-
-class Answers:
-    """The answers to the members of one classic group, by broker: times of two brokers are of two clocks.
-
-    Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
-    """
-
-    def __init__(self, lines: Iterable[MemberLine], lateness: Lateness) -> None:
-        self._of_generation: dict[tuple[int, str, int], _Answers] = {}
-        self._signs: dict[tuple[int, str], _Signs] = {}
-        self._told: dict[tuple[Generation, int], _Told] = {}
-        for line in lines:
-            start_ms = line.requested_ms - lateness.of(line)
-            self._note_sign(line, start_ms)
-            if line.fine and line.api_key != LEAVE_GROUP and line.generation is not None:
-                self._note_answer(line, line.generation, start_ms)
-
-    def signs(self, broker_id: int, member_id: str) -> _Signs:
-        """A member's leaving and last sign of life, as one broker has it."""
-        return self._signs.get((broker_id, member_id)) or _Signs()
-
-    def told(self, generation: Generation, broker_id: int) -> _Told:
-        """What a broker's answers tell of a generation, all of them: those to come too."""
-        key = (generation, broker_id)
-        if key not in self._told:
-            self._told[key] = self._tell(generation, broker_id)
-        return self._told[key]
-
-    def _note_sign(self, line: MemberLine, start_ms: int) -> None:
-        signs = self._signs.setdefault((line.broker_id, line.member_id), _Signs())
-        if line.api_key == LEAVE_GROUP:
-            signs.left_from = least(signs.left_from, start_ms)
-            signs.left_by = least(signs.left_by, line.responded_ms)
-        else:
-            signs.seen = greatest(signs.seen, start_ms)
-
-    def _note_answer(self, line: MemberLine, generation: int, start_ms: int) -> None:
-        key = (line.broker_id, line.member_id, generation)
-        answers = self._of_generation.setdefault(key, _Answers())
-        if line.api_key == JOIN_GROUP:
-            answers.joined_from = least(answers.joined_from, start_ms)
-            answers.joined_by = least(answers.joined_by, line.responded_ms)
-        else:
-            answers.settled_by = least(answers.settled_by, line.responded_ms)
-            answers.settled_from = greatest(answers.settled_from, start_ms)
-
-    def _tell(self, generation: Generation, broker_id: int) -> _Told:
-        joined, begun_by, stable_by, current = {}, None, None, None
-        for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
-            here = self._of_generation.get((broker_id, member_id, generation.generation))
-            if here is not None:
-                stable_by = least(stable_by, here.settled_by)
-                current = greatest(current, here.settled_from)
-            there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
-            if there is not None and there.joined_from is not None:
-                joined[member_id] = there.joined_from
-                begun_by = least(begun_by, there.joined_by)
-        return _Told(joined, begun_by, stable_by, current)
-
-
-def least(*values: int | None) -> int | None:
-    """The least of those that are known."""
-    return min((value for value in values if value is not None), default=None)
-
-
-def greatest(*values: int | None) -> int | None:
-    """The greatest of those that are known."""
-    return max((value for value in values if value is not None), default=None)
-
-
 @dataclass(slots=True, frozen=True)
 class _Moment:
-    """One commit at one state of a classic group, with all that tells when the next state came."""
+    """One commit at one state of a classic group, with all that tells when the next state came.
+
+    ``own``: the generation that its member certainly had, by the order of the member's own requests.
+    """
 
     commit: Commit
     state: State
     generation: Generation
-    told: _Told
-    signs: _Signs
+    told: Bounds
+    signs: Signs
+    own: int | None
     start_ms: int
     end_ms: int
     next_from: int | None
@@ -153,10 +48,11 @@ class _Moment:
 class Memory:
     """What the coordinator of one classic group had in memory, beyond its log.
 
-    ``leaders``: broker ids by leader epoch.
+    ``leaders``: broker ids by leader epoch; ``told``: what a request's member had been told (Witnesses.told).
     """
 
     answers: Answers
+    told: Callable[[CommitRequest], Told | None]
     leaders: Mapping[int, int | None]
     lateness: Lateness
 
@@ -189,11 +85,29 @@ class Memory:
             generation,
             self.answers.told(generation, request.broker_id),
             self.answers.signs(request.broker_id, request.member_id),
+            self._own(request, state, generation),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,
             None if next_ms is None else next_ms + late_ms,
         )
+
+    def _own(self, request: CommitRequest, state: State, generation: Generation) -> int | None:
+        """The generation that the request's member was told to be in; None where it was not, or where the
+        records say that more was told than is in the log.
+        """
+        told = self.told(request)
+        if told is None or told.epoch < generation.generation:
+            return None
+        newest = generation.next_generation
+        if newest is not None and told.epoch > newest:
+            return None
+        # who takes a static member's place may be answered, and written, with the next generation only
+        if told.instance_id is not None and not told.shown:
+            heirs = generation.next_instances
+            if heirs is None or heirs.get(told.instance_id, request.member_id) != request.member_id:
+                return None
+        return None if told.epoch == generation.generation and not state.member_known else told.epoch
 
 
 def _variants(at: _Moment) -> list[State]:
@@ -202,8 +116,8 @@ def _variants(at: _Moment) -> list[State]:
     request = at.commit.request
     there = False if _asks_for_another_instance(at) else at.state.member_known
     plain = not must_have_begun and not must_be_gone
-    # who has taken an instance id since is not told
-    instance_fenced = False if request.instance_id is None else None
+    # who has taken an instance id since is not told, but by its member's own requests
+    instance_fenced = False if request.instance_id is None or at.own is not None else None
     found = []
     if plain:
         found.append(_as_met(at.state, AS_WRITTEN, at.state.member_epoch, there))
@@ -211,9 +125,8 @@ def _variants(at: _Moment) -> list[State]:
         # a commit at the generation that has just begun comes from a member of it, as its answer said
         ahead = request.client_epoch > at.generation.generation
         joined = _stays(at) if ahead else there
-        one_more = at.generation.next_generation in (None, at.generation.generation + 1)
-        epoch = at.generation.generation + 1 if one_more else None
-        met = _as_met(at.state, NEXT_GENERATION, epoch, joined)
+        met = _as_met(at.state, NEXT_GENERATION, _next_epoch(at), joined)
+        met.rebalancing = _waits(at)
         met.instance_fenced = instance_fenced
         if ahead and joined is not False:
             # What a member has that waits for its first assignment is not told: its partitions of the
@@ -230,10 +143,13 @@ def _variants(at: _Moment) -> list[State]:
 def _begun(at: _Moment) -> tuple[bool, bool]:
     """Whether the next generation may, and must, have begun.
 
-    It begins when its last member has joined, and is told in every member's answer. One without members is
-    written at once.
+    It begins when its last member has joined, and is told in every answer: until a member joins again
+    it is in the one that it was told last. One without members is written at once.
     """
     generation, told = at.generation, at.told
+    if at.own is not None:
+        begun = at.own > generation.generation
+        return begun, begun
     if generation.next_generation is not None:
         moves = generation.next_generation > generation.generation
     else:
@@ -267,7 +183,27 @@ def _may_be_rebalancing_still(at: _Moment) -> bool:
     return not at.commit.accepted and (stable_by is None or stable_by >= at.start_ms)
 
 
+def _next_epoch(at: _Moment) -> int | None:
+    """The generation that follows, in memory. Where there may have been several, the first for a commit from
+    before all of them, which decide alike; else None.
+    """
+    if at.own is not None:
+        return at.own
+    following = at.generation.generation + 1
+    one = at.generation.next_generation == following or at.commit.request.client_epoch < following
+    return following if one else None
+
+
+def _waits(at: _Moment) -> bool | None:
+    """Whether the generation that follows waits for its assignment, from its beginning on. One that never had
+    any waited until somebody came or left.
+    """
+    return True if at.generation.next_generation == _next_epoch(at) else None
+
+
 def _stays(at: _Moment) -> bool | None:
+    if at.own is not None:
+        return True
     members = at.generation.next_member_ids
     return None if members is None else at.commit.request.member_id in members
 
@@ -280,6 +216,8 @@ def _gone(at: _Moment) -> tuple[bool, bool]:
     empty, after its only member.
     """
     generation, signs = at.generation, at.signs
+    if at.own is not None:
+        return False, False
     stays = _stays(at)
     if stays is None:
         refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed

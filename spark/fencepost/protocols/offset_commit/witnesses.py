@@ -2,8 +2,12 @@
 
 A member of a consumer or streams group gets its epoch and its partitions in answers to its own heartbeats;
 nothing else changes them. A generation of a classic group lasts until its members have joined again: one that
-has not is removed, but for static members, of which nothing is said here. So what a member was answered is so
-until its next such request, if a later line shows that it was a member still.
+has not is removed. So what a member was answered is so until its next such request, if a later line shows it
+to be a member still.
+
+Without such a line a classic member is one until its session, or the time to join again, may be over: neither
+ends sooner than its JoinGroup said. Until then no generation begins without it either, which else is so of
+dynamic members only: a static one stays a member of generations that it did not join.
 """
 
 from __future__ import annotations
@@ -15,35 +19,27 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
-from fencepost.protocols.offset_commit.evidence import UnreadLines
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.order import turns
-from fencepost.protocols.offset_commit.requests import (
-    JOIN_GROUP,
-    LEAVE_GROUP,
-    SYNC_GROUP,
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
-)
+from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
+from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.keys import topic_key
 from fencepost.replay.metadata import Topics
 
-_Answer = HeartbeatAnswer | MemberLine
-_Line = CommitRequest | _Answer
+_Line = CommitRequest | Answer
 
 
-class Told(NamedTuple):
-    """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
-    None where that was not told; the answer with what it was assigned, None where none was seen; whether it
-    is known to be a consumer.
+class _Last(NamedTuple):
+    """The last answer to a member on a connection, and what it had been told by then.
+
+    ``firm``: its last answer that a group which waits for members to join does not give.
     """
 
-    group_type: str
-    epoch: int
-    rebalancing: bool | None
-    assigned_by: _Answer | None
-    consumer: bool = True
+    answer: Answer
+    told: Told
+    firm: MemberLine | None
 
 
 class Witnesses:
@@ -64,11 +60,17 @@ class Witnesses:
         self._lateness = lateness
         self._told: dict[CommitRequest, Told] = {}
         # the generation of a classic member in a consumer group is its member epoch: another rule
-        answers: list[_Answer] = [*heartbeats] if heartbeats else [*lines]
-        self._moving: dict[str, list[_Answer]] = {}
+        answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
+        self._moving: dict[str, list[Answer]] = {}
+        self._of_instance: dict[str, list[MemberLine]] = {}
+        self._joins: dict[tuple[str, int | None], list[MemberLine]] = {}
         for answer in answers:
-            if isinstance(answer, HeartbeatAnswer) or answer.api_key == JOIN_GROUP:
+            if isinstance(answer, HeartbeatAnswer) or answer.api_key in (JOIN_GROUP, LEAVE_GROUP):
                 self._moving.setdefault(answer.member_id, []).append(answer)
+                if isinstance(answer, MemberLine) and answer.instance_id is not None:
+                    self._of_instance.setdefault(answer.instance_id, []).append(answer)
+            if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
+                self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
         every: list[_Line] = [*requests, *answers]
         for chain in turns(every):
             self._note(chain)
@@ -76,7 +78,10 @@ class Witnesses:
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
-        return self._told.get(request) or self._timelines.told(request)
+        told = self._told.get(request) or self._timelines.told(request)
+        if told is None or request.instance_id in (None, told.instance_id):
+            return told
+        return None
 
     def owned(self, told: Told) -> frozenset[str]:
         """Keys of the partitions that a member had been assigned; none where that was not told."""
@@ -95,7 +100,7 @@ class Witnesses:
         return frozenset(key for key in keys if key is not None)
 
     def _note(self, chain: Sequence[_Line]) -> None:
-        newest: dict[str, tuple[_Answer, Told]] = {}
+        newest: dict[str, _Last] = {}
         waiting: dict[str, list[CommitRequest]] = {}
         for line in chain:
             if isinstance(line, CommitRequest):
@@ -104,36 +109,89 @@ class Witnesses:
             before = newest.pop(line.member_id, None)
             asked = waiting.pop(line.member_id, ())
             if before is not None:
-                self._settle(asked, *before, line)
-            told = _told_by(line, None if before is None else before[1])
+                self._settle(asked, before, line)
+            told = told_by(line, None if before is None else before.told)
             if told is not None:
-                newest[line.member_id] = line, told
+                newest[line.member_id] = _Last(line, told, _firm(line, told, before))
+        for member_id, asked in waiting.items():
+            if member_id in newest:
+                self._settle(asked, newest[member_id], None)
 
-    def _settle(self, asked: Iterable[CommitRequest], before: _Answer, told: Told, after: _Answer) -> None:
-        """Take what was told before as what was met, where a later answer shows that it was so all along."""
-        lasts = _epoch_of(after) == told.epoch and not _joins(after)
-        stays = lasts or (_stays(after) and self._is_next(before, after))
+    def _settle(self, asked: Iterable[CommitRequest], before: _Last, after: Answer | None) -> None:
+        """Take what was told before as what was met, where it was so all along."""
+        told = before.told
+        lasts = after is not None and epoch_of(after) == told.epoch and not joins(after)
+        if after is not None and self._skips(told, after):
+            return
         for request in asked:
             # who presents a later epoch was told more than is in the log
-            if lasts or (stays and request.client_epoch <= told.epoch):
-                self._told[request] = told
+            if lasts or (
+                request.client_epoch <= told.epoch
+                and self._is_next(before.answer, request, after)
+                and self._is_kept(before, request, after)
+            ):
+                shown = after is not None and (lasts or stays(after))
+                self._told[request] = told._replace(shown=shown)
 
-    def _is_next(self, before: _Answer, after: _Answer) -> bool:
+    def _skips(self, told: Told, after: Answer) -> bool:
+        """Whether a classic member was told more in between than is in the log: it joins one generation after
+        the other.
+        """
+        if isinstance(after, HeartbeatAnswer) or after.generation is None or after.generation <= told.epoch:
+            return False
+        return after.generation > told.epoch + 1 or (after.member_id, after.generation) not in self._joins
+
+    def _is_next(self, before: Answer, request: CommitRequest, after: Answer | None) -> bool:
         """Whether the member sent nothing meanwhile that may have moved its epoch, on any connection: a file
         has every line of its time, but for those that could not be read.
         """
         unread = self._unread_lines.get(before.file, ())
-        if before.file != after.file or any(before.position < at < after.position for at in unread):
+        end = after.position if after is not None and after.file == before.file else None
+        if before.file != request.file or any(
+            before.position < at and (end is None or at < end) for at in unread
+        ):
             return False
         start_ms = before.requested_ms - self._lateness.of(before)
         for other in self._moving.get(before.member_id, ()):
             if (other.broker_id, other.connection) == (before.broker_id, before.connection):
                 continue
-            arrived_ms = other.requested_ms - self._lateness.of(other)
-            apart = other.responded_ms < start_ms or after.responded_ms < arrived_ms
+            apart = other.responded_ms < start_ms or request.responded_ms < self._moved_from(other)
             if other.broker_id != before.broker_id or not apart:
                 return False
         return True
+
+    def _moved_from(self, answer: Answer) -> int:
+        """From when on an answer may have been so: a JoinGroup's generation begins when it is answered."""
+        joins = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
+        return (answer.responded_ms if joins else answer.requested_ms) - self._lateness.of(answer)
+
+    def _is_kept(self, before: _Last, request: CommitRequest, after: Answer | None) -> bool:
+        """Whether the member of a request was one still, and no generation had begun without it: a later line
+        shows it, or the time since the last answer. A generation may begin without a static one that stays.
+        """
+        if after is not None and stays(after):
+            return before.told.instance_id is None or self._is_awaited(before, request)
+        return self._is_awaited(before, request) and not self._is_replaced(before, request)
+
+    def _is_awaited(self, before: _Last, request: CommitRequest) -> bool:
+        """Whether nothing was over yet when a request was answered: the member's session, and the time in
+        which it has to join again.
+        """
+        firm, asked = before.firm, self._joins.get((request.member_id, before.told.epoch), ())
+        timeouts = [line.timeout_ms for line in asked if line.timeout_ms is not None]
+        if firm is None or not timeouts:
+            return False
+        return request.responded_ms < firm.requested_ms - self._lateness.of(firm) + min(timeouts)
+
+    def _is_replaced(self, before: _Last, request: CommitRequest) -> bool:
+        """Whether somebody else may have taken, or given up, a static member's instance id by then."""
+        start_ms = before.answer.requested_ms - self._lateness.of(before.answer)
+        return any(
+            other.member_id != request.member_id
+            and (other.broker_id != request.broker_id or other.responded_ms >= start_ms)
+            and other.requested_ms - self._lateness.of(other) <= request.responded_ms
+            for other in self._of_instance.get(before.told.instance_id or "", ())
+        )
 
 
 class _Timelines:
@@ -141,9 +199,9 @@ class _Timelines:
     again, and what commits offsets in a transaction is another connection's producer. An epoch never falls.
     """
 
-    def __init__(self, answers: Iterable[_Answer], lateness: Lateness) -> None:
+    def __init__(self, answers: Iterable[Answer], lateness: Lateness) -> None:
         self._lateness = lateness
-        members: dict[str, list[_Answer]] = {}
+        members: dict[str, list[Answer]] = {}
         for answer in answers:
             members.setdefault(answer.member_id, []).append(answer)
         self._members = {
@@ -151,7 +209,7 @@ class _Timelines:
             for member_id, each in members.items()
             if len({answer.broker_id for answer in each}) == 1
         }
-        self._lines: dict[str, tuple[list[_Answer], list[Told | None]]] = {}
+        self._lines: dict[str, tuple[list[Answer], list[Told | None]]] = {}
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member had been told before, where all that it was told until after says the same."""
@@ -166,14 +224,14 @@ class _Timelines:
         changed = False
         for at in range(first, len(answers)):
             later = answers[at]
-            if _epoch_of(later) != told.epoch or _joins(later):
+            if epoch_of(later) != told.epoch or joins(later):
                 return None
             changed |= isinstance(later, HeartbeatAnswer) and later.assigned is not None
             if self._is_after(later, request):
                 return told._replace(assigned_by=None) if changed else told
         return None
 
-    def _line(self, member_id: str) -> tuple[list[_Answer], list[Told | None]]:
+    def _line(self, member_id: str) -> tuple[list[Answer], list[Told | None]]:
         """The answers to a member in their order, each with what it had been told by then."""
         if member_id not in self._lines:
             answers = sorted(
@@ -182,51 +240,23 @@ class _Timelines:
             )
             told, tolds = None, []
             for answer in answers:
-                told = _told_by(answer, told)
+                told = told_by(answer, told)
                 tolds.append(told)
             self._lines[member_id] = answers, tolds
         return self._lines[member_id]
 
-    def _is_after(self, answer: _Answer, request: CommitRequest) -> bool:
+    def _is_after(self, answer: Answer, request: CommitRequest) -> bool:
         return answer.requested_ms - self._lateness.of(answer) > request.responded_ms
 
 
-def _told_by(line: _Answer, before: Told | None) -> Told | None:
-    epoch = _epoch_of(line)
-    if epoch is None:
+def _firm(line: Answer, told: Told, before: _Last | None) -> MemberLine | None:
+    """When a member's time began to run, at the earliest: with a Heartbeat that is told of no rebalance, once
+    it has its assignment, for which it has to ask in time; with a JoinGroup that brings a new generation.
+    """
+    if isinstance(line, HeartbeatAnswer) or before is None:
         return None
-    if isinstance(line, HeartbeatAnswer):
-        kept = before.assigned_by if before is not None and not line.joins else None
-        return Told(line.group_type, epoch, False, kept if line.assigned is None else line)
-    if line.instance_id is not None:
-        return None
-    same = before is not None and before.epoch == epoch and not _joins(line)
-    # older clients say what they are only when they join
-    consumer = before.consumer if same and before and line.protocol_type is None else _is_consumer(line)
-    if line.api_key == SYNC_GROUP:
-        return Told("classic", epoch, False, line if consumer else None, consumer)
-    return before if same else Told("classic", epoch, None, None, consumer)
-
-
-def _is_consumer(line: MemberLine) -> bool:
-    return line.protocol_type == "consumer"
-
-
-def _epoch_of(line: _Answer) -> int | None:
-    """The epoch, or generation, that the member certainly had when this was answered."""
-    if isinstance(line, HeartbeatAnswer):
-        return line.member_epoch
-    if line.api_key == LEAVE_GROUP or (line.api_key == JOIN_GROUP and not line.fine):
-        return None
-    return line.generation
-
-
-def _joins(line: _Answer) -> bool:
-    return line.joins if isinstance(line, HeartbeatAnswer) else line.api_key == JOIN_GROUP
-
-
-def _stays(line: _Answer) -> bool:
-    """Whether only who is a member still is answered so."""
-    if isinstance(line, HeartbeatAnswer):
-        return line.leaves or (line.member_epoch is not None and not line.joins)
-    return line.fine and line.named
+    if line.api_key == JOIN_GROUP:
+        return line if before.told.epoch < told.epoch else None
+    if line.api_key == HEARTBEAT and line.fine and told.rebalancing is False:
+        return line
+    return before.firm if before.told.epoch == told.epoch else None

@@ -1,27 +1,34 @@
-"""Who claims what in one generation, and whom its assignor gave it: what KIP-792's rule speaks of."""
+"""Who claims what for the newest generation: what KIP-792's rule speaks of."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from fencepost.protocols.ownership_claim.generations import Generation, Partition
+from fencepost.protocols.ownership_claim.changes import Change, claimed
 from fencepost.protocols.ownership_claim.records import MemberOfGeneration
-from fencepost.protocols.ownership_claim.subscriptions import each_partition
+from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import NO_CLAIM, NO_GENERATION
+from fencepost.replay.keys import digest_of
 
 COOPERATIVE = frozenset({"cooperative-sticky"})
 EAGER = frozenset({"range", "roundrobin", "sticky"})
 """Kafka's assignors by their names, and the protocol they speak."""
 
+_DIGESTS = 1 << 64
+
 
 class Claim(NamedTuple):
-    """A claim of one member; ``held``: it stands in ownedPartitions."""
+    """A claim of one member; ``behind`` as in MemberOfGeneration, ``held``: it stands in ownedPartitions."""
 
-    generation: int
+    behind: int | None
     member_id: str
     held: bool
+
+    def generation(self, now: int) -> int:
+        """The generation that it names in the record of generation ``now``."""
+        return NO_GENERATION if self.behind is None else now - self.behind
 
 
 class Others(NamedTuple):
@@ -36,73 +43,106 @@ NOT_KNOWN = Others(None, None, None)
 
 
 class Claims:
-    """All claims of one generation."""
+    """All claims of the newest generation: those of the one before, and what changed."""
 
-    def __init__(self, generation: Generation) -> None:
-        """Of the members that its record has."""
-        self.members = generation.record.members
-        self.unread = [m for m in self.members if m.subscription is not None and m.subscription.unread]
-        self._of: dict[Partition, list[Claim]] = {}
-        for member in self.members:
-            for partition, held in claimed(member):
-                claim = Claim(_generation_of(member), member.member_id, held)
-                self._of.setdefault(partition, []).append(claim)
-        for claims in self._of.values():
-            claims.sort(key=lambda claim: (-claim.generation, claim.member_id))
-        newest = max((claims[0].generation for claims in self._of.values()), default=NO_CLAIM)
-        self.greatest = None if self.unread else newest
+    def __init__(self) -> None:
+        self.unread: set[str] = set()
+        """The members whose subscription could not be read."""
+        self._of: dict[Partition, dict[str, Claim]] = {}
+        self._claimants: dict[int | None, set[str]] = {}
+        self._held: Counter[bool] = Counter()
+        self._digest = 0
+
+    def change(self, changes: Iterable[Change]) -> None:
+        """Take the next record's members."""
+        for change in changes:
+            if change.was is not None:
+                self._remove(change.was)
+            if change.now is not None:
+                self._add(change.now)
+
+    def of(self, partition: Partition) -> Collection[Claim]:
+        """Every claim of a partition."""
+        return self._of.get(partition, {}).values()
+
+    @property
+    def partitions(self) -> Collection[Partition]:
+        """What anybody claims."""
+        return self._of.keys()
+
+    def older_than(self, usual: int) -> set[str]:
+        """The members whose claims are of another generation than ``usual`` behind."""
+        others = (ids for behind, ids in self._claimants.items() if behind is not None and behind != usual)
+        return set().union(*others)
+
+    def greatest(self, now: int) -> int | None:
         """The greatest generation of any claim; None where some claims could not be read."""
+        if self.unread:
+            return None
+        behind = min((each for each in self._claimants if each is not None), default=None)
+        if behind is not None:
+            return now - behind
+        return NO_GENERATION if self._claimants else NO_CLAIM
 
     @property
     def any_held(self) -> bool:
         """Whether some member kept what it had while it joined."""
-        return any(claim.held for claims in self._of.values() for claim in claims)
+        return self._held[True] > 0
 
-    def others(self, partition: Partition, member_id: str, *, held_only: bool = False) -> Others:
+    @property
+    def digest(self) -> str | None:
+        """What names who claims what, whatever the generations; None where not all is known."""
+        return None if self.unread else f"{self._digest:016x}"
+
+    def others(self, partition: Partition, member_id: str, now: int, *, held_only: bool = False) -> Others:
         """The claims of a partition by other members."""
-        if any(member.member_id != member_id for member in self.unread):
+        if self.unread - {member_id}:
             return NOT_KNOWN
         found = [
-            claim
-            for claim in self._of.get(partition, ())
+            (claim.generation(now), claim.member_id)
+            for claim in self.of(partition)
             if claim.member_id != member_id and (claim.held or not held_only)
         ]
         if not found:
             return Others(NO_CLAIM, 0, None)
-        greatest = found[0].generation
-        count = sum(claim.generation == greatest for claim in found)
-        return Others(greatest, count, found[0].member_id)
+        greatest = max(generation for generation, _ in found)
+        with_it = [other for generation, other in found if generation == greatest]
+        return Others(greatest, len(with_it), min(with_it))
 
-    def own(self, partition: Partition, member_id: str) -> tuple[bool | None, int | None]:
+    def own(self, partition: Partition, member_id: str, now: int) -> tuple[bool | None, int | None]:
         """Whether a member holds a partition, and the generation of that claim."""
-        if any(member.member_id == member_id for member in self.unread):
+        if member_id in self.unread:
             return None, None
-        found = [c for c in self._of.get(partition, ()) if c.member_id == member_id and c.held]
-        return (True, found[0].generation) if found else (False, NO_CLAIM)
+        claim = self._of.get(partition, {}).get(member_id)
+        return (True, claim.generation(now)) if claim is not None and claim.held else (False, NO_CLAIM)
 
-    def digest(self) -> str | None:
-        """What names who claims what, whatever the generations; None where not all is known."""
-        if self.unread:
-            return None
-        lines = sorted(
-            f"{claim.member_id}\0{topic}\0{partition}"
-            for (topic, partition), claims in self._of.items()
-            for claim in claims
-        )
-        return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
+    def _add(self, member: MemberOfGeneration) -> None:
+        if member.subscription is not None and member.subscription.unread is not None:
+            self.unread.add(member.member_id)
+        mine = claimed(member)
+        for partition, held in mine.items():
+            claim = Claim(member.behind, member.member_id, held)
+            self._of.setdefault(partition, {})[member.member_id] = claim
+            self._held[held] += 1
+        if mine:
+            self._claimants.setdefault(member.behind, set()).add(member.member_id)
+        self._digest = (self._digest + _digest(member, mine)) % _DIGESTS
 
-
-def claimed(member: MemberOfGeneration) -> Iterator[tuple[Partition, bool]]:
-    """Each partition that a member claims, once, and whether it holds it."""
-    subscription = member.subscription
-    if subscription is None:
-        return
-    held = each_partition(subscription.held)
-    for partition in held:
-        yield partition, True
-    for partition in each_partition(subscription.remembered):
-        if partition not in held:
-            yield partition, False
+    def _remove(self, member: MemberOfGeneration) -> None:
+        self.unread.discard(member.member_id)
+        mine = claimed(member)
+        for partition, held in mine.items():
+            claims = self._of[partition]
+            del claims[member.member_id]
+            self._held[held] -= 1
+            if not claims:
+                del self._of[partition]
+        if mine:
+            ids = self._claimants[member.behind]
+            ids.discard(member.member_id)
+            if not ids:
+                del self._claimants[member.behind]
+        self._digest = (self._digest - _digest(member, mine)) % _DIGESTS
 
 
 def is_cooperative(protocol: str | None, claims: Claims) -> bool | None:
@@ -112,14 +152,9 @@ def is_cooperative(protocol: str | None, claims: Claims) -> bool | None:
     return False if protocol in EAGER and not claims.unread else None
 
 
-def owners(members: Sequence[MemberOfGeneration]) -> tuple[dict[Partition, list[str]], bool]:
-    """Who is assigned each partition, and whether every member's assignment could be read."""
-    found: dict[Partition, list[str]] = {}
-    for member in members:
-        for partition in each_partition(member.assigned or ()):
-            found.setdefault(partition, []).append(member.member_id)
-    return found, all(member.assigned is not None for member in members)
-
-
-def _generation_of(member: MemberOfGeneration) -> int:
-    return NO_GENERATION if member.subscription is None else member.subscription.generation
+def _digest(member: MemberOfGeneration, mine: Collection[Partition]) -> int:
+    return (
+        0
+        if not mine
+        else int(digest_of(member.member_id, *(part for place in sorted(mine) for part in place))[:16], 16)
+    )

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.conversions import Endings, batches_of
-from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.records import GroupRecord
-from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
-from fencepost.protocols.ownership_claim.subscriptions import Topics, each_partition
+from fencepost.protocols.ownership_claim.records import GenerationRecord
+from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.lives import Lives
+from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
-from fencepost.replay.metadata import Topics as TopicNames
-
-Partition = tuple[str, int]
-"""A topic's name and a partition's number: what members speak of."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,34 +57,22 @@ class Generation:
         return interval(self.begin, self.end)
 
 
-class Lives(Histories):
-    """The lives of groups and how far they are known, as the audit of commits has them, and nothing else."""
+class Pieces:
+    """The lives of a group as pieces of the log: (life, wholly known, from where to where)."""
 
     def __init__(self) -> None:
-        self.pieces: list[tuple[int, bool, Interval]] = []
-
-    def group(self, *_: object) -> None:
-        """Not of this audit, as the next three."""
-
-    def member(self, *_: object) -> None:
-        """See there."""
-
-    def owned_partitions(self, *_: object) -> None:
-        """See there."""
-
-    def revoked_partition(self, *_: object) -> None:
-        """See there."""
+        self.found: list[tuple[int, bool, Interval]] = []
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
         """A piece of a life that is completely known, or one that is not."""
-        self.pieces.append((life, covered, during))
+        self.found.append((life, covered, during))
 
 
 def replay(
-    group_id: str, records: Sequence[GroupRecord], topics: TopicNames, stretches: Mapping[int, Stretch]
-) -> tuple[list[Generation], Lives]:
+    group_id: str, records: Sequence[GroupRecord], stretches: Mapping[int, Stretch]
+) -> tuple[list[Generation], Pieces]:
     """The generations of a group, in the order of its log, and the group's lives."""
-    group, lives, endings = Group(group_id, topics, stretches), Lives(), Endings()
+    group, pieces, endings = Lives[Pieces](group_id, stretches), Pieces(), Endings()
     found: list[Generation] = []
     newest: Generation | None = None
     for batch in batches_of(records):
@@ -102,9 +83,9 @@ def replay(
         begins = not group.alive
         for record, ends in zip(batch, endings.of(batch), strict=True):
             begins = begins or not group.alive
-            group.replay(record, ends=ends, taken_over=frozenset(), out=lives)
+            group.enter(record, pieces)
+            group.leave(record, pieces, ends=ends)
         at = Point(batch[-1].last_offset, batch[-1].timestamp_ms)
-        group.settle(at, lives)
         written = [each for each in batch if isinstance(each, GenerationRecord) and not each.tombstone]
         is_classic = group.alive and group.group_type == "classic"
         if newest is not None and (written or not is_classic or group.life != newest.life):
@@ -118,8 +99,8 @@ def replay(
             newest = None
     if newest is not None:
         _close(newest, stretches)
-    group.finish(lives)
-    return found, lives
+    group.finish(pieces)
+    return found, pieces
 
 
 def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:
@@ -127,59 +108,3 @@ def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:
     stretch = stretches[newest.record.stretch]
     if stretch.to_offset is not None:
         newest.end, newest.lost = Point(stretch.to_offset, stretch.last_ms), True
-
-
-@dataclass(slots=True)
-class Assignments:
-    """What each member was assigned, generation after generation; a member's row is kept when it changes."""
-
-    _of_member: dict[str, tuple[list[int], list[frozenset[Partition] | None]]] = field(default_factory=dict)
-    _known_from: int | None = None
-    _members: frozenset[str] = frozenset()
-
-    def note(self, generation: Generation) -> None:
-        """Take the next generation; after a hole, or in another life, nothing of before counts."""
-        if generation.before is None:
-            self._of_member = {}
-            self._known_from = -1 if generation.first else generation.generation
-            self._members = frozenset()
-        now = {member.member_id: partitions_of(member.assigned) for member in generation.record.members}
-        for member_id in self._members - now.keys():
-            self._add(member_id, generation.generation, frozenset())
-        for member_id, partitions in now.items():
-            self._add(member_id, generation.generation, partitions)
-        self._members = frozenset(now)
-
-    def had(self, member_id: str, partition: Partition, generation: int) -> bool | None:
-        """Whether the newest generation up to this one assigned the partition to the member; None where that
-        is not known.
-        """
-        if self._known_from is None or generation < self._known_from:
-            return None
-        generations, partitions = self._of_member.get(member_id, ([], []))
-        at = bisect_right(generations, generation) - 1
-        if at < 0:
-            return False
-        found = partitions[at]
-        return None if found is None else partition in found
-
-    def _add(self, member_id: str, generation: int, partitions: frozenset[Partition] | None) -> None:
-        generations, kept = self._of_member.setdefault(member_id, ([], []))
-        if kept and kept[-1] == partitions:
-            return
-        if generations and generations[-1] == generation:
-            # the same generation again: what counts is the newest
-            kept[-1] = partitions
-            return
-        generations.append(generation)
-        kept.append(partitions)
-
-
-def partitions_of(topics: Topics | None) -> frozenset[Partition] | None:
-    """The partitions that a message lists, each once; None of a message that could not be read."""
-    return None if topics is None else frozenset(each_partition(topics))
-
-
-def clients(members: Sequence[MemberOfGeneration]) -> dict[str, str | None]:
-    """The client id of each member."""
-    return {member.member_id: member.client_id for member in members}

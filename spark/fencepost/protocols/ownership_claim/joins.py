@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.requests import (
+from fencepost.protocols.ownership_claim.records import CONSUMER
+from fencepost.protocols.ownership_claim.subscriptions import Said, read_subscriptions
+from fencepost.replay.group_coordinator.requests import (
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
     SYNC_GROUP,
 )
-from fencepost.protocols.ownership_claim.records import CONSUMER
-from fencepost.protocols.ownership_claim.subscriptions import Subscription, read_subscriptions
 from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, integer, text
 
 APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
@@ -29,7 +29,7 @@ _IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
 
 @dataclass(slots=True, eq=False)
 class Join:
-    """A JoinGroup request. ``subscription`` is that of its first assignor: None of other protocol types and
+    """A JoinGroup request. ``said``: the subscription of its first assignor, None of other protocol types and
     of a request without one. ``error`` is None when the line has no answer; ``answered_id``, ``generation``
     are of the answer (generation -1 when refused).
     """
@@ -40,7 +40,7 @@ class Join:
     instance_id: str | None
     protocol_type: str
     protocols: Sequence[str]
-    subscription: Subscription | None
+    said: Said | None
     reason: str | None
     error: str | None
     answered_id: str | None
@@ -141,5 +141,5 @@ def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
     read = read_subscriptions(
         [join.protocols[0] if join.protocols else None for join, _ in asked], [d for _, d in asked]
     )
-    for (join, _), subscription in zip(asked, read, strict=True):
-        join.subscription = subscription
+    for (join, _), said in zip(asked, read, strict=True):
+        join.said = said

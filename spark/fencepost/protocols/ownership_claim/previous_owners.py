@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.protocols.ownership_claim.changes import Members
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.records import MemberOfGeneration
@@ -16,14 +17,11 @@ class PreviousOwners:
     it was assigned since is in no claim (ClassicGroup.removeExpiredMembers takes dynamic ones only).
     """
 
-    def __init__(self, generation: Generation, rebalances: Rebalances) -> None:
+    def __init__(self, generation: Generation, members: Members, rebalances: Rebalances) -> None:
         self._generation = generation
         self._rebalances = rebalances
-        before = generation.before
-        members = generation.record.members
-        self._by_id = {member.member_id: member for member in members}
-        self._by_instance = {m.instance_id: m for m in members if m.instance_id is not None}
-        self._were = {} if before is None else {m.member_id: m for m in before.record.members}
+        self._by_id, self._were = members.by_id, members.before
+        self._by_instance = {m.instance_id: m for m in members.by_id.values() if m.instance_id is not None}
 
     def of(
         self, member: MemberOfGeneration, owners: Sequence[str], *, all_read: bool
@@ -31,6 +29,9 @@ class PreviousOwners:
         """Of a partition that a member is assigned and ``owners`` had: whether another owner is a member
         still, and whether it joined; None where that is not known.
         """
+        if owners == [member.member_id]:
+            # the most frequent case, answered as below
+            return (False, False) if all_read else (None, None)
         stay = [(self._were[owner], now) for owner in owners if (now := self._now(self._were[owner]))]
         others = [(was, now) for was, now in stay if now.member_id != member.member_id]
         if not others:
@@ -46,13 +47,14 @@ class PreviousOwners:
         return self._by_id.get(was.member_id)
 
     def _has_joined(self, was: MemberOfGeneration, now: MemberOfGeneration) -> bool | None:
-        if was.subscription != now.subscription or was.member_id != now.member_id:
+        number, before = self._generation.generation, self._generation.previous
+        same = before is not None and was.claimed_generation(before) == now.claimed_generation(number)
+        if was.subscription != now.subscription or not same or was.member_id != now.member_id:
             return True
         joined = self._rebalances.has_joined(self._generation, {was.member_id, now.member_id})
         if joined is not False:
             return joined
         # who joins again says another generation, if it says one
-        subscription, before = now.subscription, self._generation.previous
-        if subscription is None or subscription.unread is not None or before is None:
+        if now.subscription is None or now.subscription.unread is not None or before is None:
             return None
-        return False if 0 <= subscription.generation < before else None
+        return False if 0 <= now.claimed_generation(number) < before else None

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 import pyarrow as pa
 
 from fencepost.engines import Rows
-from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines
-from fencepost.protocols.offset_commit.rebuild import spread
-from fencepost.protocols.offset_commit.shards import Placement, shard_name, shard_of_name
 from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
 from fencepost.protocols.ownership_claim.joins import APIS
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.entities import with_entity
 from fencepost.replay.evidence import Evidence
+from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.shards import Placement, shard_name, shard_of_name
+from fencepost.replay.group_coordinator.spread import spread
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.tables import Table
 

@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
-from fencepost.protocols.offset_commit.decoding import group_records
-from fencepost.protocols.offset_commit.records import CLASSIC_METADATA, GroupRecord
-from fencepost.protocols.ownership_claim.subscriptions import (
-    Subscription,
-    Topics,
-    read_assignments,
-    read_subscriptions,
-)
+from fencepost.protocols.ownership_claim.said_before import SaidBefore
+from fencepost.protocols.ownership_claim.subscriptions import Partition, Subscription, read_assignments
+from fencepost.protocols.ownership_claim.tables import NO_GENERATION
+from fencepost.replay.group_coordinator.decoding import group_records
+from fencepost.replay.group_coordinator.records import CLASSIC_METADATA, GroupRecord
 from fencepost.replay.keys import OFFSETS_TOPIC
 
 CONSUMER = "consumer"
 """ConsumerProtocol.PROTOCOL_TYPE: of other types (connect, sr) nobody claims or is assigned partitions."""
 
-_RECORDS_AT_ONCE = 512
-_PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
+_BYTES_AT_ONCE = 8 << 20
+_PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms", "file", "position")
 
 
 class MemberOfGeneration(NamedTuple):
     """A member as the record of its generation has it.
 
     ``subscription`` is None, and ``assigned`` empty, of a group that is no consumers'; ``assigned`` is None
-    where it could not be read.
+    where it could not be read. ``behind``: how many generations the claims are older than the record; None
+    of claims without a generation. So a member that goes on as it was is the same in each record.
     """
 
     member_id: str
     instance_id: str | None
     client_id: str | None
     subscription: Subscription | None
-    assigned: Topics | None
+    assigned: frozenset[Partition] | None
+    behind: int | None
+
+    def claimed_generation(self, generation: int) -> int:
+        """The generation of its claims in the record of this generation."""
+        return NO_GENERATION if self.behind is None else generation - self.behind
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -65,65 +69,112 @@ def records_of(rows: pa.Table) -> list[GroupRecord]:
         pc.and_(classic, pc.equal(rows["topic"], OFFSETS_TOPIC)), pc.equal(rows["decode_status"], "known")
     )
     generations = rows.filter(pc.and_(wanted, pc.invert(rows["is_control"])))
-    for start in range(0, generations.num_rows, _RECORDS_AT_ONCE):
-        found += _generations(generations.slice(start, _RECORDS_AT_ONCE))
+    members = _Members()
+    for few in _of_some_bytes(generations):
+        found += _generations(few, members)
     return found
 
 
-def _generations(rows: pa.Table) -> Iterator[GenerationRecord]:
+def _of_some_bytes(rows: pa.Table) -> Iterator[pa.Table]:
+    """The rows, not too many bytes of values at a time: a record has every member of its group."""
+    size = np.cumsum(pc.fill_null(pc.binary_length(rows["value"]), 0).to_numpy())
+    begin = 0
+    while begin < rows.num_rows:
+        before = 0 if begin == 0 else int(size[begin - 1])
+        end = max(begin + 1, int(np.searchsorted(size, before + _BYTES_AT_ONCE, side="right")))
+        yield rows.slice(begin, end - begin)
+        begin = end
+
+
+class _Members:
+    """The members that records have, each once: a group goes on with most of them as they were."""
+
+    def __init__(self) -> None:
+        self._said = SaidBefore()
+        self._assigned: dict[bytes, frozenset[Partition] | None] = {}
+        self._seen: dict[tuple[Any, ...], MemberOfGeneration] = {}
+
+    def of(
+        self, generation: int, protocol: str | None, columns: Sequence[Sequence[Any]], *, are_consumers: bool
+    ) -> list[MemberOfGeneration]:
+        """The members of a record. ``columns``: their ids, instance ids, client ids, subscriptions and
+        assignments.
+        """
+        ids, instances, clients, subscriptions, assignments = columns
+        if not are_consumers:
+            named = zip(ids, instances, clients, strict=True)
+            return [MemberOfGeneration(*names, None, frozenset(), None) for names in named]
+        said = self._said.read(protocol, subscriptions)
+        new = [each for each in dict.fromkeys(assignments) if each not in self._assigned]
+        if new:
+            self._assigned.update(zip(new, read_assignments(new), strict=True))
+        found = []
+        seen = self._seen
+        for member_id, instance_id, client_id, (subscription, claimed), assignment in zip(
+            ids, instances, clients, said, assignments, strict=True
+        ):
+            behind = None if claimed < 0 else generation - claimed
+            # what is in a member that is kept has one address as long as that is
+            key = (member_id, instance_id, client_id, id(subscription), assignment, behind)
+            member = seen.get(key)
+            if member is None:
+                assigned = self._assigned[assignment]
+                member = seen[key] = MemberOfGeneration(
+                    member_id, instance_id, client_id, subscription, assigned, behind
+                )
+            found.append(member)
+        return found
+
+
+def _generations(rows: pa.Table, members: _Members) -> Iterator[GenerationRecord]:
     (name,) = set(rows["record_name"].to_pylist())
-    keys, values = decode(name, "key", rows["key"]), decode(name, "value", rows["value"])
-    columns = zip(
-        *(rows[column].to_pylist() for column in (*_PLACE, "file", "position")),
-        keys.values.field("group").to_pylist(),
-        values.values.to_pylist(),
+    values = decode(name, "value", rows["value"]).values
+    fields = dict(zip((field.name for field in values.type), values.flatten(), strict=True))
+    listed = fields["members"]
+    each = listed.flatten()
+    columns = [
+        _repeated(each.field(column))
+        for column in ("member_id", "group_instance_id", "client_id", "subscription", "assignment")
+    ]
+    lengths = pc.fill_null(pc.list_value_length(listed), 0).to_pylist()
+    told = zip(
+        *(rows[column].to_pylist() for column in _PLACE),
+        decode(name, "key", rows["key"]).values.field("group").to_pylist(),
+        pc.is_null(values).to_pylist(),
+        *(fields[column].to_pylist() for column in ("generation", "protocol_type", "protocol", "leader")),
+        lengths,
         strict=True,
     )
-    each = list(columns)
-    members = [
-        (member, value["protocol"])
-        for *_, value in each
-        if value is not None and value["protocol_type"] == CONSUMER
-        for member in value["members"]
-    ]
-    subscriptions = iter(read_subscriptions([p for _, p in members], [m["subscription"] for m, _ in members]))
-    assignments = iter(read_assignments([m["assignment"] for m, _ in members]))
-    for offset, base, last, epoch, ms, file, position, group_id, value in each:
-        place = {"offset": offset, "base_offset": base, "last_offset": last, "leader_epoch": epoch}
-        told: dict[str, Any] = {} if value is None else _told(value, subscriptions, assignments)
+    at = 0
+    for (
+        offset, base, last, epoch, ms, file, position, group_id, tombstone, generation, kind, protocol,
+        leader, length,
+    ) in told:  # fmt: skip
+        own = [column[at : at + length] for column in columns]
+        at += length
         yield GenerationRecord(
-            **place,
+            offset=offset,
+            base_offset=base,
+            last_offset=last,
+            leader_epoch=epoch,
             timestamp_ms=ms,
             type=CLASSIC_METADATA,
             group_id=group_id,
-            tombstone=value is None,
+            tombstone=tombstone,
+            epoch=generation,
+            # who owns what is told by the other audit of the same records
+            classic_members=None if tombstone else (),
+            protocol_type=kind or "",
+            protocol=protocol,
+            leader=leader,
+            members=members.of(generation or 0, protocol, own, are_consumers=kind == CONSUMER),
             file=file,
             position=position,
-            **told,
         )
 
 
-def _told(
-    value: Mapping[str, Any],
-    subscriptions: Iterator[Subscription],
-    assignments: Iterator[Topics | None],
-) -> dict[str, Any]:
-    is_consumers = value["protocol_type"] == CONSUMER
-    return {
-        "epoch": value["generation"],
-        # who owns what is told by the other audit of the same records
-        "classic_members": (),
-        "protocol_type": value["protocol_type"] or "",
-        "protocol": value["protocol"],
-        "leader": value["leader"],
-        "members": [
-            MemberOfGeneration(
-                member["member_id"],
-                member.get("group_instance_id"),
-                member["client_id"],
-                next(subscriptions) if is_consumers else None,
-                next(assignments) if is_consumers else (),
-            )
-            for member in value["members"]
-        ],
-    }
+def _repeated(column: pa.Array) -> Sequence[Any]:
+    """The values; those that are there again and again are one object each."""
+    named = column.dictionary_encode()
+    names = named.dictionary.to_pylist()
+    return [None if code is None else names[code] for code in named.indices.to_pylist()]

@@ -31,10 +31,12 @@ SELECT * FROM (
 ) WHERE place = 1
 """
 _CLAIMED = f"""
-SELECT cluster, count(*) AS claims, count_if(standing = 'stale') AS stale,
-  count_if(standing = 'contradicted') AS contradicted, count_if(standing = 'unknown') AS unknown,
-  count_if(is_held AND standing = 'stale' AND outcome IN ('kept', 'both')) AS won,
-  count_if(is_held AND standing = 'valid' AND outcome IN ('given_to_another', 'both')) AS handed_over
+SELECT cluster, sum(rebalances) AS claims, sum(if(standing = 'stale', rebalances, 0)) AS stale,
+  sum(if(standing = 'contradicted', rebalances, 0)) AS contradicted,
+  sum(if(standing = 'unknown', rebalances, 0)) AS unknown,
+  sum(if(is_held AND standing = 'stale' AND outcome IN ('kept', 'both'), rebalances, 0)) AS won,
+  sum(if(is_held AND standing = 'valid' AND outcome IN ('given_to_another', 'both'), rebalances, 0))
+    AS handed_over
 FROM {CLAIMS} GROUP BY cluster
 """
 _STUCK = f"""

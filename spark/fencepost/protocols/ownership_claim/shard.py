@@ -9,21 +9,20 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.decoding import log_of
-from fencepost.protocols.offset_commit.evidence import ShardRows, UnreadLines, placed, without_compacted
-from fencepost.protocols.offset_commit.records import GroupRecord
-from fencepost.protocols.offset_commit.requests import ELSEWHERE
 from fencepost.protocols.ownership_claim.generations import replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
-from fencepost.protocols.ownership_claim.subscriptions import each_partition
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
+from fencepost.replay.group_coordinator.decoding import log_of
+from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
+from fencepost.replay.group_coordinator.records import GroupRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
@@ -123,9 +122,9 @@ class _Shard:
         return dict(groups)
 
     def _replay_group(self, group_id: str, evidence: _OfGroup) -> None:
-        generations, lives = replay(group_id, evidence.records, self._metadata.topics, self._stretches)
+        generations, lives = replay(group_id, evidence.records, self._stretches)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
-            for life, covered, during in lives.pieces:
+            for life, covered, during in lives.found:
                 self._rows.cover(group_id, life, covered, during)
         joins = evidence.lines.joins
         self._rows.write(generations, Rebalances(joins, evidence.told, self._leaders, self._tolerance_ms))
@@ -148,15 +147,15 @@ class _Shard:
             self._write(join, place, met.states(join, place))
 
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
-        line, subscription = join.line, join.subscription
+        line, said = join.line, join.said
         at = place.first or place.last
         during = (at.during if at is not None else None) or _NOWHERE
         life = at.life if at is not None else None
         of = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
-        unread = subscription is None or subscription.unread is not None
-        generation = None if unread else subscription.generation  # type: ignore[union-attr]
-        held = None if unread else len(each_partition(subscription.held))  # type: ignore[union-attr]
-        memory = None if unread else len(each_partition(subscription.remembered))  # type: ignore[union-attr]
+        subscription = None if said is None else said.subscription
+        read = None if subscription is None or subscription.unread is not None else subscription
+        generation = None if read is None or said is None else said.generation
+        held = None if read is None else len(read.held)
         self._joins.add(
             *of,
             line.request_id,
@@ -171,7 +170,7 @@ class _Shard:
             join.protocols,
             generation,
             None if subscription is None else subscription.source,
-            None if held is None or memory is None else held + memory,
+            None if read is None else len(read.held) + len(read.remembered),
             held,
             _OTHER_TYPE if subscription is None else subscription.unread,
             join.error,

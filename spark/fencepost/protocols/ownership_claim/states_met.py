@@ -11,13 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from fencepost.protocols.offset_commit.lateness import LATEST_MS
-from fencepost.protocols.offset_commit.requests import ELSEWHERE
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join, Lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.signs import Signs
-from fencepost.replay.requests import NONE
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
+from fencepost.replay.requests import LATEST_MS, NONE
 
 _MOST = 6
 _Key = TypeVar("_Key")

@@ -9,6 +9,11 @@ A *claim* is a partition that a member said it has, when it joined: in ``ownedPa
 subscription's ``generationId`` (version 2 and later), else that of the sticky assignors' user data; -1 where
 the member gave none. Only what protocol type ``consumer`` sends can be read: ``unread_reason`` says of a
 member why its subscription could not be.
+
+Claims and assignments are true from when to when. Members of a group at rest claim in each generation what
+the one before assigned to them: a row goes on while each generation that it names is as far from the record's
+own as before, or is the same negative number. Its numbers are those of its first record; in a later one they
+are greater by as much as the generation is, and who compares them finds the same.
 """
 
 from __future__ import annotations
@@ -28,6 +33,12 @@ _PARTITION = {
     "topic_id": "string",  # that the name had then; null where no evidence has it
     "partition": "int",
     "partition_key": "string",  # as in silver.owned_partitions
+}
+
+_LAST = {
+    "records": "int",  # of the run; generation and record_offset are of its first one
+    "last_generation": "int",
+    "last_record_offset": "bigint",
 }
 
 CLASSIC_COVERAGE = Table(
@@ -86,12 +97,12 @@ GROUP_GENERATIONS = Table(
 
 OWNERSHIP_CLAIMS = Table(
     "silver.ownership_claims",
-    "One row per record of a classic group, member and partition that it claimed when it joined for that "
-    "generation. A member whose subscription could not be read has one row without a partition, where it "
-    "may have claimed anything.",
+    "One row per member of a classic group, partition that it claimed when it joined, and run of records, "
+    "one after the other, for which it said the same. A member whose subscription could not be read has one "
+    "row without a partition, where it may have claimed anything.",
     {
         **_GROUP,
-        "claim_id": "string",  # digest of cluster, group, record, member and partition
+        "claim_id": "string",  # digest of cluster, group, first record, member and partition
         "generation": "int",
         "member_id": "string",
         "client_id": "string",
@@ -119,6 +130,7 @@ OWNERSHIP_CLAIMS = Table(
         "assigned_to": "string",  # whom the assignor gave it: this member, else another; null for nobody
         "unread_reason": "string",  # why the subscription could not be read
         "record_offset": "bigint",
+        **_LAST,
         **INTERVAL,
     },
     ("cluster", "claim_id"),
@@ -126,11 +138,12 @@ OWNERSHIP_CLAIMS = Table(
 
 CLASSIC_ASSIGNMENTS = Table(
     "silver.classic_assignments",
-    "One row per record of a classic group, member and partition that it was assigned. A member whose "
-    "assignment could not be read has one row without a partition.",
+    "One row per member of a classic group, partition that it was assigned, and run of records, one after "
+    "the other, of which the same is true. A member whose assignment could not be read has one row without a "
+    "partition.",
     {
         **_GROUP,
-        "assignment_id": "string",  # digest of cluster, group, record, member and partition
+        "assignment_id": "string",  # digest of cluster, group, first record, member and partition
         "generation": "int",
         "member_id": "string",
         "client_id": "string",
@@ -153,6 +166,7 @@ CLASSIC_ASSIGNMENTS = Table(
         "is_added": "boolean",  # the member did not have it in the record before; null when not known
         "owners": "int",  # how many members this record assigns it to; null where some could not be read
         "record_offset": "bigint",
+        **_LAST,
         **INTERVAL,
     },
     ("cluster", "assignment_id"),

@@ -94,9 +94,18 @@ def _claim(row: Row, assignor: str, reason: str) -> str:
     return (
         f"{time_of(row['claimed_at'])}  {_member(row)} joined generation {row['generation']} of group "
         f"{row['group_id']!r} and claimed {printable(row['topic'])}-{row['partition']} of "
-        f"{_generation(row['claimed_generation'])}{other}; {mine[row['was_assigned']]}.\n"
+        f"{_generation(row['claimed_generation'])}{other}; {mine[row['was_assigned']]}.{_repeated(row)}\n"
         f"The claim is {row['standing']}; {assignor} {outcome}.{reason}"
     )
+
+
+def _repeated(row: Row) -> str:
+    """That it was so for later generations as well."""
+    again = row["rebalances"] - 1
+    if not again:
+        return ""
+    times = "once more" if again == 1 else f"{again} times more"
+    return f" It claimed it alike {times}, up to generation {row['last_generation']}."
 
 
 def _join(row: Row) -> str:

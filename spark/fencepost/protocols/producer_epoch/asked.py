@@ -32,10 +32,14 @@ BUSY = "CONCURRENT_TRANSACTIONS"
 FENCIBLE = (PRODUCE, INIT, ADD_PARTITIONS, END, COMMIT, ADD_OFFSETS)
 """The APIs whose refusal is a fencing."""
 
+COORDINATED = (INIT, END, ADD_PARTITIONS, ADD_OFFSETS)
+"""The APIs that coordinators answer."""
+
 COLUMNS = (
     "request_id", "broker_id", "api_key", "api_name", "api_version", "correlation_id", "client_id",
-    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "verify_only",
-    "result", "returned_producer_id", "returned_producer_epoch", "error", "file", "position",
+    "connection", "transactional_id", "producer_id", "producer_epoch", "topic", "partition",
+    "transaction_timeout_ms", "verify_only", "result", "returned_producer_id", "returned_producer_epoch",
+    "error", "file", "position",
 )  # fmt: skip
 
 
@@ -55,6 +59,7 @@ class Asked(NamedTuple):
     producer_epoch: int | None
     topic: str | None
     partition: int | None
+    transaction_timeout_ms: int | None
     verify_only: bool | None
     result: str | None
     returned_producer_id: int | None
@@ -69,6 +74,11 @@ class Asked(NamedTuple):
     def order(self) -> tuple[int, str, int, str]:
         """By which requests are sorted: by their answers, and within a millisecond as they were logged."""
         return (self.responded_ms, self.file, self.position, self.request_id)
+
+    @property
+    def moves_no_epoch(self) -> bool:
+        """It is an EndTxn of a version in which the end of a transaction leaves the epoch where it is."""
+        return self.api_key == END and self.api_version < STALE_END_FROM
 
     @property
     def ends_stale(self) -> bool:
@@ -89,9 +99,9 @@ def is_refusal(rows: pa.Table) -> pa.Array:
 def concerns_coordinators(rows: pa.Table) -> pa.Array:
     """Which rows of ``silver.producer_requests`` the replay of coordinators reads.
 
-    What coordinators decide, and whatever was refused.
+    What coordinators decide or are told, and whatever was refused.
     """
-    of_coordinator = pc.is_in(rows["api_key"], pa.array([INIT, END, ADD_PARTITIONS], pa.int32()))
+    of_coordinator = pc.is_in(rows["api_key"], pa.array(COORDINATED, pa.int32()))
     return pc.or_(of_coordinator, is_refusal(rows))
 
 

@@ -33,9 +33,10 @@ class Coordinators:
     """What bronze and the request log hold of some coordinators' logs.
 
     Rows of ``bronze.batches``, ``.records``, ``.quarantine``, ``.cleaned``; ``requests``: rows of
-    ``silver.producer_requests`` (asked.concerns_coordinators) with a column ``coordinator_partition``
-    (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE). Rows of other topics are
-    left out. ``ends``: where the logs ended for good, if they did (log_ends.final_ends).
+    ``silver.producer_requests`` (asked.concerns_coordinators) and verifications.BEGAN, with a column
+    ``coordinator_partition`` (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE).
+    Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
+    (log_ends.final_ends).
     """
 
     batches: pa.Table

@@ -18,6 +18,7 @@ from fencepost.protocols.producer_epoch.tables import (
     INIT_PRODUCER_IDS,
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.protocols.producer_epoch.witnesses import Told
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, digest_of
 from fencepost.replay.logs import COMPACTED
@@ -67,11 +68,11 @@ class DecidedRequests:
         """
         requests, states = self._rows[asked.api_key]
         said = _said(asked)
-        found = met.by(asked)
-        known = []
-        for number, candidate in found:
-            state = _state(asked, candidate, met)
-            known.append(state["known"] is not None)
+        found = [(number, _state(asked, candidate, met)) for number, candidate in met.by(asked)]
+        known = [state["known"] is not None for _, state in found]
+        if not found:
+            found = list(enumerate(_told_state(each, met.coordinator) for each in met.told(asked)))
+        for number, state in found:
             _add(states, {**said, **state, **_answered(asked), "candidate": number})
         row = {
             **said,
@@ -157,6 +158,15 @@ def _state(asked: Asked, candidate: Candidate, met: MetStates) -> dict[str, Any]
     place = zip(("cluster", "topic", "partition", "partition_key"), met.coordinator.key, strict=True)
     fields = zip(_MET, _fields(asked, state, candidate), strict=True)
     return {**dict(place), **dict(fields), "from_position": begins, "to_position": begins + 1}
+
+
+def _told_state(told: Told, coordinator: Coordinator | None) -> dict[str, Any]:
+    """A state that answers tell: it stands where compaction ends."""
+    assert coordinator is not None
+    place = zip(("cluster", "topic", "partition", "partition_key"), coordinator.key, strict=True)
+    begins = min(coordinator.begins.values())
+    fields = {**dict.fromkeys(_MET), **told._asdict(), "known": True}
+    return {**dict(place), **fields, "from_position": begins, "to_position": begins + 1}
 
 
 def _fields(asked: Asked, state: Transition | None, candidate: Candidate) -> tuple[Any, ...]:

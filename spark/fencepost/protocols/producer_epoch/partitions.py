@@ -40,6 +40,7 @@ from fencepost.protocols.producer_epoch.tables import (
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
 )
+from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, Began, answered_to, began
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import LogKey, log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
@@ -60,7 +61,8 @@ class Partitions:
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
     ``base_offset``. Rows of coordinators' and metadata logs are left out. ``alive``: by cluster, when its
-    brokers wrote anything for the last time, as far as their own logs tell (ms).
+    brokers wrote anything for the last time, as far as their own logs tell (ms). ``verified``: the
+    transactional ids of which verifications.BEGAN is wanted.
     """
 
     batches: pa.Table
@@ -70,26 +72,32 @@ class Partitions:
     quarantine: pa.Table
     answers: pa.Table
     alive: Mapping[str, int] = field(default_factory=dict)
+    verified: pa.Table = field(default_factory=VERIFIED.empty_table)
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
-    """silver.producer_states, .log_coverage, .producer_snapshots, .local_bumps of the logs given, in pieces.
+    """silver.producer_states, .log_coverage, .producer_snapshots, .local_bumps of the logs given, in pieces;
+    and verifications.BEGAN.
 
     A log is given whole: its rows are those of one (cluster, topic, partition). ``asking``: the connections
     of which the fencings need to know what they wrote (refusals.asking_connections). The account has rows of
     kinds HELD, MARKER, EPOCH, WROTE and LOG. Every row of a table, or of a kind, is in one piece; a piece
     has as much as some PIECE_ROWS batches tell.
     """
-    piece = _Rows(given.answers, asking)
+    answers = answered_to(given.answers, given.verified)
+    columns = {"row": np.arange(answers.num_rows), "base_offset": longs(answers["base_offset"])}
+    of_partitions = split(answers, _PARTITION, columns)
+    piece = _Rows(given.answers, asking, answers)
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
         snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), _FirstEpochs()
+        begun = Began(of_partitions.get(evidence.key[:3]))
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
-                piece = _Rows(given.answers, asking)
-            piece.add(evidence.key, each, snapshots, firsts)
-        piece.close(replayed, snapshots, firsts)
+                piece = _Rows(given.answers, asking, answers)
+            piece.add(evidence.key, each, snapshots, firsts, begun)
+        piece.close(replayed, snapshots, firsts, begun)
     yield piece.replayed()
 
 
@@ -120,7 +128,7 @@ class _FirstEpochs:
 class _Rows:
     """What slices and whole logs tell, gathered until it is enough for a piece."""
 
-    def __init__(self, answers: pa.Table, asking: Collection[str]) -> None:
+    def __init__(self, answers: pa.Table, asking: Collection[str], verified: pa.Table) -> None:
         kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
         self.count = 0
         self._states = Gathered(PRODUCER_STATES.arrow_schema)
@@ -131,13 +139,18 @@ class _Rows:
         columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
         self._questions = split(self._asked, _PARTITION, columns)
         self._wrote: list[tuple[Longs, Longs, Longs]] = []
+        self._verified = verified
+        self._began = [BEGAN.arrow_schema.empty_table()]
 
-    def add(self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: _FirstEpochs) -> None:
+    def add(
+        self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: _FirstEpochs, begun: Began
+    ) -> None:
         """Take a slice."""
         key = dict(zip(_LOG, log, strict=True))
         rows, held, markers = each.producer_states(), each.held(), each.markers()
         snapshots.compare(rows)
         firsts.add(each)
+        begun.add(held)
         causes, types = Named(rows["cause"], CAUSES), Named(markers["type"], MARKER_TYPES)
         self.count += len(rows["producer_id"])
         self._states.add(len(rows["producer_id"]), {**key, **rows, "cause": causes})
@@ -149,13 +162,14 @@ class _Rows:
             there = ids != UNKNOWN
             self._wrote.append((asked["row"][there], ids[there], epochs[there]))
 
-    def close(self, replayed: PartitionLog, snapshots: Snapshots, firsts: _FirstEpochs) -> None:
+    def close(self, replayed: PartitionLog, snapshots: Snapshots, firsts: _FirstEpochs, begun: Began) -> None:
         """Take what a log tells when all of it was seen."""
         key = dict(zip(_LOG, replayed.key, strict=True))
         epochs = firsts.columns()
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         add_local_bumps(replayed, self._local_bumps)
+        self._began.append(began(self._verified, *begun.columns()))
         if replayed.has_producers:
             log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
@@ -171,6 +185,7 @@ class _Rows:
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
             LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
+            BEGAN.name: pa.concat_tables(self._began),
         }
         return Replayed(tables, self._account())
 

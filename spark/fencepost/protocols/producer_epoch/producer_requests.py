@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.arrow import timestamps
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
 from fencepost.replay.collection import collection_paused
-from fencepost.replay.keys import ZERO_ID, digest_of
+from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID, coordinator_partition, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
 
@@ -31,6 +31,8 @@ class Thing(NamedTuple):
     topic: str | None = None
     topic_id: str | None = None
     partition: int | None = None
+    group_id: str | None = None
+    transaction_timeout_ms: int | None = None
     verify_only: bool | None = None
     result: str | None = None
     coordinator_epoch: int | None = None
@@ -85,15 +87,20 @@ def _table(
     columns["requested_at"] = timestamps(arrived[taken])
     columns["responded_at"] = timestamps(logged[taken])
     fields = zip(*things, strict=True) if things else ([] for _ in Thing._fields)
-    told = dict(zip(Thing._fields, fields, strict=True))
+    told = dict(zip(Thing._fields, map(list, fields), strict=True))
     codes = told.pop("error_code")
     names = {code: error_name(code) for code in set(codes)}
     columns["error"] = [names[code] for code in codes]
     clusters = rows["cluster"].to_pylist()
-    columns["topic"] = [
-        topic if topic is not None or topic_id is None else _name(metadata, cluster, topic_id)
-        for cluster, topic, topic_id in zip(clusters, told.pop("topic"), told.pop("topic_id"), strict=True)
-    ]
+    columns["topic"], columns["partition"] = told.pop("topic"), told.pop("partition")
+    for at, (topic_id, group_id) in enumerate(zip(told.pop("topic_id"), told.pop("group_id"), strict=True)):
+        known = metadata.get(clusters[at], _NO_METADATA)
+        if topic_id is not None and columns["topic"][at] is None:
+            columns["topic"][at] = known.topics.name_of(topic_id)
+        if group_id is not None and OFFSETS_TOPIC in known.partition_counts:
+            count = known.partition_counts[OFFSETS_TOPIC]
+            columns["topic"][at] = OFFSETS_TOPIC
+            columns["partition"][at] = coordinator_partition(group_id, count)
     schema = PRODUCER_REQUESTS.arrow_schema
     given = {**columns, **told}
     arrays = [
@@ -119,15 +126,14 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 _ID = ("cluster", "broker_id", "line_digest")
 
 
-def _name(metadata: Mapping[str, ClusterMetadata], cluster: str, topic_id: str) -> str | None:
-    known = metadata.get(cluster)
-    return known.topics.name_of(topic_id) if known else None
+_NO_METADATA = ClusterMetadata()
 
 
 def _initialised(sent: Json, answer: Json | None, _: int) -> Iterator[Thing]:
     told = answer or _NO_ANSWER
     yield Thing(
         transactional_id=sent.get("transactionalId"),
+        transaction_timeout_ms=sent.get("transactionTimeoutMs"),
         producer_id=_or_none(sent.get("producerId")),
         producer_epoch=_or_none(sent.get("producerEpoch")),
         error_code=told.get("errorCode"),
@@ -147,10 +153,12 @@ def _or_none(value: int | None) -> int:
 
 
 def _offsets_added(sent: Json, answer: Json | None, _: int) -> Iterator[Thing]:
+    group_id = sent.get("groupId")
     yield Thing(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
         producer_epoch=sent.get("producerEpoch"),
+        group_id=group_id if isinstance(group_id, str) else None,
         error_code=(answer or _NO_ANSWER).get("errorCode"),
     )
 

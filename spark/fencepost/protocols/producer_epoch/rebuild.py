@@ -50,6 +50,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
 )
+from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
@@ -77,7 +78,7 @@ TABLES = (
 )  # fmt: skip
 
 _DECIDED = [table for each in decided.TABLES.values() for table in each]
-_BY_NAME = {table.name: table for table in TABLES}
+_BY_NAME = {table.name: table for table in (*TABLES, BEGAN)}
 _ACCOUNT = Table(
     "account",
     "What the replays of single logs tell the step after them: account.PACKED.",
@@ -114,6 +115,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         engine.map(asked, partial(producer_requests, metadata=metadata), PRODUCER_REQUESTS.arrow_schema)
     )
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
+    of_ids = engine.collect(engine.map(requests, verified, VERIFIED))
     asking = set(engine.collect(engine.map(requests, _connections, _CONNECTIONS))["connection"].to_pylist())
 
     def spread(table: Table, rows: Rows, entity: Entity) -> list[Rows]:
@@ -129,22 +131,29 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
         },
-        _of_partitions(quarantine, asking, _alive(given), engine.parallelism),
-        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, _ACCOUNT],
+        _of_partitions(quarantine, asking, _alive(given), of_ids, engine.parallelism),
+        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, BEGAN, _ACCOUNT],
     )
 
     coordinators = [{"topic": TRANSACTIONS_TOPIC}]
     records = engine.scan(RECORDS, where=coordinators)
     places = engine.collect(engine.map(records, homes, _HOMES))
     with_partition = PRODUCER_REQUESTS.arrow_schema.append(pa.field(PARTITION, pa.int32()))
-    sent = engine.map(requests, partial(_placed, metadata, places), with_partition)
+    placed = partial(_placed, metadata, places)
+    sent = [
+        engine.map(requests, lambda rows: placed(rows.filter(concerns_coordinators(rows))), with_partition),
+        engine.map(of_partitions[BEGAN.name], placed, with_partition),
+    ]
     by_shard = partial(bucket_of, ("cluster", "partition"), engine.parallelism)
     by_coordinator = partial(bucket_of, ("cluster", PARTITION), engine.parallelism)
-    sent_by_shard = engine.map(
-        sent,
-        lambda rows: rows.append_column("entity", by_coordinator(rows)),
-        with_partition.append(pa.field("entity", pa.string())),
-    )
+    sent_by_shard = [
+        engine.map(
+            each,
+            lambda rows: rows.append_column("entity", by_coordinator(rows)),
+            with_partition.append(pa.field("entity", pa.string())),
+        )
+        for each in sent
+    ]
     wrote = account.rows_of(_collected(given, of_partitions, account.WROTE), account.WROTE)
     cleaned = engine.collect(engine.scan(CLEANED, where=coordinators))
     ends = final_ends(engine.collect(engine.scan(LOG_ENDS, where=coordinators)), metadata, TRANSACTIONS_TOPIC)
@@ -152,7 +161,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         {
             "batches": spread(BATCHES, engine.scan(BATCHES, where=coordinators), by_shard),
             "records": spread(RECORDS, records, by_shard),
-            "requests": [sent_by_shard],
+            "requests": sent_by_shard,
         },
         _of_coordinators(
             {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote},
@@ -192,10 +201,11 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
 
 
 def _of_partitions(
-    quarantine: pa.Table, asking: set[str], alive: Mapping[str, int], buckets: int
+    quarantine: pa.Table, asking: set[str], alive: Mapping[str, int], of_ids: pa.Table, buckets: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for piece in replay_partitions(Partitions(quarantine=quarantine, alive=alive, **evidence), asking):
+        given = Partitions(quarantine=quarantine, alive=alive, verified=of_ids, **evidence)
+        for piece in replay_partitions(given, asking):
             yield from _given(piece, buckets)
 
     return run
@@ -275,6 +285,5 @@ def _with_offset(requests: pa.Table) -> pa.Table:
 
 
 def _placed(metadata: Mapping[str, ClusterMetadata], places: pa.Table, requests: pa.Table) -> pa.Table:
-    """The requests that concern coordinators, each with the partition of ``__transaction_state``."""
-    asked = requests.filter(concerns_coordinators(requests))
-    return asked.append_column(PARTITION, coordinator_partitions(asked, metadata, places))
+    """The requests, each with the partition of ``__transaction_state`` that its transactional id is in."""
+    return requests.append_column(PARTITION, coordinator_partitions(requests, metadata, places))

@@ -14,6 +14,8 @@ from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.protocols.producer_epoch.producer_requests import INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.protocols.producer_epoch.verifications import Addition
+from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.requests import NONE
@@ -202,8 +204,11 @@ class Order:
     what it met, whatever the clock says.
     """
 
-    def __init__(self, states: States, pairs: Iterable[Pair]) -> None:
-        """``pairs``: requests with the records they wrote before they were answered."""
+    def __init__(self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, Asked]) -> None:
+        """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
+        verified_during tells, a verification is made while another request waits.
+        """
+        self._verified = verified
         written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
         for asked, record, sure in pairs:
             if not sure or asked.connection is None:
@@ -224,6 +229,10 @@ class Order:
 
     def bounds(self, asked: Asked) -> tuple[int, int | None]:
         """The state that a request met at the earliest, and the first one that it did not meet any more."""
+        waiting = self._verified.get((asked.request_id, asked.topic, asked.partition))
+        return self._on_connection(asked if waiting is None else waiting)
+
+    def _on_connection(self, asked: Asked) -> tuple[int, int | None]:
         if asked.connection is None or (asked.broker_id, asked.connection) not in self._written:
             return 0, None
         orders, newest, least = self._written[asked.broker_id, asked.connection]
@@ -235,18 +244,27 @@ class Order:
 class MetStates:
     """What the requests of one transactional id met, each by the one way that tells most."""
 
-    def __init__(self, states: States, coordinator: Coordinator | None, pairs: Iterable[Pair]) -> None:
+    def __init__(
+        self,
+        states: States,
+        coordinator: Coordinator | None,
+        pairs: Iterable[Pair],
+        witnesses: Witnesses,
+        verified: Mapping[Addition, Asked],
+    ) -> None:
         """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
-        The latter are answered CONCURRENT_TRANSACTIONS once that record is written.
+        The latter are answered CONCURRENT_TRANSACTIONS once that record is written. ``verified``: the Produce
+        requests that verifications were made for.
         """
         self.states = states
         self.coordinator = coordinator
+        self._witnesses = witnesses
         self._pairs: dict[str, list[Pair]] = {}
         known = list(pairs)
         for pair in known:
             self._pairs.setdefault(pair.asked.request_id, []).append(pair)
-        self._order = Order(states, known)
+        self._order = Order(states, known, verified)
 
     def by(self, asked: Asked) -> list[tuple[int, Candidate]]:
         """The states that a request may have met, numbered; none where the log does not tell."""
@@ -258,3 +276,10 @@ class MetStates:
         if self.coordinator is None or asked.error is None or wrote:
             return []
         return self.states.met_meanwhile(asked, self.coordinator, self._order)
+
+    def told(self, asked: Asked) -> list[Told]:
+        """What answers tell of a request that was decided where the log cleaner has been."""
+        base = None if self.coordinator is None else self.coordinator.log.base
+        if base is None or base.ms is None or asked.requested_ms > base.ms or asked.api_key == INIT:
+            return []
+        return self._witnesses.told(asked)

@@ -26,6 +26,8 @@ from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.verifications import verified_during
+from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log, UnreadPiece, damaged_batches, unread_pieces
@@ -68,6 +70,7 @@ class TransactionStateManager:
     ) -> None:
         self._tolerance_ms = tolerance_ms
         self._wrote = wrote
+        self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
         self._ids: dict[str, _Id] = {}
         self._unnamed: list[Asked] = []
@@ -127,7 +130,10 @@ class TransactionStateManager:
                 *added_pairs(each.asked, transitions, self._tolerance_ms),
             ]
             pairs = [*accepted, *_fencing(transitions)]
-            met = MetStates(States(transitions, self._tolerance_ms), self._coordinator, pairs)
+            states = States(transitions, self._tolerance_ms)
+            witnesses = Witnesses(each.asked, self._unread, self._tolerance_ms)
+            verified = verified_during(each.asked, self._tolerance_ms)
+            met = MetStates(states, self._coordinator, pairs, witnesses, verified)
             self._add_decided(rows, each, met, accepted)
             self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):

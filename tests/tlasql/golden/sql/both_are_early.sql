@@ -161,7 +161,7 @@ SELECT
     WHEN NOT (
       COALESCE(CASE WHEN agreed_1.states = requests.candidates THEN agreed_1.verdict END, FALSE)
     )
-    THEN '{}'
+    THEN TO_JSON(STRUCT(requests.request_id, requests.candidates), MAP('ignoreNullFields', 'false'))
   END AS evidence
 FROM silver.requests AS requests
 FULL OUTER JOIN agreed_1

@@ -15,7 +15,7 @@ WITH frame AS (
     LEAD(to_time) OVER successive AS next_to_time,
     level,
     LEAD(level) OVER successive AS `level'`,
-    TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(file, from_time), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.groups
   WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position)
 ), seen AS (

@@ -161,7 +161,7 @@ SELECT
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
     )
-    THEN '{}'
+    THEN TO_JSON(STRUCT(requests.request_id, requests.candidates), MAP('ignoreNullFields', 'false'))
   END AS evidence
 FROM silver.requests AS requests
 FULL OUTER JOIN agreed

@@ -11,7 +11,7 @@ WITH frame_1 AS (
     from_time,
     to_time,
     level,
-    TO_JSON(STRUCT(file), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(file, from_time), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.groups
 ), judged_1 AS (
   SELECT

@@ -116,9 +116,12 @@ SELECT
       STRUCT(
         directory_deletions.instance,
         directory_deletions.task_id,
+        directory_deletions.deleted_at,
         directory_deletions.elapsed_ms,
         directory_deletions.reported_by,
+        directory_deletions.reported_at,
         directory_deletions.released_by,
+        directory_deletions.released_at,
         directory_deletions.file,
         directory_deletions.`position`
       ),

@@ -21,7 +21,10 @@ WITH frame AS (
     LEAD(deleted_by) OVER successive AS `deletedBy'[d]`,
     locked AS `locked[d]`,
     LEAD(locked) OVER successive AS `locked'[d]`,
-    TO_JSON(STRUCT(instance, task_id, holder, held_for, file, `position`), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(instance, task_id, holder, held_for, released_at, file, `position`),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.task_directories
   WINDOW successive AS (PARTITION BY cluster, application_id, log, task_id ORDER BY from_position)
 ), judged AS (

@@ -30,8 +30,8 @@ WHERE r.cluster = :cluster AND r.group_id = :name AND (:end IS NULL OR r.stabili
 ORDER BY r.record_offset
 """
 _MARKS = f"""
-SELECT member_id, max(client_id) AS client_id, kind, claimed_at AS at, count(*) AS marks FROM (
-  SELECT member_id, client_id, claimed_at,
+SELECT member_id, max(client_id) AS client_id, kind, claimed_at AS at, sum(rebalances) AS marks FROM (
+  SELECT member_id, client_id, claimed_at, rebalances,
     CASE WHEN standing = 'contradicted' THEN 'contradicted'
       WHEN is_held AND standing = 'valid' AND outcome IN ('given_to_another', 'both') THEN 'handed_over'
       WHEN is_held AND standing = 'stale' AND outcome IN ('kept', 'both') THEN 'stale_won'

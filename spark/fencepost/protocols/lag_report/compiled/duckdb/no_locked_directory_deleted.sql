@@ -21,7 +21,22 @@ WITH frame AS (
     LEAD(deleted_by) OVER successive AS "deletedBy'[d]",
     locked AS "locked[d]",
     LEAD(locked) OVER successive AS "locked'[d]",
-    CAST(JSON_OBJECT('instance', instance, 'task_id', task_id, 'holder', holder, 'held_for', held_for, 'file', file, 'position', "position") AS TEXT) AS evidence
+    CAST(JSON_OBJECT(
+      'instance',
+      instance,
+      'task_id',
+      task_id,
+      'holder',
+      holder,
+      'held_for',
+      held_for,
+      'released_at',
+      STRFTIME(released_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'file',
+      file,
+      'position',
+      "position"
+    ) AS TEXT) AS evidence
   FROM silver.task_directories
   WINDOW successive AS (PARTITION BY cluster, application_id, log, task_id ORDER BY from_position NULLS FIRST)
 ), judged AS (

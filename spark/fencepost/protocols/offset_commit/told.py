@@ -1,0 +1,67 @@
+"""What an answer tells its member of its epoch, or of the generation that it is in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fencepost.protocols.offset_commit.requests import HeartbeatAnswer, MemberLine
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
+
+Answer = HeartbeatAnswer | MemberLine
+
+
+class Told(NamedTuple):
+    """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
+    None where that was not told; the answer with what it was assigned, None where none was seen; whether it
+    is known to be a consumer; the instance id of a static member; whether a later line shows the member to be
+    one still, not only that its time was not over.
+    """
+
+    group_type: str
+    epoch: int
+    rebalancing: bool | None
+    assigned_by: Answer | None
+    consumer: bool = True
+    instance_id: str | None = None
+    shown: bool = True
+
+
+def told_by(line: Answer, before: Told | None) -> Told | None:
+    """What a member has been told with this answer, after all ``before``; None where that is not certain."""
+    epoch = epoch_of(line)
+    if epoch is None:
+        return None
+    if isinstance(line, HeartbeatAnswer):
+        kept = before.assigned_by if before is not None and not line.joins else None
+        return Told(line.group_type, epoch, False, kept if line.assigned is None else line)
+    same = before is not None and before.epoch == epoch and not joins(line)
+    # older clients say what they are only when they join
+    consumer = before.consumer if same and before and line.protocol_type is None else _is_consumer(line)
+    if line.api_key == SYNC_GROUP:
+        return Told("classic", epoch, False, line if consumer else None, consumer, line.instance_id)
+    return before if same else Told("classic", epoch, None, None, consumer, line.instance_id)
+
+
+def _is_consumer(line: MemberLine) -> bool:
+    return line.protocol_type == "consumer"
+
+
+def epoch_of(line: Answer) -> int | None:
+    """The epoch, or generation, that the member certainly had when this was answered."""
+    if isinstance(line, HeartbeatAnswer):
+        return line.member_epoch
+    if line.api_key == LEAVE_GROUP or (line.api_key == JOIN_GROUP and not line.fine):
+        return None
+    return line.generation
+
+
+def joins(line: Answer) -> bool:
+    """Whether the member asked for a new epoch, or for the next generation."""
+    return line.joins if isinstance(line, HeartbeatAnswer) else line.api_key == JOIN_GROUP
+
+
+def stays(line: Answer) -> bool:
+    """Whether only who is a member still is answered so."""
+    if isinstance(line, HeartbeatAnswer):
+        return line.leaves or (line.member_epoch is not None and not line.joins)
+    return line.fine and line.named

@@ -1,0 +1,88 @@
+"""Lines of the request log about one transactional id: which certainly came before which."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+
+from fencepost.protocols.producer_epoch.asked import Asked
+
+
+class Lines:
+    """Lines about one transactional id, to be asked what comes before a request and after it."""
+
+    def __init__(self, lines: Iterable[Asked], tolerance_ms: int) -> None:
+        self._tolerance_ms = tolerance_ms
+        self._places: dict[tuple[int, str | None], list[Asked]] = {}
+        for each in lines:
+            self._places.setdefault((each.broker_id, None), []).append(each)
+            if each.connection is not None:
+                self._places.setdefault((each.broker_id, each.connection), []).append(each)
+        for place in self._places.values():
+            place.sort(key=turn)
+
+    def is_before(self, one: Asked, other: Asked) -> bool:
+        """Whether a request was answered before another arrived: by the clock of the one broker, or because a
+        connection has one request at a time.
+        """
+        if one.broker_id != other.broker_id:
+            return False
+        if one.connection is not None and one.connection == other.connection:
+            return turn(one) < turn(other)
+        return one.responded_ms < self.arrived(other)
+
+    def before(self, asked: Asked) -> Iterator[Asked]:
+        """The newest lines before a request: of its broker, and of its connection."""
+        of_broker, of_connection = self._places.get((asked.broker_id, None), ()), self._on_connection(asked)
+        at = bisect_left(of_broker, self.arrived(asked), key=lambda each: each.responded_ms)
+        yield from of_broker[at - 1 : at] if at else ()
+        at = bisect_left(of_connection, turn(asked), key=turn)
+        yield from of_connection[at - 1 : at] if at else ()
+
+    def has_after(self, asked: Asked) -> bool:
+        """Whether a line comes after a request."""
+        ends = [*self._latest.get(asked.broker_id, ()), *self._on_connection(asked)[-1:]]
+        return any(self.is_before(asked, each) for each in ends)
+
+    def around(self, first: Asked, last: Asked) -> Iterator[Asked]:
+        """The lines of a broker from one request to a later one, and perhaps some more."""
+        lines = self._places.get((last.broker_id, None), ())
+        arrivals = self._arrivals.get(last.broker_id, ())
+        at = bisect_left(lines, self.arrived(first), key=lambda each: each.responded_ms)
+        while at < len(lines) and arrivals[at] - self._tolerance_ms <= last.responded_ms:
+            yield lines[at]
+            at += 1
+
+    @cached_property
+    def _latest(self) -> dict[int, tuple[Asked]]:
+        """By broker, the line that arrived last."""
+        return {
+            broker_id: (max(lines, key=lambda each: each.requested_ms),)
+            for (broker_id, connection), lines in self._places.items()
+            if connection is None
+        }
+
+    @cached_property
+    def _arrivals(self) -> dict[int, list[int]]:
+        """By broker, of each line the earliest arrival among it and those after it."""
+        return {
+            broker_id: list(accumulate((each.requested_ms for each in reversed(lines)), min))[::-1]
+            for (broker_id, connection), lines in self._places.items()
+            if connection is None
+        }
+
+    def _on_connection(self, asked: Asked) -> Sequence[Asked]:
+        if asked.connection is None:
+            return ()
+        return self._places.get((asked.broker_id, asked.connection), ())
+
+    def arrived(self, asked: Asked) -> int:
+        """When a request arrived at the earliest: its line may have been written late."""
+        return asked.requested_ms - self._tolerance_ms
+
+
+def turn(asked: Asked) -> tuple[int, int]:
+    """By which the lines of a connection are sorted."""
+    return asked.responded_ms, asked.correlation_id

@@ -1,0 +1,60 @@
+"""Where the life of a group ends, and where it only changes its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from fencepost.replay.group_coordinator.records import (
+    CLASSIC_METADATA,
+    CONSUMER_METADATA,
+    EPOCH_TYPES,
+    GroupRecord,
+)
+
+_OTHER = {CLASSIC_METADATA: CONSUMER_METADATA, CONSUMER_METADATA: CLASSIC_METADATA}
+
+
+def batches_of(records: Sequence[GroupRecord]) -> Iterator[list[GroupRecord]]:
+    """The records of a group, batch by batch: the coordinator writes what belongs together at once."""
+    for _, batch in groupby(records, key=lambda record: record.base_offset):
+        yield list(batch)
+
+
+class Endings:
+    """Which records end a life of a group.
+
+    A life ends with the tombstone of the group's metadata (types 2, 3, 11, 17), but goes on in a conversion
+    between classic and consumer group: there the same batch has the other kind's metadata at no lower epoch.
+    The coordinator writes a conversion as one batch. A group that is deleted and created again within one
+    batch begins at a lower epoch, unless it had none to speak of. Where that epoch was not seen it is taken
+    for a conversion: nothing is known to begin there.
+    """
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+
+    def of(self, batch: Sequence[GroupRecord]) -> list[bool]:
+        """For each record of the next batch whether it ends the group's life."""
+        if not any(record.type in EPOCH_TYPES for record in batch):
+            return [False] * len(batch)
+        written = {
+            kind: max(
+                (r.epoch for r in batch if r.type == kind and not r.tombstone and r.epoch is not None),
+                default=None,
+            )
+            for kind in _OTHER
+        }
+        ends = []
+        for record in batch:
+            ends.append(self._ends(record, written))
+            if record.type in EPOCH_TYPES and record.epoch is not None:
+                self._epoch = record.epoch
+        return ends
+
+    def _ends(self, record: GroupRecord, written: dict[int, int | None]) -> bool:
+        if not record.tombstone or record.type not in EPOCH_TYPES:
+            return False
+        other = written[_OTHER[record.type]] if record.type in _OTHER else None
+        converts = other is not None and (self._epoch is None or other >= self._epoch)
+        return not converts

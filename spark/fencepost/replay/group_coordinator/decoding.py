@@ -1,0 +1,320 @@
+"""Rows of bronze to what a coordinator's log says: its records, decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.formats.decode import Decoded, decode
+from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.records import (
+    COMMIT_TYPES,
+    GROUP_TYPES,
+    MARKERS,
+    STREAMS_ASSIGNMENT,
+    ClassicMember,
+    GroupRecord,
+    Marker,
+    OffsetCommitRecord,
+    Owned,
+    Subtopology,
+    owned_partitions,
+    owned_tasks,
+)
+from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
+from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
+from fencepost.replay.metadata import Sighting
+
+_PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
+_Column = Sequence[Any]
+
+
+def log_of(rows: ShardRows) -> Log:
+    """The coordinator's log: its surviving batches and stretches."""
+    cleaned = rows.cleaned.filter(_of_log(rows.cleaned, rows.partition))
+    unread = unread_pieces(rows.quarantine)
+    return Log(
+        Batches.of(rows.batches),
+        damaged=damaged_batches(rows.records, GROUP_TYPES),
+        cleaned_to=cleaned["cleaned_to"].to_pylist(),
+        unread=[p for p in unread if p.topic == OFFSETS_TOPIC and p.partition == rows.partition],
+    )
+
+
+def sightings(rows: ShardRows) -> list[Sighting]:
+    """The ids of topics that stored commits carry (brokers from 4.1), each with its earliest time here.
+
+    They name the topics' incarnations where the metadata log was not captured.
+    """
+    log, found = log_of(rows), []
+    for records, fields in _decoded(rows.records, COMMIT_TYPES):
+        if "topic_id" in fields:
+            places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
+            named = pa.table(
+                {"topic": fields["topic"], "topic_id": fields["topic_id"], "ms": records["timestamp_ms"]}
+            ).filter(pa.array(places >= 0))
+            first = named.group_by(["topic", "topic_id"]).aggregate([("ms", "min")]).to_pylist()
+            found += [Sighting(row["topic"], row["topic_id"], row["ms_min"]) for row in first]
+    return [sighting for sighting in found if sighting.topic_id not in (None, ZERO_ID)]
+
+
+def group_records(records: pa.Table) -> list[GroupRecord]:
+    """The records that say something about a group, among rows of ``bronze.records``."""
+    found: list[GroupRecord] = []
+    for rows, fields in _decoded(records, GROUP_TYPES):
+        found += _group_records(rows, fields)
+    return found
+
+
+def commit_records(records: pa.Table) -> list[OffsetCommitRecord]:
+    """The stored offset commits, and their tombstones, among rows of ``bronze.records``."""
+    found: list[OffsetCommitRecord] = []
+    for rows, fields in _decoded(records, COMMIT_TYPES):
+        size = rows.num_rows
+        columns = zip(
+            *_places(rows),
+            _texts(fields["group"]),
+            _texts(fields["topic"]),
+            fields["partition"].to_pylist(),
+            _texts(fields["topic_id"]) if "topic_id" in fields else [None] * size,
+            fields["offset"].to_pylist(),
+            fields["leader_epoch"].to_pylist() if "leader_epoch" in fields else [None] * size,
+            rows["producer_id"].to_pylist(),
+            rows["producer_epoch"].to_pylist(),
+            rows["is_transactional"].to_pylist(),
+            pc.is_null(rows["value"]).to_pylist(),
+            strict=True,
+        )
+        found += [
+            OffsetCommitRecord(
+                offset=offset,
+                base_offset=base,
+                last_offset=last,
+                leader_epoch=epoch,
+                timestamp_ms=ms,
+                group_id=group_id,
+                topic=topic,
+                partition=partition,
+                topic_id=None if topic_id == ZERO_ID else topic_id,
+                committed_offset=committed,
+                committed_leader_epoch=-1 if leader_epoch is None else leader_epoch,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                is_transactional=transactional,
+                tombstone=tombstone,
+            )
+            for (
+                offset, base, last, epoch, ms, group_id, topic, partition, topic_id, committed, leader_epoch,
+                producer_id, producer_epoch, transactional, tombstone,
+            ) in columns
+        ]  # fmt: skip
+    return found
+
+
+def markers(records: pa.Table) -> list[Marker]:
+    """The ends of transactions among rows of ``bronze.records``."""
+    ends = pc.and_(records["is_control"], pc.is_in(records["record_type"], pa.array(MARKERS, pa.int32())))
+    rows = records.filter(pc.and_(_of_topic(records), ends))
+    columns = zip(
+        *_places(rows), rows["producer_id"].to_pylist(), rows["record_type"].to_pylist(), strict=True
+    )
+    return [Marker(*place, producer_id=producer, outcome=MARKERS[kind]) for *place, producer, kind in columns]
+
+
+def _of_topic(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(rows["topic"], OFFSETS_TOPIC)
+
+
+def _of_log(rows: pa.Table, partition: int | None) -> pa.ChunkedArray:
+    return pc.and_(_of_topic(rows), pc.equal(rows["partition"], pa.scalar(partition, pa.int32())))
+
+
+def _places(rows: pa.Table) -> list[_Column]:
+    return [rows[name].to_pylist() for name in _PLACE]
+
+
+def _decoded(
+    records: pa.Table, types: Sequence[int] | Mapping[int, str]
+) -> Iterator[tuple[pa.Table, dict[str, pa.Array]]]:
+    """Rows of one record type after the other, with the fields of their key and value."""
+    wanted = pc.and_(
+        _of_topic(records), pc.is_in(records["record_type"], pa.array(sorted(types), pa.int32()))
+    )
+    wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
+    known = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
+    for name in sorted(known["record_name"].unique().to_pylist()):
+        rows = known.filter(pc.equal(known["record_name"], name))
+        fields: dict[str, pa.Array] = {}
+        for part in ("value", "key"):
+            decoded = decode(name, part, rows[part])
+            _refuse_damaged(name, part, decoded, rows)
+            fields.update(zip((f.name for f in decoded.values.type), decoded.values.flatten(), strict=True))
+        yield rows, fields
+
+
+def _refuse_damaged(name: str, part: str, decoded: Decoded, rows: pa.Table) -> None:
+    if decoded.codes.any():
+        at = rows["record_offset"][int(decoded.codes.argmax())]
+        raise ValueError(f"{name} at offset {at}: captured as readable, its {part} is not. Capture again.")
+
+
+def _texts(column: pa.Array) -> list[str | None]:
+    """Texts, each of them once in memory however often it is there."""
+    named = column.dictionary_encode()
+    names = named.dictionary.to_pylist()
+    return [None if code is None else names[code] for code in named.indices.to_pylist()]
+
+
+def _group_records(rows: pa.Table, fields: Mapping[str, pa.Array]) -> Iterator[GroupRecord]:
+    size = rows.num_rows
+
+    def values(name: str) -> _Column:
+        return fields[name].to_pylist() if name in fields else [None] * size
+
+    def texts(name: str) -> _Column:
+        return _texts(fields[name]) if name in fields else [None] * size
+
+    epochs = next((n for n in ("generation", "assignment_epoch", "epoch") if n in fields), "epoch")
+    group_ids = texts("group_id" if "group_id" in fields else "group")
+    record_types = rows["record_type"].to_pylist()
+    kind = record_types[0] if record_types else 0
+    columns = zip(
+        *_places(rows),
+        record_types,
+        group_ids,
+        texts("member_id"),
+        pc.is_null(rows["value"]).to_pylist(),
+        values(epochs),
+        _classic_members(fields) if kind == 2 else [None] * size,
+        _topologies(fields) if "subtopologies" in fields else [None] * size,
+        texts("client_id"),
+        texts("instance_id"),
+        pc.is_valid(fields["classic_member_metadata"]).to_pylist()
+        if "classic_member_metadata" in fields
+        else [False] * size,
+        values("member_epoch"),
+        values("previous_member_epoch"),
+        values("state"),
+        _owned(fields, kind, size),
+        strict=True,
+    )
+    for (
+        offset, base, last, epoch, ms, record_type, group_id, member_id, tombstone, own_epoch, members,
+        topology, client_id, instance_id, speaks_classic, member_epoch, previous, state, owned,
+    ) in columns:  # fmt: skip
+        yield GroupRecord(
+            offset=offset,
+            base_offset=base,
+            last_offset=last,
+            leader_epoch=epoch,
+            timestamp_ms=ms,
+            type=record_type,
+            group_id=group_id,
+            member_id=member_id,
+            tombstone=tombstone,
+            epoch=own_epoch,
+            classic_members=members,
+            topology=topology,
+            client_id=client_id,
+            instance_id=instance_id,
+            speaks_classic=speaks_classic,
+            member_epoch=member_epoch,
+            previous_member_epoch=previous,
+            state=state,
+            owned=owned,
+        )
+
+
+_Listed = list[tuple[str, Sequence[int], Sequence[int] | None]]
+
+
+def _owned(fields: Mapping[str, pa.Array], kind: int, size: int) -> Sequence[Sequence[Owned]]:
+    """What each record of a member lists as owned; members of share groups own nothing."""
+    if kind == STREAMS_ASSIGNMENT:
+        assigned = _listed(fields["active_tasks"], "subtopology_id")
+        pending = _listed(fields["active_tasks_pending_revocation"], "subtopology_id")
+    elif "partitions_pending_revocation" in fields:
+        assigned = _listed(fields["assigned_partitions"], "topic_id")
+        pending = _listed(fields["partitions_pending_revocation"], "topic_id")
+    else:
+        return [()] * size
+    read = owned_tasks if kind == STREAMS_ASSIGNMENT else owned_partitions
+    return [
+        () if epoch is None else read(held, given_up, epoch)
+        for held, given_up, epoch in zip(assigned, pending, fields["member_epoch"].to_pylist(), strict=True)
+    ]
+
+
+def _listed(column: pa.ListArray, element: str) -> list[_Listed]:
+    """A column of lists of {topic or subtopology, partitions, assignment epochs}."""
+    each = column.flatten()
+    entries = list(
+        zip(
+            _texts(each.field(element)),
+            each.field("partitions").to_pylist(),
+            each.field("assignment_epochs").to_pylist(),
+            strict=True,
+        )
+    )
+    return _split(column, entries)
+
+
+def _split(column: pa.ListArray, entries: list[Any]) -> list[Any]:
+    """The flattened entries of a column of lists, cut as the lists are; nothing for a null list."""
+    found, at = [], 0
+    for length in pc.fill_null(pc.list_value_length(column), 0).to_pylist():
+        found.append(entries[at : at + length])
+        at += length
+    return found
+
+
+def _topologies(fields: Mapping[str, pa.Array]) -> list[list[Subtopology] | None]:
+    return [
+        None
+        if subtopologies is None
+        else [
+            Subtopology(
+                each["subtopology_id"],
+                frozenset([*each["source_topics"], *(t["name"] for t in each["repartition_source_topics"])]),
+            )
+            for each in subtopologies
+        ]
+        for subtopologies in fields["subtopologies"].to_pylist()
+    ]
+
+
+def _classic_members(fields: Mapping[str, pa.Array]) -> list[list[ClassicMember] | None]:
+    """Members with the topics they were assigned; only consumers' protocol type assigns partitions."""
+    members = fields["members"]
+    each = members.flatten()
+    consumers = pc.equal(fields["protocol_type"], "consumer").take(pc.list_parent_indices(members))
+    assignment = each.field("assignment")
+    assigned = pc.and_(consumers, pc.greater(pc.binary_length(assignment), 0))
+    decoded = decode(
+        "ConsumerProtocolAssignment",
+        "value",
+        pc.if_else(assigned, assignment, pa.scalar(None, assignment.type)),
+    )
+    listed = decoded.values.field("assigned_partitions").to_pylist()
+    entries = [
+        ClassicMember(member_id, instance_id, client_id, _assigned_topics(topics) if is_assigned else ())
+        for member_id, instance_id, client_id, topics, is_assigned in zip(
+            each.field("member_id").to_pylist(),
+            each.field("group_instance_id").to_pylist(),
+            each.field("client_id").to_pylist(),
+            listed,
+            assigned.to_pylist(),
+            strict=True,
+        )
+    ]
+    valid = pc.is_valid(members).to_pylist()
+    return [
+        found if is_there else None for found, is_there in zip(_split(members, entries), valid, strict=True)
+    ]
+
+
+def _assigned_topics(topics: Sequence[Mapping[str, Any]] | None) -> list[tuple[str, Sequence[int]]] | None:
+    return None if topics is None else [(topic["topic"], topic["partitions"]) for topic in topics]

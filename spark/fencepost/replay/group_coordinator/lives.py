@@ -1,0 +1,149 @@
+"""The lives of a group in one log, and how far each of them is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
+
+from fencepost.replay.group_coordinator.records import GROUP_TYPES, GroupRecord
+from fencepost.replay.histories import Interval, Point, interval
+from fencepost.replay.logs import Stretch
+
+NO_LIFE = -1
+"""Of tombstones before any life was seen, and of requests that met no group."""
+
+
+class Coverage(Protocol):
+    """Who is told how far lives are known."""
+
+    def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
+        """A piece of a life that is completely known, or one that is not."""
+
+
+Out = TypeVar("Out", bound=Coverage)
+
+
+class Lives(Generic[Out]):
+    """The lives of one group. Each of its records is taken in order: ``enter``, then ``leave``.
+
+    A life is known when the log was seen from offset 0 on, or from where compaction has been on, or from the
+    end of the life before it on, without a hole, and every assignment in it could be read.
+    """
+
+    def __init__(self, group_id: str, stretches: Mapping[int, Stretch]) -> None:
+        self.group_id = group_id
+        self.no = 0
+        """The number of the newest record within the group; 0 before the first."""
+        self.life = NO_LIFE
+        """The offset of its first record: what is found later, before or after it, does not change that."""
+        self.position: int | None = None
+        self.stretch: int | None = None
+        """Where the newest record is: its offset, and its stretch."""
+        self.alive = False
+        self.known = False
+        self.group_type: str | None = None
+        self._stretches = stretches
+        self._shown_in: int | None = None
+        self._over = False
+        self._end_seen_in: int | None = None
+        self._begun_known = False
+        self._begun_in: int | None = None
+        self._unread = False
+        self._first: tuple[bool, Point] | None = None
+        self._cut: Point | None = None
+
+    def is_known(self, stretch: int) -> bool:
+        """Whether nothing is missing of the group's state now, for one who asks in this stretch."""
+        if not self.no:
+            return stretch <= 0
+        return self.known and self.stretch == stretch
+
+    def enter(self, record: GroupRecord, out: Out) -> bool:
+        """The next record begins, and with it a life (which is returned) or another stretch of its log."""
+        self.no += 1
+        self.position, self.stretch = record.offset, record.stretch
+        begins = not record.tombstone and not self.alive
+        if self._shown_in is not None and (begins or self._shown_in != record.stretch):
+            self._leave_stretch(out)
+        self._shown_in = record.stretch
+        unread = any(member.topics is None for member in record.classic_members or ())
+        if begins:
+            self.life = record.offset
+            self._over = self._unread = False
+            self.alive = True
+            self._begun_in = record.stretch
+            self._begun_known = self._seen(record.stretch)
+            at = Point(record.last_offset, record.timestamp_ms)
+            self._first, self._cut = (self._begun_known and not unread, at), None
+        if not self._over:
+            self._unread = self._unread or unread
+        if not record.tombstone:
+            self.group_type = GROUP_TYPES[record.type]
+        return begins
+
+    def leave(self, record: GroupRecord, out: Out, *, ends: bool) -> None:
+        """The record was taken. ``ends``: as Endings."""
+        if self.alive and not ends:
+            self.known = self._is_known_alive(record)
+        else:
+            self.alive = False
+            self.known = ends or self._seen(record.stretch)
+        if not ends:
+            return
+        if not self._over:
+            at = Point(record.last_offset, record.timestamp_ms)
+            self._leave_stretch(out, at)
+            self._over = True
+            self._write_coverage(at, out)
+        self._end_seen_in = record.stretch
+
+    def finish(self, out: Out) -> None:
+        """The log is at its end."""
+        if self._shown_in is not None:
+            self._leave_stretch(out)
+        self._write_coverage(None, out)
+
+    def _seen(self, stretch: int) -> bool:
+        return stretch <= 0 or self._end_seen_in == stretch
+
+    def _is_known_alive(self, record: GroupRecord) -> bool:
+        return self._begun_known and self._begun_in == record.stretch and not self._unread
+
+    def _leave_stretch(self, out: Out, end: Point | None = None) -> None:
+        """What the stretch shows of the life is over: at the end of the life, or of the stretch, or not at
+        all.
+        """
+        if self._shown_in is None:
+            return
+        lost = False
+        if end is None:
+            end = self._end_of(self._shown_in)
+            lost = end is not None
+            if self._cut is None and self._begun_in == self._shown_in:
+                self._cut = end
+        self._write_shown(end, out, lost=lost)
+        self._shown_in = None
+
+    def _write_shown(self, end: Point | None, out: Out, *, lost: bool) -> None:
+        """What else a replay knows of the life in this stretch ends here; ``lost``: at a hole."""
+
+    def _end_of(self, stretch: int) -> Point | None:
+        known = self._stretches[stretch]
+        return None if known.to_offset is None else Point(known.to_offset, known.last_ms)
+
+    def _write_coverage(self, end: Point | None, out: Out) -> None:
+        """A life is known up to its first hole and not after it: that may hide a member.
+
+        Its extent begins with its first record that was seen.
+        """
+        if self._first is None:
+            return
+        known, begin = self._first
+        self._first = None
+        pieces = [(known, begin, end)]
+        if known and self._cut is not None:
+            pieces = [(True, begin, self._cut), (False, self._cut, end)]
+        for covered, since, until in pieces:
+            during = interval(since, until)
+            if during is not None:
+                out.coverage(self.group_id, self.life, during, covered=covered)

@@ -1,0 +1,99 @@
+"""The scenario ``lags``: what leaders ask brokers of changelogs, warm-up tasks, and a thread that comes late.
+
+Lookups are in the request log: what the leader of an application is told of the ends of its changelogs.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from brokers import NOISE, Plan
+from scenario import Scenario, Stage, prepare
+from streams_apps import CONFIGURED, Directories, Layout, Settings, start, until
+from streams_oracle import assignments, lag_reports
+from streams_runs import TOPICS, Writer, settled
+from streams_runs import plan as plan_of_streams
+
+LATE = Settings(
+    "late",
+    cleanup_ms=10_000,
+    session_timeout_ms=15_000,
+    threads=2,
+    topic="late",
+    # a record at a time: a thread that is slow with one comes late to its assignment
+    more=(("main.consumer.max.poll.records", 1),),
+)
+_IMPATIENT = (("acceptable.recovery.lag", 10), ("probing.rebalance.interval.ms", 60_000))
+WARM = Settings("warm", more=_IMPATIENT, layout=Layout(loggers=CONFIGURED))
+BOTH = replace(WARM, application_id="both", standbys=1)
+STATEFUL = {"0_0", "0_1", "2_0", "2_1"}
+"""Tasks that are assigned by their lags."""
+
+TOPIC = {"late": 4}
+_ROUNDS = 4
+_SLOW = 4
+
+
+def play(stage: Stage) -> None:
+    """Three applications; then what Kafka's classes read in what they told their groups."""
+    prepare(stage, TOPICS | TOPIC)
+    for topic, partitions in (TOPICS | TOPIC).items():
+        for index in range(partitions):
+            stage.cluster.leader(topic, index)
+    writer = Writer(stage)
+    writer.write()
+    with Directories(stage), ThreadPoolExecutor(1) as pool:
+        other = pool.submit(_others, stage)
+        late(stage, writer)
+        other.result()
+    writer.close()
+    recording, version = stage.clients.folder.parent, stage.cluster.plan.version
+    classes = stage.clients.folder / "classes"
+    stage.truth.oracles["lag_reports.json"] = lag_reports(recording, version, classes)
+    stage.truth.oracles["assignments.json"] = assignments(recording, version, classes)
+
+
+def _others(stage: Stage) -> None:
+    warm(stage, WARM)
+    warm(stage, BOTH)
+
+
+def late(stage: Stage, writer: Writer) -> None:
+    """Tasks move to a second instance, which dies at once. The first one's second thread comes late.
+
+    What the first thread reported of the tasks that come back it lets go of when it has its assignment; the
+    cleaner may delete it before the second thread has its own, and it may be that thread's task.
+    """
+    stage.say("late")
+    (tasks,) = TOPIC.values()
+    a = start(stage, LATE, "a")
+    settled(a, tasks=tasks)
+    for again in range(_ROUNDS):
+        writer.write(topics=TOPIC)
+        b = start(stage, replace(LATE, session_timeout_ms=3000), "b", again)
+        settled(a, b, tasks=tasks)
+        b.crash()
+        writer.write(slow=_SLOW, topics=TOPIC)
+        settled(a, tasks=tasks, patience_s=180)
+    a.stop()
+
+
+def warm(stage: Stage, settings: Settings) -> None:
+    """A second instance has nothing: tasks are warmed up there, and move when it is asked again."""
+    stage.say(settings.application_id)
+    a = start(stage, settings, "a")
+    settled(a)
+    b = start(stage, settings, "b")
+    until("a warm task moves", lambda: bool(STATEFUL & set(b.tasks()["active"])), patience_s=180)
+    settled(a, b)
+    for each in (a, b):
+        each.stop()
+
+
+def plan(version: str) -> Plan:
+    """As of ``streams``, with lookups."""
+    return replace(plan_of_streams(version), timezone="UTC", unlogged=(*NOISE, "METADATA", "API_VERSIONS"))
+
+
+SCENARIO = Scenario(plan, play)
