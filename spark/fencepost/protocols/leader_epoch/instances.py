@@ -76,23 +76,27 @@ def instances(
         if line.connection is not None:
             pair = (line.correlation_id, line.requested_ms)
             connections.setdefault((line.broker_id, line.connection), []).append(pair)
-    found: list[tuple[list[Pair], list[Connection]]] = []
+    found: list[tuple[list[Pair], list[Connection], set[int]]] = []
     unsure: set[Connection] = set()
     ordered = sorted(connections.items(), key=lambda each: (min(ms for _, ms in each[1]), each[0]))
     for connection, pairs in ordered:
-        fits = [each for each in found if _rises(sorted([*each[0], *pairs]))]
+        ids = {correlation_id for correlation_id, _ in pairs}
+        # a thousand runs of one program each begin to count anew: that is told without sorting
+        others = [each for each in found if each[2].isdisjoint(ids)]
+        fits = [each for each in others if _rises(sorted([*each[0], *pairs]))]
         if len(fits) == 1:
             fits[0][0].extend(pairs)
             fits[0][1].append(connection)
+            fits[0][2].update(ids)
         elif not fits:
-            found.append((list(pairs), [connection]))
+            found.append((list(pairs), [connection], ids))
         else:
             unsure.add(connection)
     if unsure or (len(found) > 1 and not is_java(software)):
         # whose cache the unsure ones are, none of the others can tell either
         return dict.fromkeys(connections)
     return {
-        connection: digest_of(cluster, *min(of), min(pairs)[0]) for pairs, of in found for connection in of
+        connection: digest_of(cluster, *min(of), min(pairs)[0]) for pairs, of, _ in found for connection in of
     }
 
 

@@ -49,6 +49,8 @@ APPLIED = Table(
 _ANSWERS = (METADATA, DESCRIBE_TOPIC_PARTITIONS)
 ORDER_APIS = (*_ANSWERS, FETCH, OFFSET_COMMIT)
 TABLES = (ORDERS, APPLIED)
+HEARTBEAT_COLUMNS = ("cluster", "broker_id", "api_key", "logged_at_ms", "total_time_ms", "request")
+"""What is read of heartbeats."""
 _KEPT = 8
 
 
@@ -61,7 +63,8 @@ class Cluster(NamedTuple):
 
 
 def heartbeats_of(requests: pa.Table) -> pa.Table:
-    """Rows of APPLIED from any rows of ``bronze.requests``: a broker's heartbeat says what it has applied.
+    """Rows of APPLIED from rows of ``bronze.requests`` (HEARTBEAT_COLUMNS): a heartbeat says what its broker
+    has applied.
 
     Every broker sends one in two seconds, for as long as there are logs: they are not read line by line.
     """
