@@ -31,6 +31,21 @@ _DISK = b"\0" * 15 + b"\7"
 _METADATA_ID, _OFFSETS_ID = b"\0" * 15 + b"\1", b"\0" * 15 + b"\2"
 
 
+_CLAIMS = pa.schema(
+    [
+        ("record_offset", pa.int64()),
+        ("member_id", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("claimed_generation", pa.int32()),
+        ("greatest_claim_of_others", pa.int32()),
+        ("was_assigned", pa.bool_()),
+        ("assigned_to_self", pa.bool_()),
+        ("assigned_to_another", pa.bool_()),
+    ]
+)
+
+
 @dataclass(frozen=True)
 class Made:
     """How much there is."""
@@ -190,8 +205,11 @@ class _Truth:
 
     def write(self, folder: Path, joins: Sequence[dict[str, Any]]) -> None:
         """Everything."""
-        for name, rows in {**self.rows, "joins": joins}.items():
-            pq.write_table(pa.Table.from_pylist(list(rows)), folder / f"{name}.parquet")
+        for name in ("generations", "assignments"):
+            pq.write_table(pa.Table.from_pylist(self.rows[name]), folder / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(list(joins)), folder / "joins.parquet")
+        # there may be none that is out of the ordinary
+        pq.write_table(pa.Table.from_pylist(self.rows["claims"], schema=_CLAIMS), folder / "claims.parquet")
         counts = {"whole": self._whole, "claims": self.claims, "assignments": self.assignments}
         (folder / "counts.json").write_text(json.dumps({**counts, "standings": self.standings}))
 

@@ -5,14 +5,14 @@ A group of a thousand members goes on with nearly all of them as they were, reba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fencepost.protocols.ownership_claim.assignments import Owners, Past
 from fencepost.protocols.ownership_claim.changes import Change, Members, claimed
 from fencepost.protocols.ownership_claim.claims import Claims
 from fencepost.protocols.ownership_claim.generations import Generation
-from fencepost.protocols.ownership_claim.previous_owners import PreviousOwners
+from fencepost.protocols.ownership_claim.previous_owners import Moment
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.records import MemberOfGeneration
 from fencepost.protocols.ownership_claim.runs import Runs
@@ -99,7 +99,7 @@ class HeldRows:
             of_all = self._common(generation)
             if of_all != self._of_all:
                 looked |= {*self.claims.partitions, *self.owners.partitions}
-            self._look(_Moment(generation, members, had), looked | touched, changes)
+            self._look(Moment(generation, members, had), looked | touched, changes)
             self._last, self._of_all = generation, of_all
         self._unsettled = touched
         self._past.note(generation, changes)
@@ -118,7 +118,7 @@ class HeldRows:
             [self._topics.id_at(topic, ms) for topic in sorted(self._topics_named)],
         )
 
-    def _look(self, at: _Moment, partitions: Iterable[Partition], changes: Sequence[Change]) -> None:
+    def _look(self, at: Moment, partitions: Iterable[Partition], changes: Sequence[Change]) -> None:
         claims, assignments, last = self._claim_rows, self._assignment_rows, self._last
         for change in changes:
             place = (change.member_id, None)
@@ -143,7 +143,7 @@ class HeldRows:
 
     # --- rows -----------------------------------------------------------------------------------------------
 
-    def _claim(self, at: _Moment, member: MemberOfGeneration, partition: Partition, *, held: bool) -> Row:
+    def _claim(self, at: Moment, member: MemberOfGeneration, partition: Partition, *, held: bool) -> Row:
         now, subscription = at.generation.generation, member.subscription
         assert subscription is not None
         claimed_generation = member.claimed_generation(now)
@@ -187,7 +187,7 @@ class HeldRows:
         return self._past.had(member.member_id, partition, claimed_generation)
 
     def _assignment(
-        self, at: _Moment, member: MemberOfGeneration, partition: Partition, owners: Sequence[str]
+        self, at: Moment, member: MemberOfGeneration, partition: Partition, owners: Sequence[str]
     ) -> Row:
         now, first = at.generation.generation, at.generation.first
         previous = at.had.get(partition, owners) if at.generation.before is not None else []
@@ -209,7 +209,7 @@ class HeldRows:
             at.generation.record.offset,
         )
 
-    def _unread_claims(self, at: _Moment, member: MemberOfGeneration | None) -> Row:
+    def _unread_claims(self, at: Moment, member: MemberOfGeneration | None) -> Row:
         assert member is not None
         assert member.subscription is not None
         subscription = member.subscription
@@ -222,13 +222,13 @@ class HeldRows:
         nothing = [None] * (len(OWNERSHIP_CLAIMS.columns) - len(head) - 2 - _OF_RUN)
         return (*head, *nothing, subscription.unread, at.generation.record.offset)
 
-    def _unread_assignment(self, at: _Moment, member: MemberOfGeneration | None) -> Row:
+    def _unread_assignment(self, at: Moment, member: MemberOfGeneration | None) -> Row:
         assert member is not None
         head = (*self._head(at, member, None), at.generation.generation, *_named(member))
         nothing = [None] * (len(CLASSIC_ASSIGNMENTS.columns) - len(head) - 1 - _OF_RUN)
         return (*head, *nothing, at.generation.record.offset)
 
-    def _head(self, at: _Moment, member: MemberOfGeneration, partition: Partition | None) -> Row:
+    def _head(self, at: Moment, member: MemberOfGeneration, partition: Partition | None) -> Row:
         cluster, coordinator = self._of
         record = at.generation.record
         named = partition if partition is not None else ("", "")
@@ -239,22 +239,6 @@ class HeldRows:
         topic, number = partition
         topic_id = self._topics.id_at(topic, ms)
         return (topic, topic_id, number, topic_key(topic_id, topic, number))
-
-
-class _Moment:
-    """A generation beside the one before: ``had`` tells who had a partition then, where that changed."""
-
-    def __init__(
-        self, generation: Generation, members: Members, had: Mapping[Partition, Sequence[str]]
-    ) -> None:
-        self.generation, self.members, self.had = generation, members, had
-        self._previous_owners: PreviousOwners | None = None
-
-    def previous_owners(self, rebalances: Rebalances) -> PreviousOwners:
-        """The members of the record before that are members still."""
-        if self._previous_owners is None:
-            self._previous_owners = PreviousOwners(self.generation, self.members, rebalances)
-        return self._previous_owners
 
 
 def _named(member: MemberOfGeneration) -> Row:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.protocols.ownership_claim.changes import Members
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.records import MemberOfGeneration
+from fencepost.protocols.ownership_claim.subscriptions import Partition
 
 
 class PreviousOwners:
@@ -58,3 +59,19 @@ class PreviousOwners:
         if now.subscription is None or now.subscription.unread is not None or before is None:
             return None
         return False if 0 <= now.claimed_generation(number) < before else None
+
+
+class Moment:
+    """A generation beside the one before: ``had`` tells who had a partition then, where that changed."""
+
+    def __init__(
+        self, generation: Generation, members: Members, had: Mapping[Partition, Sequence[str]]
+    ) -> None:
+        self.generation, self.members, self.had = generation, members, had
+        self._previous_owners: PreviousOwners | None = None
+
+    def previous_owners(self, rebalances: Rebalances) -> PreviousOwners:
+        """The members of the record before that are members still."""
+        if self._previous_owners is None:
+            self._previous_owners = PreviousOwners(self.generation, self.members, rebalances)
+        return self._previous_owners
