@@ -16,16 +16,22 @@ restores as (
 ),
 
 assigned as (
+    -- a task may be assigned again before the thread takes it up: the newest tells
     select
-        cluster,
-        log,
-        thread,
-        task_id,
-        from_position,
-        to_position,
-        standby_as
-    from {{ source('silver', 'assigned_tasks') }}
-    where kind = 'standby'
+        restores.cluster,
+        restores.restore_id,
+        max_by(tasks.standby_as, tasks.from_position) as standby_as
+    from restores
+    inner join {{ source('silver', 'assigned_tasks') }} as tasks
+        on
+            restores.cluster = tasks.cluster
+            and restores.log = tasks.log
+            and restores.thread = tasks.thread
+            and restores.task_id = tasks.task_id
+            and restores.from_position >= tasks.from_position
+            and restores.from_position < tasks.to_position
+    where tasks.kind = 'standby'
+    group by restores.cluster, restores.restore_id
 )
 
 select
@@ -50,11 +56,5 @@ select
     restores.position
 from restores
 left join assigned
-    on
-        restores.cluster = assigned.cluster
-        and restores.log = assigned.log
-        and restores.thread = assigned.thread
-        and restores.task_id = assigned.task_id
-        and restores.from_position >= assigned.from_position
-        and restores.from_position < assigned.to_position
+    on restores.cluster = assigned.cluster and restores.restore_id = assigned.restore_id
 where restores.kind = 'standby'
