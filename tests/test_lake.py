@@ -19,7 +19,7 @@ from fencepost.engines.spark import SparkEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
 from fencepost.session import spark_session
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS
+from fencepost.tables import BATCHES, DECISIONS
 
 GROUPS = offset_commit.GROUPS
 ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
@@ -32,6 +32,13 @@ def groups(*rows: tuple[str | None, int, int]) -> pa.Table:
         for group_id, position, epoch in rows
     ]
     return pa.Table.from_pylist(named, schema=GROUPS.arrow_schema)
+
+
+def batches(*topics: str) -> pa.Table:
+    """A row of BATCHES of each topic."""
+    return pa.Table.from_pylist(
+        [{"cluster": "c", "topic": topic} for topic in topics], schema=BATCHES.arrow_schema
+    )
 
 
 @pytest.fixture(params=["process", "spark"])
@@ -57,6 +64,24 @@ def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callab
     assert (row["group_id"], row["target_assignment_epoch"]) == ("g", None)
     assert lake.append(catalog, GROUPS, groups(("g", 2, 6))) == 1
     assert lake.count(catalog, GROUPS) == 2
+
+
+def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
+    empty_lake: Callable[[], Settings], spark: SparkSession
+) -> None:
+    settings = empty_lake()
+    older = lake.ensure(settings.lake).load_table(BATCHES.name)
+    with older.update_spec() as update:
+        update.add_identity("topic")
+    older.append(batches("a", "b"))
+    catalog = lake.ensure(settings.lake)
+    lake.append(catalog, BATCHES, batches("c", "d"))
+    files = catalog.load_table(BATCHES.name).inspect.files()
+    assert sorted(files["record_count"].to_pylist()) == [1, 1, 2]
+    for engine in (ProcessEngine(catalog), SparkEngine(spark_session(settings), catalog)):
+        found = engine.collect(engine.scan(BATCHES, where=[{"topic": frozenset({"a", "d"})}]))
+        assert sorted(found["topic"].to_pylist()) == ["a", "d"]
+        assert engine.collect(engine.scan(BATCHES)).num_rows == 4
 
 
 def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[[], Settings]) -> None:

@@ -93,7 +93,10 @@ _TYPES: dict[str, IcebergType] = {
 
 
 def ensure(lake: Lake) -> Catalog:
-    """The open catalog, with every schema and table, and each column that a table lacked or had otherwise."""
+    """The open catalog, with every schema and table, and each column that a table lacked or had otherwise.
+
+    What is written from now on is partitioned as the table is declared; what was written before stays.
+    """
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)
@@ -105,6 +108,7 @@ def ensure(lake: Lake) -> Catalog:
             _create(catalog, table)
         else:
             _fit_columns(catalog.load_table(table.name), table)
+            _fit_partitions(catalog.load_table(table.name), table)
     return catalog
 
 
@@ -222,6 +226,14 @@ def _fit_columns(present: IcebergTable, table: Table) -> None:
                 update.add_column(name, _TYPES[table.columns[name]])
             for name in grown:
                 update.update_column(name, _TYPES[table.columns[name]])
+
+
+def _fit_partitions(present: IcebergTable, table: Table) -> None:
+    names = {each.name for each in present.spec().fields}
+    if gone := names - set(table.partitioned_by):
+        with present.update_spec() as update:
+            for name in gone:
+                update.remove_field(name)
 
 
 def _has_grown(present: IcebergTable, table: Table, name: str) -> bool:

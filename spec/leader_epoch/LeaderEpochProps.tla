@@ -86,8 +86,8 @@ OlderThanCached(a) ==
 \* topic, not to a leader before the one it knows, not to a topic that it knows to be gone or not to be there yet.
 \*
 \* Where it does not hold: shipped clients take any answer with another topic id, also an earlier one, and any answer
-\* that lacks the topic (MCLeaderEpoch_shipped_older_metadata). It lasts until they ask a broker that has caught up. Two
-\* instances of a client that cannot be told apart are unknown.
+\* that lacks the topic (MCLeaderEpoch_shipped_older_metadata). It lasts until they ask a broker that has caught up.
+\* What a client had is known of Java clients that can be told apart, while no line is missing; else it is unknown.
 \*
 \* On call: a client that goes back may find its offset out of range and reset it: look at its next fetches in the
 \* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server ... describe --replication`

@@ -11,7 +11,8 @@ import pytest
 from fencepost.capture import headers, readers, text, whole
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.rows import OUTCOME
-from fencepost.tables import BATCHES, RECORDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
+from fencepost.formats.request_ids import merged, read_ranges
+from fencepost.tables import BATCHES, RECORDS, REQUEST_IDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
 
 BROKER = Path("troubled-4.3.1") / "broker-1"
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -28,7 +29,8 @@ def read(source: Source, *tables: Table) -> list[list[dict[str, Any]]]:
     """The rows of each table and the outcome; but for the sample of a fault, which ends with its window."""
     found: dict[str, list[dict[str, Any]]] = {table.name: [] for table in (*tables, OUTCOME)}
     for table, batch in readers.read_all([source]):
-        found[table.name] += [{**row, "sample": None} for row in batch.to_pylist()]
+        if table.name in found:
+            found[table.name] += [{**row, "sample": None} for row in batch.to_pylist()]
     return list(found.values())
 
 
@@ -74,9 +76,20 @@ def test_windows_of_a_segment_whose_payload_is_not_read(
 def test_windows_of_a_request_log(captures: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     for file in (captures / BROKER).glob("kafka-request.log*"):
         source = Source("c", 1, REQUEST_LOG, str(file), 0, file.stat().st_size)
-        expected = read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS)
+        expected, noted = read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS), ids(source)
         with monkeypatch.context() as patch:
             patch.setattr(text, "_CHUNK", size)
             patch.setattr(text, "_PACKED", size)
             assert read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS) == expected
+            assert ids(source) == noted
         assert len(expected[0]) > 20
+        assert len(noted) > 3
+
+
+def ids(source: Source) -> dict[str, list[tuple[int, int]]]:
+    """The correlation ids of each connection, in whatever rows they are."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in read(source, REQUEST_IDS)[0]:
+        ranges = read_ranges(row["correlation_ids"])
+        found[row["connection"]] = merged([*found.get(row["connection"], []), *ranges])
+    return found

@@ -44,7 +44,7 @@ class Bench:
 
     def client(self, case: str, name: str) -> LabClient:
         """A new hand-made client of a case."""
-        made = LabClient(self.stage.cluster, self.stage.truth, f"{case}-{name}", case)
+        made = LabClient(self.stage.cluster, self.stage.truth, f"{case}-{name}", case, java=True)
         self.clients.append(made)
         return made
 
@@ -98,7 +98,9 @@ class Bench:
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             for broker in self.stage.cluster.brokers:
-                text = (broker.home / "kafka-request.log").read_text(errors="replace")
+                log = broker.home / "kafka-request.log"
+                # while the broker rolls it, it is not there
+                text = log.read_text(errors="replace") if log.exists() else ""
                 if found := re.findall(re.escape(said) + r"(\d+)", text):
                     return int(found[-1])
             time.sleep(0.2)

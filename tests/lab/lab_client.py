@@ -33,15 +33,22 @@ class Posted:
 
 @dataclass
 class LabClient:
-    """One client with a connection to each broker it asks; its correlation ids go on over all of them."""
+    """One client with a connection to each broker it asks; its correlation ids go on over all of them.
+
+    That is how a Java client counts: with ``java`` it says that it is one, and begins each connection as one.
+    """
 
     cluster: Cluster
     truth: GroundTruth
     client_id: str
     case: str
-    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
+    java: bool = False
+    _ids: Iterator[int] = field(init=False, repr=False)
     _values: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
     _connections: dict[tuple[int, bool], Connection] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._ids = itertools.count(0 if self.java else 1)
 
     def ask(self, broker_id: int, ask: Ask, controller: bool = False) -> list[Row]:
         """Send a request, to the broker or to its ``controller`` listener, and wait; its rows."""
@@ -112,7 +119,10 @@ class LabClient:
     def _connection(self, broker_id: int, controller: bool) -> Connection:
         place = (broker_id, controller)
         if place not in self._connections:
-            self._connections[place] = self.cluster.connect(self.client_id, broker_id, self._ids, controller)
+            made = self.cluster.connect(self.client_id, broker_id, self._ids, controller)
+            if self.java:
+                made.introduce("apache-kafka-java", self.cluster.plan.version)
+            self._connections[place] = made
         return self._connections[place]
 
 

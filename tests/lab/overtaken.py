@@ -145,7 +145,9 @@ class Overtaken:
         bench, operator = self._bench, self._bench.operator
         operator.await_partition(UNCLEANLY, lambda told: told["LeaderId"] == self._paused)
         operator.did("fenced", self._killed)
-        self._look(self._paused)
+        # who asks the same broker again had what it told before
+        for broker_id in (self._paused, self._active, self._paused):
+            self._look(broker_id)
         bench.write(self._writer, UNCLEANLY, 8)
         past_truncation(bench, UNCLEANLY, "unclean-past", last + 1, first)
         # the killed broker cuts them off when it comes back

@@ -32,6 +32,7 @@ class Connection:
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(1), repr=False)
     _socket: socket.socket = field(init=False, repr=False)
     _waiting: list[tuple[int, Api, int]] = field(init=False, default_factory=list, repr=False)
+    _introduced: bool = field(init=False, default=True, repr=False)
 
     def __post_init__(self) -> None:
         self._socket = socket.create_connection((self.host, self.port), self.timeout)
@@ -50,8 +51,16 @@ class Connection:
         self._waiting.append((correlation_id, called, version))
         return correlation_id
 
+    def introduce(self, software: str, version: str) -> None:
+        """Say what client this is, as the first request; a paused broker answers it when it can."""
+        self.send("ApiVersions", 3, {"ClientSoftwareName": software, "ClientSoftwareVersion": version})
+        self._introduced = False
+
     def receive(self) -> Message:
         """The answer to the oldest request that still waits for one (Kafka answers in order)."""
+        if not self._introduced:
+            self._introduced = True
+            self.receive()
         correlation_id, called, version = self._waiting.pop(0)
         reader = Reader(self._exactly(struct.unpack(">i", self._exactly(4))[0]))
         answered = reader.fixed(">i")

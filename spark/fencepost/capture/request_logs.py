@@ -1,8 +1,9 @@
-"""The brokers' request logs as rows; what answers say of topics is kept once."""
+"""The brokers' request logs as rows; what answers say of topics is kept once, of other lines their ids."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import pyarrow as pa
 
@@ -11,10 +12,11 @@ from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import Piece, files, of_table, text_rows
 from fencepost.formats.lines import Parsed
+from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_log import parse_lines
 from fencepost.protocols import requests
 from fencepost.settings import Cluster
-from fencepost.tables import REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
+from fencepost.tables import REQUEST_IDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
 
 _LINE_END = b"(kafka.request.logger)"
 _MISSING = "no file matches: correct request_logs in the configuration, or switch the request log on"
@@ -37,23 +39,25 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 
 
 def rows(source: Source) -> Rows:
-    """The rows of ``bronze.requests`` in the source's range and of what they say of topics, each text once;
-    and what became of the source.
+    """The rows of ``bronze.requests`` in the source's range and of what they say of topics, each text once,
+    and of ``bronze.request_ids``; and what became of the source.
     """
     origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-    lines, told = of_table(REQUESTS, origin), _Told(origin)
+    lines, told, ids = of_table(REQUESTS, origin), _Told(origin), RequestIds()
 
     def rows_of(read: pa.RecordBatch) -> Rows:
         yield from lines(read)
         yield from told.rows(read)
+        found = [{**origin, **row} for row in ids.take()]
+        yield REQUEST_IDS, pa.RecordBatch.from_pylist(found, REQUEST_IDS.arrow_schema)
 
-    yield from text_rows(source, _parse, rows_of, _is_unfinished)
+    yield from text_rows(source, partial(_parse, ids), rows_of, _is_unfinished)
 
 
-def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
+def _parse(ids: RequestIds, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
     # a last line that is whole but for its line end counts now; its digest keeps it from counting again
     return parse_lines(
-        piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=piece.cut
+        piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=piece.cut, ids=ids
     )
 
 
@@ -89,4 +93,6 @@ class _Told:
             yield table, pa.RecordBatch.from_pylist(found, table.arrow_schema)
 
 
-REQUEST_LOGS = Kind(REQUEST_LOG, rows, (REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS), find=find_request_logs)
+REQUEST_LOGS = Kind(
+    REQUEST_LOG, rows, (REQUESTS, REQUEST_IDS, TOPIC_LISTS, TOPIC_ANSWERS), find=find_request_logs
+)

@@ -93,7 +93,12 @@ def by_entity(evidence: Mapping[str, Sequence[pa.Table]]) -> dict[str, dict[str,
     for name, parts in evidence.items():
         rows = pa.concat_tables(parts)
         empty[name] = rows.slice(0, 0).drop_columns("entity")
-        rows = rows.filter(pc.is_valid(rows["entity"]))
+        if rows["entity"].null_count:
+            rows = rows.filter(pc.is_valid(rows["entity"]))
+        if pc.count_distinct(rows["entity"]).as_py() == 1:
+            # as it is: the rows of a whole cluster are not copied only to be sorted by nothing
+            found.setdefault(rows["entity"][0].as_py(), {})[name] = rows.drop_columns("entity")
+            continue
         order = pc.sort_indices(rows, sort_keys=[("entity", "ascending")])
         rows = rows.take(order)
         runs = pc.run_end_encode(rows["entity"].combine_chunks()) if rows.num_rows else None

@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
+from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
@@ -77,6 +79,7 @@ def parse_lines(
     *,
     after_ms: int | None = None,
     final: bool = False,
+    ids: RequestIds | None = None,
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
@@ -84,14 +87,14 @@ def parse_lines(
     DescribeTopicPartitions) has ``topics_digest`` in their place; ``topics`` is what it says of each, JSON as
     logged, and ``topic_digests`` what names these texts wherever they are said. ``timezone`` is the broker's
     IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line without newline is not consumed,
-    unless ``final`` says that the file is closed.
+    unless ``final`` says that the file is closed. ``ids`` notes the correlation ids of all lines.
     """
     clock = LogClock(timezone, after_ms)
-    take = partial(_take, wanted)
+    take = partial(_take, wanted, ids)
     return parse(chunk, base_position, clock, REQUEST_SCHEMA, take, "request log line", final=final)
 
 
-def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None:
+def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> dict[str, Any] | None:
     """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
     stamp = _STAMP.match(line)
     if stamp is None:
@@ -102,11 +105,17 @@ def _take(wanted: Wanted, line: bytes, clock: LogClock) -> dict[str, Any] | None
         return None
     found = _API.search(line, stamp.end())
     api = found[1].decode() if found else None
+    start = stamp.end() + len(_MARK)
     if api is not None and not any(keep(line) for keep in wanted.get(api, ())):
+        if ids is not None and line.endswith(_LOGGER):
+            ids.note(line, start, clock.read(stamp[1].decode()))
         return None
-    row = _parse(line, stamp.end() + len(_MARK), of_topics=api in _OF_TOPICS)
+    row = _parse(line, start, of_topics=api in _OF_TOPICS)
     # Only a line that is whole moves the clock.
-    return {"logged_at_ms": clock.read(stamp[1].decode()), **row}
+    logged_at_ms = clock.read(stamp[1].decode())
+    if ids is not None:
+        ids.note(line, start, logged_at_ms)
+    return {"logged_at_ms": logged_at_ms, **row}
 
 
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
@@ -115,26 +124,28 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     body = line[start : -len(_LOGGER)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
     members = _members(body, answer)
+    request, response = members["request"], members.get(_RESPONSE)
     if _SURROGATE.search(line):
         # JSON may escape half of a pair, which is no text: this raises a ValueError then
         json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
-    header = json.loads(members["requestHeader"])
-    software = json.loads(members.get("clientInformation", "{}"))
+    header = members["requestHeader"].value
+    software = members["clientInformation"].value if "clientInformation" in members else {}
     told = answer.topics if answer else None
     return {
-        "total_time_ms": _duration(json.loads(members["totalTimeMs"])),
+        "total_time_ms": _duration(members["totalTimeMs"].value),
         "api_key": _integer(header["requestApiKey"]),
         "api_name": _text(header["requestApiKeyName"]),
         "api_version": _integer(header["requestApiVersion"]),
         "correlation_id": _integer(header["correlationId"]),
         "client_id": _text(header.get("clientId")),
-        "connection": _text(json.loads(members.get("connection", "null"))),
-        "principal": _text(json.loads(members.get("principal", "null"))),
-        "listener": _text(json.loads(members.get("listener", "null"))),
+        "connection": _text(_value(members, "connection")),
+        "principal": _text(_value(members, "principal")),
+        "listener": _text(_value(members, "listener")),
         "software_name": _text(software.get("softwareName")),
         "software_version": _text(software.get("softwareVersion")),
-        "request": members["request"],
-        "response": members.get(_RESPONSE),
+        # request and response stay as logged
+        "request": body[request.start : request.end],
+        "response": _response(body, response, answer) if response is not None else None,
         "line_digest": hashlib.sha256(line).hexdigest(),
         "topics": told.topics if told else None,
         "topic_digests": told.digests if told else None,
@@ -142,18 +153,25 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     }
 
 
-def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, str]:
-    """Cut a line's JSON into its members' own text, so that request and response stay as logged."""
-    places, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
+def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, Member]:
+    """Cut a line's JSON into its members."""
+    found, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = {"requestHeader", "request", "totalTimeMs"} - places.keys()
+    missing = {"requestHeader", "request", "totalTimeMs"} - found.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    found = {key: text[start:stop] for key, (start, stop) in places.items()}
-    if answer is not None and _RESPONSE in places:
-        found[_RESPONSE] = answer.with_digest(text, *places[_RESPONSE])
     return found
+
+
+def _response(text: str, member: Member, answer: TopicsOfAnswer | None) -> str:
+    if answer is None:
+        return text[member.start : member.end]
+    return answer.with_digest(text, member.start, member.end)
+
+
+def _value(members: Mapping[str, Member], name: str) -> Any:
+    return members[name].value if name in members else None
 
 
 def _duration(value: Any) -> float:

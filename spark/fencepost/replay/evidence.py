@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +36,7 @@ class Evidence:
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
 
-    @property
+    @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:
         """What each cluster's metadata log says by itself."""
         return {

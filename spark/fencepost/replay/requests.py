@@ -7,8 +7,10 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +29,7 @@ LINE_COLUMNS = [
 _ORDER = ("logged_at_ms", "file", "position", "line_digest")
 _LINES_AT_ONCE = 20_000
 _DECODER = json.JSONDecoder()
+_MOST = {bits: 1 << (bits - 1) for bits in (8, 16, 32, 64)}
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-\d+(-\d+)?$")
 
 
@@ -100,6 +103,7 @@ def _lines(rows: pa.Table) -> Iterator[RequestLine]:
         )
 
 
+@lru_cache(maxsize=1 << 14)
 def host_of(connection: str | None) -> str | None:
     """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
     found = _CONNECTION.match(connection or "")
@@ -111,10 +115,14 @@ def parse_object(text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value, _ = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        # what was shallow enough for the capture may be too deep here
-        return None
+        value = orjson.loads(text)
+    except ValueError:
+        # NaN, half of a surrogate pair: the standard library reads what is no JSON to a strict reader
+        try:
+            value, _ = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            # what was shallow enough for the capture may be too deep here
+            return None
     return value if isinstance(value, dict) else None
 
 
@@ -127,7 +135,10 @@ def text(value: Any) -> Any:
 
 def integer(value: Any, bits: int = 32) -> Any:
     """A member of a line's JSON that is a whole number of so many bits or null; TypeError for another."""
-    if value is None or (type(value) is int and -(1 << (bits - 1)) <= value < 1 << (bits - 1)):
+    if value is None:
+        return None
+    most = _MOST[bits]
+    if type(value) is int and -most <= value < most:
         return value
     raise TypeError(f"{value!r} is no number of {bits} bits")
 

@@ -10,6 +10,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine
 from fencepost.protocols import protocols
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.evidence import evidence
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, RECORDS, REQUESTS
@@ -28,7 +29,8 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: Callable[[int, str
     given = evidence(engine, catalog, settings)
     counts: dict[str, int] = {}
     for protocol in protocols():
-        found = protocol.rebuild(given)
+        with collection_paused():
+            found = protocol.rebuild(given)
         for table in protocol.tables:
             counts[table.name] = engine.replace(table, found[table.name])
             log.info("%s: %d rows", table.name, counts[table.name])

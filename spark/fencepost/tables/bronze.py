@@ -15,6 +15,7 @@ _BATCH_HEADER = {
     "last_offset": "bigint",
 }
 
+# Never partitioned by topic: a cluster of ten thousand would write as many files in each run, all at once.
 BATCHES = Table(
     "bronze.batches",
     "One row per record batch (header only), once per cluster however many replicas held it.",
@@ -35,7 +36,7 @@ BATCHES = Table(
         **_PROVENANCE,
     },
     ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
-    ("cluster", "topic"),
+    ("cluster",),
 )
 
 RECORDS = Table(
@@ -60,7 +61,7 @@ RECORDS = Table(
         **_PROVENANCE,
     },
     ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
-    ("cluster", "topic"),
+    ("cluster",),
 )
 
 REQUESTS = Table(
@@ -88,6 +89,26 @@ REQUESTS = Table(
         **_PROVENANCE,
     },
     ("cluster", "broker_id", "line_digest"),
+    ("cluster",),
+)
+
+REQUEST_IDS = Table(
+    "bronze.request_ids",
+    "Which correlation ids the lines of request logs had, of all APIs: one row per connection and piece of a "
+    "log; a line may count in two of them. Fetches of replicas and what brokers forwarded do not.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "client_id": "string",
+        "connection": "string",
+        "software_name": "string",  # null where no line of the piece names it
+        "correlation_ids": "string",  # ranges in order: 0..7 9 12..13
+        "first_logged_at_ms": "bigint",  # of these lines, in UTC
+        "last_logged_at_ms": "bigint",
+        "ids_digest": "string",  # of client id, connection, times and ids
+        "file": "string",
+    },
+    ("cluster", "broker_id", "ids_digest"),
     ("cluster",),
 )
 

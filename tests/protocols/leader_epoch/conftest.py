@@ -36,6 +36,7 @@ from fencepost.tables import (
     METADATA_SNAPSHOTS,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     TOPIC_ANSWERS,
     TOPIC_LISTS,
@@ -48,7 +49,8 @@ sys.path.append(str(Path(__file__).parents[2] / "lab"))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
-    BATCHES, CLEANED, FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS,
+    BATCHES, CLEANED, FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, REQUEST_IDS,
+    TOPIC_ANSWERS, TOPIC_LISTS,
     own.LEADER_EPOCH_CHECKPOINTS, own.PARTITION_FOLDERS,
 )  # fmt: skip
 TOLERANCE_MS = 25

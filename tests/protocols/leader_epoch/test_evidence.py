@@ -16,8 +16,7 @@ Rebuilt = Callable[[Bronze], Silver]
 
 THREE_BROKERS = "incarnations-4.3.1"
 
-# By what a row of the whole evidence is found again, and what it says. What a client had in its cache is
-# what was found of its answers: an answer that is missing may have told more.
+# By what a row of the whole evidence is found again, and what it says.
 SAID = {
     "partitions": (
         ("partition_key", "from_position"),
@@ -37,6 +36,10 @@ SAID = {
     ),
     "leader_epoch_entries": (("entry_id",), ("agrees",)),
     "partition_batches": (("log", "from_position"), ("leader_epoch", "given")),
+    "metadata_answer_partitions": (
+        ("answer_partition_id",),
+        ("cached", "cached_gone", "cached_topic_id", "cached_leader_epoch", "told_topic_id", "accepted"),
+    ),
     "committed_offsets": (
         ("commit_id",),
         ("committed_offset", "committed_leader_epoch", "committed_topic_id", "live_topic_id",
@@ -61,9 +64,10 @@ def _thinned(bronze: Bronze) -> Iterator[tuple[str, Bronze]]:
     for broker in (1, 2, 3):
         by = by_broker(broker)
         logs = by_broker(broker, kind="request_log")
-        yield f"no request log of broker {broker}", without(bronze, requests=by, files=logs)
+        yield f"no request log of broker {broker}", without(bronze, requests=by, request_ids=by, files=logs)
         yield f"no file of broker {broker}", without(
-            bronze, requests=by, files=by, batches=by, records=by, leader_epoch_checkpoints=by,
+            bronze, requests=by, request_ids=by, files=by, batches=by, records=by,
+            leader_epoch_checkpoints=by,
         )  # fmt: skip
     for share in (0.05, 0.5):
         yield f"{share:.0%} of the lines", without(bronze, requests=some(chance, share))

@@ -22,6 +22,9 @@ select
     lost_leader_epoch,
     lost_brokers,
     checkpoint_agrees,
-    leaders_moved
+    leaders_moved,
+    elected_by,
+    elected_by_client_id,
+    elected_request_id
 from {{ source('silver', 'leader_epochs') }}
 window history as (partition by cluster, partition_key order by leader_epoch)

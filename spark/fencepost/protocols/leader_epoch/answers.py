@@ -28,7 +28,10 @@ class PartitionAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicAnswer:
-    """A topic in an answer: ``topic_id`` None where it has none. It was so in ``[since, until)``."""
+    """A topic in an answer: ``topic_id`` None where it has none. It was so in ``[since, until)``.
+
+    ``is_exact``: the metadata log has the topic and each of its leader epochs, so that it was so there only.
+    """
 
     topic: str
     topic_id: str | None
@@ -36,6 +39,7 @@ class TopicAnswer:
     partitions: tuple[PartitionAnswer, ...]
     since: int
     until: int
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,7 @@ def _topic_answer(said: str, history: ClusterHistory | None) -> TopicAnswer | No
     if topic is None:
         return None
     topic_id = None if topic_id == ZERO_ID else topic_id
-    since, until = _held(topic_id, partitions, history)
-    return TopicAnswer(topic, topic_id, error, partitions, since, until)
+    return TopicAnswer(topic, topic_id, error, partitions, *_held(topic_id, partitions, history))
 
 
 def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
@@ -91,30 +94,32 @@ def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
 
 def _held(
     topic_id: str | None, partitions: Sequence[PartitionAnswer], history: ClusterHistory | None
-) -> tuple[int, int]:
-    """Where in the metadata log a topic was as it is told, by its id and its leader epochs."""
-    since, until = 0, END
-    if topic_id is None or history is None:
-        return since, until
-    life = history.topics.get(topic_id)
+) -> tuple[int, int, bool]:
+    """Where in the metadata log a topic was as it is told, by its id and its leader epochs; and whether all
+    of them are known.
+    """
+    life = None if topic_id is None or history is None else history.topics.get(topic_id)
     if life is None:
-        return since, until
+        return 0, END, False
+    is_exact = True
     since = life.begins.position if life.created is not None else 0
     until = END if life.gone is None else life.gone.position
     for each in partitions:
         of = life.partitions.get(each.partition)
         if of is None or each.leader_epoch < 0:
+            is_exact = False
             continue
         states = of.states
         has = [s is not None and s.leader_epoch == each.leader_epoch for s in states.states]
         if not any(has) or any(s is not None and s.leader_epoch is None for s in states.states):
+            is_exact = False
             continue
         first, last = has.index(True), len(has) - 1 - has[::-1].index(True)
         if _began(of, first):
             since = max(since, states.begins[first].position)
         if last + 1 < len(has):
             until = min(until, states.begins[last + 1].position)
-    return since, until
+    return since, until, is_exact
 
 
 def _began(of: PartitionLife, number: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -49,7 +50,7 @@ def _fencings(
             continue
         cause = _why(before[0], now)
         first = at.position if since is None else since
-        of = [each for each in moves if first <= each.position <= at.position]
+        of = moves[bisect_left(moves, (first,)) : bisect_left(moves, (at.position + 1,))]
         epoch = None if now is None else now[0].epoch
         ended = _ended(history, number)
         yield (

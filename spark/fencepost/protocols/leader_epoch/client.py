@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
+from fencepost.protocols.leader_epoch.numbering import Numbering
 from fencepost.replay.requests import RequestLine
 
+COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
+"""Where an offset comes from."""
 Place = tuple[str, int]
 """Topic and partition."""
 
@@ -22,11 +25,17 @@ class ToldOffset:
     request_id: str
     group_id: str | None
     topic_id: str | None
+    line: RequestLine
+
+    def is_of(self, group_id: str | None, offset: int) -> bool:
+        """Whether it is what a group had committed, at that offset."""
+        return self.origin == COMMITTED and (self.group_id, self.offset) == (group_id, offset)
 
 
 @dataclass(slots=True)
 class Position:
-    """Where a client reads a partition: since ``began_at``, an offset of the incarnation ``began_of``.
+    """Where a client reads a partition: since ``began_at``, an offset of the incarnation ``began_of``, as it
+    was ``told``, if it was.
 
     ``row`` is the number of its row of silver.fetch_positions.
     """
@@ -38,6 +47,7 @@ class Position:
     row: int
     began_at: int
     began_of: str | None
+    told: ToldOffset | None = None
 
     def incarnation_of(self, offset: int) -> str | None:
         """The topic id that an offset is of: where it began, of what it brought along."""
@@ -48,16 +58,50 @@ class Position:
 class Client:
     """One instance: its cache, the offsets it was told last, and where it reads.
 
-    ``ids``: the correlation ids of all its lines, sorted.
+    ``numbering``: the correlation ids of all its lines. ``is_followed``: it counts its requests as a Java
+    client does, from 0 over all its connections, so that a missing line shows; ``heard`` is the highest id of
+    its lines so far. ``asked``: the ids of its requests for metadata, in order.
     """
 
     name: str
-    ids: list[int]
+    numbering: Numbering
+    is_followed: bool = False
+    heard: int = -1
+    asked: list[int] = field(default_factory=list)
     cache: ClientCache = field(default_factory=ClientCache)
     told: dict[Place, ToldOffset] = field(default_factory=dict)
     reads: dict[Place, Position] = field(default_factory=dict)
 
+    def hear(self, line: RequestLine) -> None:
+        """Its next line: where a request before it may be missing, so may be an answer that it had.
+
+        Where answers come late, one that is missing may have come as late.
+        """
+        is_late = line.correlation_id < self.heard
+        span = (-1, self.heard) if is_late else (self.heard, line.correlation_id)
+        if not self.is_followed or not self.numbering.is_whole(*span):
+            self.cache.lose()
+        self.heard = max(self.heard, line.correlation_id)
+
+    def has_answer(self, line: RequestLine) -> bool:
+        """Whether it certainly had the answer to a request for metadata, and did not give it up before.
+
+        It has one such request at a time, and who gives one up closes its connection: so it had the answer if
+        it used the connection once more, after its next request for metadata (NetworkClient).
+        """
+        after = bisect_right(self.asked, line.correlation_id)
+        connection = (line.broker_id, line.connection or "")
+        if not self.is_followed or after == len(self.asked):
+            return False
+        return self.numbering.last(connection) >= self.asked[after]
+
+    def committed(self, place: Place, group_id: str | None, offset: int) -> ToldOffset | None:
+        """The answer that told it where its group was, if it has not gone on from there."""
+        told = self.told.get(place)
+        if told is None and (reads := self.reads.get(place)) is not None and reads.offset == reads.began_at:
+            told = reads.told
+        return told if told is not None and told.is_of(group_id, offset) else None
+
     def sent_nothing_else(self, one: RequestLine, other: RequestLine) -> bool:
         """Whether every request between two of its requests is known: no correlation id is missing."""
-        first, last = bisect_right(self.ids, one.correlation_id), bisect_left(self.ids, other.correlation_id)
-        return last - first == other.correlation_id - one.correlation_id - 1
+        return self.numbering.is_whole(one.correlation_id, other.correlation_id)

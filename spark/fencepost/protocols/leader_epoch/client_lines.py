@@ -7,10 +7,11 @@ from functools import partial
 
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.clocks import Window
-from fencepost.protocols.leader_epoch.instances import Connection, Software
+from fencepost.protocols.leader_epoch.instances import Software
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import APIS, FETCH, PartitionLine
 from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
+from fencepost.protocols.leader_epoch.numbering import Connection
 from fencepost.replay.requests import NONE, RequestLine, error_name, host_of
 
 
@@ -54,6 +55,12 @@ class ClientLines:
         """Where the metadata log was while a request was handled."""
         return self.known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
+    def image(self, line: RequestLine) -> Window:
+        """What its broker may have had of the metadata log: it may be behind."""
+        # a broker takes the next request of a connection when it has answered the one before
+        told = self.told.get((line.broker_id, line.connection or ""), 0)
+        return self.known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms, told)
+
     def live(self, line: RequestLine, topic: str, partition: int) -> Live:
         """What lived then."""
         return live(self.known.history, self.window(line), topic, partition)
@@ -61,10 +68,7 @@ class ClientLines:
     def answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
         """What a broker, which may be behind, may have answered from, as far as its answer fits to it."""
         place, asked = (topic, each.asked.partition), each.asked.topic_id
-        # a broker takes the next request of a connection when it has answered the one before
-        told = self.told.get((line.broker_id, line.connection or ""), 0)
-        times = (line.requested_ms, line.responded_ms)
-        window = self.known.moments.answered_from(line.broker_id, *times, told)
+        window = self.image(line)
         error = error_name(each.error)
         met = candidates(self.known.history, window, *place, asked if error == NONE else None)
         fits = partial(_fits, line.api_key, error, asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
@@ -11,7 +12,13 @@ from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.clocks import Moments
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, CommitLines
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
-from fencepost.protocols.leader_epoch.instances import Connection, by_client, instances, software_of
+from fencepost.protocols.leader_epoch.instances import (
+    ClientKey,
+    by_client,
+    instances,
+    sent_by,
+    software_of,
+)
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     CLIENT_APIS,
@@ -21,24 +28,30 @@ from fencepost.protocols.leader_epoch.lines import (
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
     TXN_OFFSET_COMMIT,
     PartitionLine,
     partition_lines,
     replica_of,
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
+from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent, sent_of
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
 
+_OF_LEADERS = (FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH)
+"""What a client can ask only whom its metadata name."""
 TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 
 
+@collection_paused()
 def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
     """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
 
-    ``ids``: broker, connection and correlation id of the lines of all APIs.
+    ``ids``: rows of ``bronze.request_ids`` of the same.
     """
     numbers = by_log(ids, "cluster")
     rows = _Rows()
@@ -47,23 +60,15 @@ def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]
         if cluster not in known:
             continue
         software = software_of(lines)
-        sent = _ids(numbers[name,]) if (name,) in numbers else {}
+        sent = sent_of(numbers[name,]) if (name,) in numbers else {}
         for key, found in by_client(lines, CLIENT_APIS, software):
             own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
             of = instances(cluster, own, key.software) if known[cluster].complete else {}
-            clients, meaning = _clients(of, sent), ClientLines(cluster, known[cluster], software)
+            clients, meaning = _clients(of, key, sent), ClientLines(cluster, known[cluster], software)
+            _note_asked(own, clients)
             for instance in _by_instance(own, of):
                 _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
     return rows.to_arrow()
-
-
-def _ids(rows: pa.Table) -> dict[Connection, list[int]]:
-    """The correlation ids of each connection."""
-    found: dict[Connection, list[int]] = {}
-    columns = (rows[name].to_pylist() for name in ("broker_id", "connection", "correlation_id"))
-    for broker_id, connection, correlation_id in zip(*columns, strict=True):
-        found.setdefault((broker_id, connection or ""), []).append(correlation_id)
-    return found
 
 
 class _Rows:
@@ -78,15 +83,22 @@ class _Rows:
 
 
 def _clients(
-    of: Mapping[Connection, str | None], sent: Mapping[Connection, list[int]]
+    of: Mapping[Connection, str | None],
+    key: ClientKey,
+    sent: Mapping[tuple[str, str], Mapping[Connection, Sent]],
 ) -> dict[Connection, Client]:
     """The instance of each connection, where one is told apart."""
-    ids: dict[str, list[int]] = {}
-    for connection, name in of.items():
-        if name is not None:
-            ids.setdefault(name, []).extend(sent.get(connection, ()))
-    clients = {name: Client(name, sorted(each)) for name, each in ids.items()}
+    found, followed = sent_by(of, key.software, sent.get((key.client_id, key.host), {}))
+    clients = {name: Client(name, Numbering(each), name in followed) for name, each in found.items()}
     return {connection: clients[name] for connection, name in of.items() if name is not None}
+
+
+def _note_asked(lines: Iterable[RequestLine], clients: Mapping[Connection, Client]) -> None:
+    """Each client's requests for metadata."""
+    for line in lines:
+        client = clients.get((line.broker_id, line.connection or ""))
+        if client is not None and line.api_key == METADATA:
+            insort(client.asked, line.correlation_id)
 
 
 def _by_instance(
@@ -120,6 +132,8 @@ def _replay(
     """The lines of one instance."""
     for line in lines:
         client = clients.get((line.broker_id, line.connection or ""))
+        if client is not None:
+            client.hear(line)
         if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
             rows.answers.add(meaning, line, client)
             continue
@@ -138,7 +152,9 @@ def _replay(
 
 
 def _see_epochs(line: RequestLine, each: PartitionLine, place: Place, client: Client) -> None:
-    """Leader epochs that a client is told beside its metadata."""
+    """What a client shows that it knows, and the leader epochs that it is told beside its metadata."""
+    if line.api_key in _OF_LEADERS:
+        client.cache.use(place[0], each.asked.topic_id)
     if each.answered_epoch >= 0 and line.api_key in (OFFSET_FETCH, LIST_OFFSETS):
         client.cache.see(*place, each.answered_epoch)
     if each.leader_told is not None:

@@ -130,10 +130,14 @@ class Moments:
         self._positions = [0, *(piece.position for piece in self._pieces)]
         self._dated = [(piece.ms or 0, controller_at(history, piece.position)) for piece in self._pieces]
         self._of_broker: dict[int, tuple[list[int], list[int]]] = {}
+        self._ahead: dict[Pair, int] = {}
 
     def is_later(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether a broker's time (broker id, ms) is certainly after another's."""
-        ahead = self._clocks.most(one[0], other[0])
+        pair = (one[0], other[0])
+        ahead = self._ahead.get(pair)
+        if ahead is None:
+            ahead = self._ahead[pair] = self._clocks.most(*pair)
         return one[1] - other[1] - ahead > self._tolerance_ms
 
     def window(self, broker_id: int, start_ms: int, end_ms: int) -> Window:

@@ -5,12 +5,12 @@ MetadataImage has what is so now; this keeps what was, with KIP-232's partition 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.elections import Election, election_of
-from fencepost.replay.histories import History, Point
+from fencepost.replay.histories import History, Point, begun_by
 from fencepost.replay.metadata_image import (
     BrokerRegistration,
     MetadataDelta,
@@ -39,8 +39,7 @@ class PartitionLife:
     def between(self, lowest: int, highest: int) -> list[PartitionRegistration | None]:
         """What it may have been at offsets from ``lowest`` to ``highest``; None: not there."""
         begins = self.states.begins
-        first = bisect_right(begins, lowest, key=lambda point: point.position)
-        last = bisect_right(begins, highest, key=lambda point: point.position)
+        first, last = begun_by(begins, lowest), begun_by(begins, highest)
         before: list[PartitionRegistration | None] = [None] if first == 0 else []
         return before + self.states.states[max(first - 1, 0) : last]
 
@@ -90,6 +89,7 @@ class ClusterHistory:
     covered: list[tuple[Point, Point | None]] = field(default_factory=list)
     commits: list[Point] = field(default_factory=list)
     from_beginning: bool = False
+    _begins: dict[str, list[Point]] = field(default_factory=dict, init=False, repr=False)
 
     def partitions(self) -> Iterator[tuple[TopicLife, PartitionLife]]:
         """Every partition of every incarnation."""
@@ -111,6 +111,18 @@ class ClusterHistory:
         last = bisect_right(lives, highest, key=lambda life: life.named)
         return lives[max(first - 1, 0) : last]
 
+    def next_begins(self, life: TopicLife) -> Point | None:
+        """Where the next incarnation of the same name begins."""
+        if life.topic is None:
+            return None
+        lives, begins = self.by_name.get(life.topic, ()), self._begins.get(life.topic, ())
+        if len(begins) != len(lives):
+            # what is named in a snapshot may have begun before, in a hole
+            begins = sorted((each.begins for each in lives), key=lambda point: point.position)
+            self._begins[life.topic] = begins
+        at = begun_by(begins, life.begins.position)
+        return begins[at] if at < len(begins) else None
+
     def is_covered(self, lowest: int, highest: int) -> bool:
         """Whether the image is known at all offsets from ``lowest`` to ``highest``."""
         return any(
@@ -120,13 +132,13 @@ class ClusterHistory:
 
     def ms_at(self, position: int) -> int | None:
         """When the commit of records at an offset was written; None where there is none."""
-        at = bisect_left(self.commits, position, key=lambda point: point.position)
+        at = begun_by(self.commits, position - 1)
         there = at < len(self.commits) and self.commits[at].position == position
         return self.commits[at].ms if there else None
 
     def max_partition_epoch(self, position: int) -> int | None:
         """The counter at an offset."""
-        at = bisect_right(self.counter.begins, position, key=lambda point: point.position)
+        at = begun_by(self.counter.begins, position)
         return self.counter.states[at - 1] if at else None
 
 

@@ -13,11 +13,13 @@ from fencepost.tables import Table
 
 COMMIT_LINES = Table(
     "commit_lines",
-    "One row per partition of a commit in the request logs, with what its client last fetched there.",
+    "One row per partition of a commit in the request logs, with what its client last fetched there; or, if "
+    "it commits where its group was and has gone on from there nowhere, with when it was told so.",
     {
         "cluster": "string", "group_id": "string", "topic": "string", "topic_id": "string",
         "partition": "int", "offset": "bigint", "leader_epoch": "int", "error": "string",
-        "fetched_topic_id": "string",
+        "fetched_topic_id": "string", "told_from_ms": "bigint", "told_to_ms": "bigint",
+        "told_leader_epoch": "int",
         "client": "string", "client_id": "string", "client_host": "string", "software_name": "string",
         "software_version": "string", "connection": "string",
         "request_id": "string", "broker_id": "int", "api_name": "string", "api_version": "int",
@@ -45,9 +47,13 @@ class CommitLines:
             # it may have gone on to another incarnation since, in lines that are missing
             sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
             of = of if sure else None
+        told = None if client is None or of else client.committed(place, each.group_id, each.offset)
+        again: tuple[int | None, ...] = (None, None, None)
+        if told is not None and client is not None and client.sent_nothing_else(told.line, line):
+            again = (told.line.requested_ms, told.line.responded_ms, told.leader_epoch)
         self._rows.add(
             lines.cluster, each.group_id, topic, each.asked.topic_id, each.asked.partition, each.offset,
-            each.offset_epoch, error_name(each.error), of, *lines.client_columns(line, client),
+            each.offset_epoch, error_name(each.error), of, *again, *lines.client_columns(line, client),
             *line_columns(line),
         )  # fmt: skip
 

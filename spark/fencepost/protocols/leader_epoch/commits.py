@@ -24,8 +24,9 @@ Key = tuple[str, str, int]
 class StoredOffset:
     """A committed offset; ``topic_id`` None for a commit by name. ``leader_epoch`` -1 for none.
 
-    ``coordinator_epoch`` is the leader epoch of its batch. ``removed`` is the offset of its tombstone;
-    ``current`` None where a hole may hide what came after.
+    ``coordinator_epoch`` is the leader epoch of its batch. ``follows`` is the offset of the record before it
+    that stored one for the same key, None where there is none or a hole may hide it. ``removed`` is the
+    offset of its tombstone; ``current`` None where a hole may hide what came after.
     """
 
     cluster: str
@@ -43,6 +44,7 @@ class StoredOffset:
     broker_id: int
     file: str
     position: int
+    follows: int | None = None
     removed: int | None = None
     current: bool | None = True
 
@@ -57,11 +59,10 @@ def stored_offsets(
 ) -> Iterator[StoredOffset]:
     """From rows of bronze of whole logs of ``__consumer_offsets``, without what no transaction committed."""
     of_batches, of_cleaned = by_log(batches, *_LOG), by_log(cleaned, "cluster", "topic", "partition")
-    of_quarantine = by_log(quarantine, "cluster")
+    of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
         swept = of_cleaned.get((key[0], key[1], key[3]))
-        pieces = of_quarantine.get((key[0],))
-        unread = unread_pieces(pieces) if pieces else []
+        unread = of_quarantine.get((key[0],), [])
         log = Log(
             Batches.of(of_batches.get(key, batches.slice(0, 0))),
             damaged=damaged_batches(rows, {_OFFSET_COMMIT}),
@@ -82,6 +83,7 @@ def _of_log(log: Log, records: pa.Table) -> Iterator[StoredOffset]:
             continue
         before = newest.pop(stored.key, None)
         if before is not None:
+            stored.follows = before.record_offset if _in_one(log, before, stored) else None
             before.current = False
             before.removed = stored.record_offset if tombstone else None
         if not tombstone:
@@ -93,6 +95,15 @@ def _of_log(log: Log, records: pa.Table) -> Iterator[StoredOffset]:
         if last is None or last.to_offset is not None or stored.record_offset < last.from_offset:
             stored.current = None
     yield from found
+
+
+def _in_one(log: Log, before: StoredOffset, after: StoredOffset) -> bool:
+    """Whether every record between two is known."""
+    return any(
+        each.from_offset <= before.record_offset
+        and (each.to_offset is None or after.record_offset < each.to_offset)
+        for each in log.stretches
+    )
 
 
 @dataclass(frozen=True)

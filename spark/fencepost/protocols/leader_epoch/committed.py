@@ -26,6 +26,7 @@ from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITIONS,
     METADATA_LOG,
 )
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of, key_of
 from fencepost.replay.requests import NONE
@@ -38,7 +39,8 @@ STORED = Table(
         "cluster": "string", "commit_partition": "int", "record_offset": "bigint", "coordinator_epoch": "int",
         "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
         "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
-        "file": "string", "position": "bigint", "removed": "bigint", "current": "boolean",
+        "file": "string", "position": "bigint", "follows": "bigint", "removed": "bigint",
+        "current": "boolean",
     },
     ("cluster", "commit_partition", "record_offset"),
 )  # fmt: skip
@@ -71,6 +73,7 @@ class Groups:
     tolerance_ms: int
 
 
+@collection_paused()
 def committed_offsets(
     groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
 ) -> dict[str, pa.Table]:
@@ -87,11 +90,14 @@ def committed_offsets(
         elif line["error"] == _UNKNOWN_TOPIC_ID:
             refused.append(line)
     found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
-    for each in stored.to_pylist():
+    before: dict[tuple[Any, ...], _Commit] = {}
+    for each in stored.sort_by([(name, "ascending") for name in STORED.key]).to_pylist():
         if each["cluster"] not in groups.known:
             continue
         matched = [line for line in lines.get(_key(each), ()) if _meets(line, each, groups.tolerance_ms)]
-        commit = _Commit(groups, each, matched[0] if len(matched) == 1 else None)
+        follows = before.get((each["cluster"], each["commit_partition"], each["follows"]))
+        commit = _Commit(groups, each, matched[0] if len(matched) == 1 else None, follows)
+        before[each["cluster"], each["commit_partition"], each["record_offset"]] = commit
         rows.add(*commit.row())
         of = (each["cluster"], each["group_id"], each["topic"], each["partition"], each["offset"])
         found.setdefault(of, []).append((each["ms"], commit.id, commit.origin[0], each["leader_epoch"]))
@@ -120,10 +126,10 @@ def _meets(line: Row, stored: Row, tolerance_ms: int) -> bool:
 
 
 class _Commit:
-    """One stored commit."""
+    """One stored commit; ``follows`` is the one before it of the same key, if it is known which."""
 
-    def __init__(self, groups: Groups, stored: Row, line: Row | None) -> None:
-        self._groups, self._stored, self._line = groups, stored, line
+    def __init__(self, groups: Groups, stored: Row, line: Row | None, follows: _Commit | None) -> None:
+        self._groups, self._stored, self._line, self._follows = groups, stored, line, follows
         self._known = groups.known[stored["cluster"]]
         self.id = digest_of(stored["cluster"], "commit", stored["commit_partition"], stored["record_offset"])
         self.origin = self._origin()
@@ -154,8 +160,26 @@ class _Commit:
         A topic id beside a commit does not: a broker of 4.3 stores the live one's, and a client that goes on
         with an old offset in a new incarnation sends the new id.
         """
-        of = None if self._line is None else self._line["fetched_topic_id"]
-        return (of, "fetched") if of else (None, None)
+        if self._line is None:
+            return (None, None)
+        if of := self._line["fetched_topic_id"]:
+            return (of, "fetched")
+        again = self._told(self._line)
+        return (again.origin[0], "committed") if again is not None and again.origin[0] else (None, None)
+
+    def _told(self, line: Row) -> _Commit | None:
+        """The commit that its client had been told by OffsetFetch, and repeats."""
+        if line["told_from_ms"] is None:
+            return None
+        first, last = line["told_from_ms"], line["told_to_ms"]
+        one, tolerance_ms = self._follows, self._groups.tolerance_ms
+        while one is not None and one._stored["ms"] > last + tolerance_ms:
+            one = one._follows
+        if one is None or one._stored["ms"] >= first - tolerance_ms:
+            # it may have come before the answer, or after
+            return None
+        what = (one._stored["offset"], one._stored["leader_epoch"])
+        return one if what == (line["offset"], line["told_leader_epoch"]) else None
 
 
 def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:

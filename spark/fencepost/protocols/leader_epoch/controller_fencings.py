@@ -18,7 +18,7 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, NO_LINE
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import METADATA_TOPIC, digest_of
-from fencepost.replay.metadata_log import ControllerTerm
+from fencepost.replay.metadata_log import ControllerTerm, Hole
 from fencepost.replay.requests import RequestLine, error_name, integer
 
 CONTROLLER = "controller"
@@ -49,15 +49,18 @@ class Cause(NamedTuple):
 def deposed_controllers(cluster: str, history: ClusterHistory) -> pa.Table:
     """The rows of silver.leader_epoch_fencings of controllers: what each lost is the metadata log itself."""
     rows, terms = Columns(LEADER_EPOCH_FENCINGS), history.log.terms
+    holes = [piece.position for piece in history.log.pieces if isinstance(piece, Hole)]
     for number, (before, term) in enumerate(pairwise(terms), start=1):
         if term.epoch <= before.epoch or term.controller_id == before.controller_id:
             continue
-        victim = before.controller_id
+        # in a hole there may have been another one between the two
+        hidden = any(before.position < position <= term.position for position in holes)
+        victim, epoch = (None, None) if hidden else (before.controller_id, before.epoch)
         again = (each.ms for each in terms[number:] if victim is not None and each.controller_id == victim)
         rows.add(
             cluster, digest_of(cluster, CONTROLLER, term.epoch), CONTROLLER,
             None if victim is None else f"controller {victim}", victim, None, METADATA_TOPIC, None, 0,
-            before.epoch, term.epoch, _CHANGED, term.position, term.ms, term.ms, next(again, None), 1, None,
+            epoch, term.epoch, _CHANGED, term.position, term.ms, term.ms, next(again, None), 1, None,
             *NO_LINE,
         )  # fmt: skip
     return rows.to_arrow()

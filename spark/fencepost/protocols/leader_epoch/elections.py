@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fencepost.replay.histories import Point
 from fencepost.replay.metadata_image import NO_LEADER, PartitionRegistration
+
+
+class Asked(NamedTuple):
+    """The request for a change of the cluster."""
+
+    request_id: str
+    principal: str | None
+    client_id: str | None
 
 
 @dataclass(slots=True)
 class Election:
     """A leader epoch that the metadata log gave. ``how`` as in silver.leader_epochs.
 
-    ``leaders_moved``: partitions that changed their leader in the same commit of records.
+    ``leaders_moved``: partitions that changed their leader in the same commit of records. ``asked``: the
+    request for it, or for the partition; None where nobody asked, or no line tells.
     """
 
     at: Point
@@ -21,6 +31,7 @@ class Election:
     previous_leader: int | None
     how: str | None
     leaders_moved: int = 0
+    asked: Asked | None = None
 
     @property
     def moved(self) -> bool:

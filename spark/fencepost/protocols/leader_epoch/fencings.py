@@ -198,8 +198,8 @@ def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
     life = history.topics.get(each.topic_id) if each.topic_id is not None else None
     if life is None or life.gone is None:
         return Cause("stale_metadata" if life is not None and life.known else None)
-    after = [other for other in history.by_name.get(life.topic or "", ()) if other.begins > life.begins]
-    again = bool(after) and after[0].begins.position <= window.highest
+    after = history.next_begins(life)
+    again = after is not None and after.position <= window.highest
     removed = life.removed
     if removed is None:
         return Cause("topic_recreated" if again else "topic_deleted")

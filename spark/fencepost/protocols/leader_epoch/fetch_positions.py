@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.client import Client, Place, Position, ToldOffset
+from fencepost.protocols.leader_epoch.client import (
+    COMMITTED,
+    ELSEWHERE,
+    READ,
+    RESET,
+    Client,
+    Place,
+    Position,
+    ToldOffset,
+)
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns
 from fencepost.protocols.leader_epoch.lines import (
     OFFSET_FETCH,
@@ -20,7 +29,6 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine, error_name
 
-COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
 _COLUMNS = list(MET_FETCHES.columns)
 _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_position_id")
 
@@ -50,7 +58,7 @@ def hear_offset(
     else:
         origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
     client.told[place] = ToldOffset(
-        origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id
+        origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line
     )
 
 
@@ -118,8 +126,9 @@ class FetchPositions:
             if before is not None:
                 self._rows[before.row][_NEXT] = row[_ID]
             client.reads[place] = Position(
-                of, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id
-            )
+                of, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id,
+                told if told is not None and told.offset == offset else None,
+            )  # fmt: skip
         self._rows.append(row)
 
     def to_arrow(self) -> pa.Table:

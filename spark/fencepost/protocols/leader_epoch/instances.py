@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from fencepost.formats.request_ids import merged
+from fencepost.protocols.leader_epoch.numbering import Connection, Sent, count, overlap
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine, each_line, host_of
 
 _NEAR_MS = 40_000
 """A request may wait so long at a broker that stands still, before its client gives it up."""
-Connection = tuple[int, str]
-"""Broker id and the connection as the broker names it."""
+Pair = tuple[int, int]
+"""A correlation id and when it was asked, in milliseconds."""
 
 Software = Mapping[Connection, tuple[str | None, str | None]]
 """The name and version of what is at the other end of a connection."""
@@ -59,16 +61,21 @@ def by_client(
         yield from sorted(found.items())
 
 
+def is_java(software: str | None) -> bool:
+    """Whether a client says that it is the Java client."""
+    return software is not None and software.endswith("java")
+
+
 def instances(
     cluster: str, lines: Iterable[RequestLine], software: str | None
 ) -> dict[Connection, str | None]:
     """The instance of each connection among lines of one client id, host and software: a digest, or None."""
-    connections: dict[Connection, list[tuple[int, int]]] = {}
+    connections: dict[Connection, list[Pair]] = {}
     for line in lines:
         if line.connection is not None:
             pair = (line.correlation_id, line.requested_ms)
             connections.setdefault((line.broker_id, line.connection), []).append(pair)
-    found: list[tuple[list[tuple[int, int]], list[Connection]]] = []
+    found: list[tuple[list[Pair], list[Connection]]] = []
     unsure: set[Connection] = set()
     ordered = sorted(connections.items(), key=lambda each: (min(ms for _, ms in each[1]), each[0]))
     for connection, pairs in ordered:
@@ -80,8 +87,7 @@ def instances(
             found.append((list(pairs), [connection]))
         else:
             unsure.add(connection)
-    java = software is not None and software.endswith("java")
-    if unsure or (len(found) > 1 and not java):
+    if unsure or (len(found) > 1 and not is_java(software)):
         # whose cache the unsure ones are, none of the others can tell either
         return dict.fromkeys(connections)
     return {
@@ -89,9 +95,57 @@ def instances(
     }
 
 
-def _rises(pairs: Sequence[tuple[int, int]]) -> bool:
+def sent_by(
+    of: Mapping[Connection, str | None], software: str | None, sent: Mapping[Connection, Sent]
+) -> tuple[dict[str, list[Sent]], set[str]]:
+    """What each instance sent, and which of them count as a Java client does.
+
+    ``sent``: all that came from one client id and host. What came on other connections, of which no line was
+    kept or none names the software, is an instance's if it can be no other's.
+    """
+    found: dict[str, list[Sent]] = {}
+    for connection, name in of.items():
+        if name is not None:
+            found.setdefault(name, []).extend([sent[connection]] if connection in sent else [])
+    if not is_java(software):
+        return found, set()
+    pairs = {name: [pair for one in each for pair in one.times] for name, each in found.items()}
+    followed = {name for name in found if not _mixed(found[name])}
+    for other in sent.values():
+        if other.connection in of or other.software not in (None, software):
+            continue
+        fits = [
+            name
+            for name, each in found.items()
+            if not any(overlap(one.ranges, other.ranges) for one in each)
+            and _rises(sorted({*pairs[name], *other.times}))
+        ]
+        if len(fits) == 1:
+            found[fits[0]].append(other)
+            pairs[fits[0]] += other.times
+    return found, followed - set(_at_once(pairs))
+
+
+def _mixed(sent: Sequence[Sent]) -> bool:
+    """Whether some id was sent twice: two clients that were taken for one."""
+    return count(merged(each for one in sent for each in one.ranges)) < sum(count(one.ranges) for one in sent)
+
+
+def _at_once(pairs: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
+    """Those that ran at once on one host: either may have sent what counts as the other's."""
+    spans = sorted(
+        (min(ms for _, ms in each), max(ms for _, ms in each), name) for name, each in pairs.items() if each
+    )
+    latest: tuple[int, str] | None = None
+    for begin, end, name in spans:
+        if latest is not None and begin <= latest[0]:
+            yield from (name, latest[1])
+        latest = max(latest or (end, name), (end, name))
+
+
+def _rises(pairs: Sequence[Pair]) -> bool:
     """Whether the times of rising correlation ids rise too, as far as brokers' clocks are alike."""
-    newest, before = 0, -1
+    newest, before = 0, None
     for correlation_id, ms in pairs:
         if correlation_id == before or ms < newest - _NEAR_MS:
             return False

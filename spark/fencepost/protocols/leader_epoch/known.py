@@ -17,6 +17,7 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.lines import BROKER_HEARTBEAT
 from fencepost.protocols.leader_epoch.orders import (
     APPLIED,
+    HEARTBEAT_COLUMNS,
     ORDER_APIS,
     ORDERS,
     Cluster,
@@ -74,7 +75,7 @@ def known_clusters(
 def _heartbeats(given: Evidence, histories: Mapping[str, ClusterHistory]) -> dict[str, list[Applied]]:
     """By cluster, how much of the metadata log its brokers told controllers that they had."""
     engine = given.engine
-    beats = engine.scan(REQUESTS, where=[{"api_key": BROKER_HEARTBEAT}])
+    beats = engine.scan(REQUESTS, HEARTBEAT_COLUMNS, [{"api_key": BROKER_HEARTBEAT}])
     beaten = engine.collect(engine.map(beats, heartbeats_of, APPLIED.arrow_schema))
     return {cluster: _applied(beaten, cluster) for cluster in histories}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fencepost.replay.keys import ZERO_ID
@@ -38,8 +37,7 @@ class Asked(NamedTuple):
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionLine:
+class PartitionLine(NamedTuple):
     """What was asked of one partition, and answered; numbers are -1 where there is none.
 
     ``offset`` is the offset asked, or committed; ``answered`` the one told. ``error`` is None without an
@@ -94,16 +92,17 @@ def _fetch(sent: Named, answer: Named | None) -> Iterator[PartitionLine]:
 
 
 def _fetched(place: Asked, sent: Named, told: Named | None, code: int | None) -> PartitionLine:
-    diverging = (told or {}).get("divergingEpoch") or {}
-    leader = (told or {}).get("currentLeader") or {}
+    if told is None:
+        told = {}
+    diverging, leader = told.get("divergingEpoch"), told.get("currentLeader")
     return PartitionLine(
         place,
         _number(sent, "fetchOffset", -1, 64),
         _number(sent, "currentLeaderEpoch"),
         _number(sent, "lastFetchedEpoch"),
         code or _number(told, "errorCode", 0) if code is not None else None,
-        _number(diverging, "endOffset", -1, 64),
-        _number(diverging, "epoch"),
+        _number(diverging, "endOffset", -1, 64) if diverging else -1,
+        _number(diverging, "epoch") if diverging else -1,
         _number(told, "logStartOffset", -1, 64),
         _number(told, "highWatermark", -1, 64),
         (_number(leader, "leaderId"), _number(leader, "leaderEpoch")) if leader else None,
@@ -182,12 +181,12 @@ def _by_place(topics: Sequence[Named] | None, index: str) -> dict[Asked, Named]:
 def _places(topics: Sequence[Named] | None, index: str) -> Iterator[tuple[Asked, Named]]:
     for topic in topics or ():
         topic_id = text(topic.get("topicId"))
-        name = text(topic.get("topic", topic.get("name")))
+        name = text(topic.get("topic", topic.get("name"))) or None
         topic_id = None if topic_id == ZERO_ID else topic_id
         for each in topic.get("partitions") or ():
-            yield Asked(name or None, topic_id, _number(each, index)), each
+            yield Asked(name, topic_id, _number(each, index)), each
 
 
 def _number(of: Named | None, name: str, default: int = -1, bits: int = 32) -> int:
-    value = integer((of or {}).get(name), bits)
-    return default if value is None else int(value)
+    value = of.get(name) if of else None
+    return default if value is None else integer(value, bits)

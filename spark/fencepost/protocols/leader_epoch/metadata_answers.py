@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.answers import ListAnswer, name_of
+from fencepost.protocols.leader_epoch.answers import ListAnswer, TopicAnswer, name_of
 from fencepost.protocols.leader_epoch.client import Client
-from fencepost.protocols.leader_epoch.client_cache import HAS_RELIABLE_LEADER_EPOCHS, HAS_TOPIC_IDS, Change
+from fencepost.protocols.leader_epoch.client_cache import (
+    HAS_RELIABLE_LEADER_EPOCHS,
+    HAS_TOPIC_IDS,
+    Change,
+    ClientCache,
+)
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns
 from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.lines import DESCRIBE_TOPIC_PARTITIONS, METADATA
 from fencepost.protocols.leader_epoch.tables import (
     METADATA_ANSWER_PARTITIONS,
@@ -34,57 +43,102 @@ class MetadataAnswers:
         answer = lines.known.answers.of((line.answer or {}).get("topics"))
         if answer is None:
             return
+        image, asked = lines.image(line), lines.window(line)
         lines.hear(line, answer.since)
-        window = _narrow(lines.window(line), answer)
-        told_max = _told_max(lines, window)
-        about = (*lines.client_columns(line, client), *line_columns(line))
-        span = span_columns(window, line)
-        cached_max, changed = None, None
-        if client is not None:
-            version = _TELLS_AS.get(line.api_key, line.api_version)
-            cached_max = client.cache.max_partition_epoch
-            is_full = line.api_key == METADATA and line.sent.get("topics") is None
-            changed = 0
-            for change in client.cache.update(answer, version, is_full=is_full):
-                changed += 1
-                identity = digest_of(line.request_id, change.topic, change.partition)
-                told = _changed(lines, change, version, cached_max, told_max)
-                self._partitions.add(
-                    lines.cluster, METADATA_LOG, change.topic, change.partition, identity, *about, *told,
-                    *span,
-                )  # fmt: skip
-            if told_max is not None:
-                client.cache.max_partition_epoch = max(cached_max, told_max)
+        window = _narrow(asked, image, answer)
+        counters = _counters(lines.known.history, window)
+        told_max = counters[0] if counters[0] == counters[1] else None
+        cache = _lost() if client is None else client.cache
+        cached_max, changed = cache.max_partition_epoch, 0
+        version = _TELLS_AS.get(line.api_key, line.api_version)
+        is_full = line.api_key == METADATA and line.sent.get("topics") is None
+        is_received = client is not None and client.has_answer(line)
+        is_newest = partial(_is_newest, lines.known.history, asked.highest, image, version)
+        unknown = cache.unknown(answer, is_full=is_full)
+        about, span = (*lines.client_columns(line, client), *line_columns(line)), span_columns(window, line)
+        for change in cache.update(answer, version, is_newest, is_full=is_full, is_received=is_received):
+            changed += 1
+            told = _changed(lines, change, version, cached_max, told_max)
+            self._add(lines, line, (change.topic, change.partition), (*about, *told, *span))
+        older = [told for told in unknown if not is_newest(told)]
+        if older:
+            topic = older[0].topic if len(older) == 1 else None
+            self._add(lines, line, (topic, None), (*about, *_not_known(version, told_max), *span))
+        newest = _counters(lines.known.history, Window(asked.highest, asked.highest))[0]
+        cache.count(*counters, newest, is_received=is_received)
         # how long what the answer lacks had been there at least
         behind_ms = lines.known.moments.since(line.broker_id, answer.until, line.requested_ms)
         self._answers.add(
-            lines.cluster, METADATA_LOG, *about, len(answer.topics), answer.partitions, changed, told_max,
-            cached_max, behind_ms, *span,
+            lines.cluster, METADATA_LOG, *about, len(answer.topics), answer.partitions,
+            None if unknown else changed, told_max, cached_max, behind_ms, *span,
         )  # fmt: skip
+
+    def _add(
+        self,
+        lines: ClientLines,
+        line: RequestLine,
+        place: tuple[str | None, int | None],
+        row: Sequence[object],
+    ) -> None:
+        identity = digest_of(line.request_id, *place)
+        self._partitions.add(lines.cluster, METADATA_LOG, *place, identity, *row)
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Every row, by the table's name."""
         return {each.table.name: each.to_arrow() for each in (self._answers, self._partitions)}
 
 
-def _narrow(window: Window, answer: ListAnswer) -> Window:
-    """Where the broker's image was: not before what it tells, and before what it does not tell yet."""
-    highest = max(min(window.highest, answer.until - 1), answer.since)
-    # an image may be as old as a broker is behind: only what it tells bounds it from below
-    return Window(answer.since, highest)
+def _lost() -> ClientCache:
+    """The cache of a client that cannot be told apart from others."""
+    cache = ClientCache()
+    cache.lose()
+    return cache
 
 
-def _told_max(lines: ClientLines, window: Window) -> int | None:
-    """The counter of partition epochs in the broker's image; None where the image may have had several."""
-    history = lines.known.history
+def _narrow(asked: Window, image: Window, answer: ListAnswer) -> Window:
+    """Where the broker's image was: not before what it tells or had before, and before what it does not tell
+    yet.
+    """
+    highest = max(min(asked.highest, answer.until - 1), answer.since)
+    return Window(max(answer.since, min(image.lowest, highest)), highest)
+
+
+def _counters(history: ClusterHistory, window: Window) -> tuple[int | None, int | None]:
+    """The counter of partition epochs at the ends of a window; None where the log is not known so far."""
     if not history.is_covered(*window):
-        return None
-    lowest, highest = (history.max_partition_epoch(each) for each in window)
-    return lowest if lowest == highest else None
+        return None, None
+    return history.max_partition_epoch(window.lowest), history.max_partition_epoch(window.highest)
+
+
+def _is_newest(history: ClusterHistory, highest: int, image: Window, version: int, told: TopicAnswer) -> bool:
+    """Whether the cluster had nothing newer than what a broker with such an ``image`` told of a topic, when
+    the metadata log was at ``highest``, at most.
+    """
+    if told.error or not told.partitions:
+        lives = history.named(told.topic, *image)
+        gone = all(life.gone is not None and life.gone.position <= image.lowest for life in lives)
+        return gone and history.is_covered(*image)
+    if version < HAS_RELIABLE_LEADER_EPOCHS:
+        # clients keep no epochs of it: only another incarnation could be newer
+        named = history.by_name.get(told.topic, ())
+        only = history.from_beginning and len(named) == 1 and named[0].gone is None
+        return only and history.is_covered(0, highest)
+    life = history.topics.get(told.topic_id or "")
+    if life is None or not told.is_exact or told.until <= highest:
+        return False
+    there = sum(of.states.begins[0].position <= highest for of in life.partitions.values())
+    is_covered = history.is_covered(max(told.since, life.begins.position), highest)
+    return is_covered and there == len(told.partitions)
+
+
+def _not_known(version: int, told_max: int | None) -> tuple[object, ...]:
+    """The columns from has_topic_ids to accepted, of topics of which it is not known what the client had."""
+    has = (version >= HAS_TOPIC_IDS, version >= HAS_RELIABLE_LEADER_EPOCHS)
+    return (*has, *(None,) * 11, told_max, None, None, None)
 
 
 def _changed(
-    lines: ClientLines, change: Change, version: int, cached_max: int, told_max: int | None
+    lines: ClientLines, change: Change, version: int, cached_max: int | None, told_max: int | None
 ) -> tuple[object, ...]:
     """The columns of a change, from has_topic_ids to accepted."""
     told, both = change.told, change.cached_topic_id is not None and change.told_topic_id is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, TopicLife
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.elections import Asked
 from fencepost.protocols.leader_epoch.tables import (
     BROKER_STATES,
     CONTROLLERS,
@@ -26,14 +26,6 @@ from fencepost.replay.metadata_image import Brokers
 TABLES = (
     METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, BROKER_STATES, CONTROLLERS,
 )  # fmt: skip
-
-
-class Asked(NamedTuple):
-    """The request that created or deleted a topic."""
-
-    request_id: str
-    principal: str | None
-    client_id: str | None
 
 
 NOBODY = (None, None, None)
@@ -107,7 +99,7 @@ def _topics(
 ) -> Columns:
     rows = Columns(TOPIC_INCARNATIONS)
     for life in history.topics.values():
-        span = interval(life.begins, _next(history, life))
+        span = interval(life.begins, history.next_begins(life))
         if span is None:
             # created and followed in one commit of records: nobody ever saw it
             span = (life.begins.position, life.begins.position, life.begins.ms, life.begins.ms)
@@ -134,12 +126,6 @@ def _topics(
             *span,
         )
     return rows
-
-
-def _next(history: ClusterHistory, life: TopicLife) -> Point | None:
-    of_name = history.by_name.get(life.topic, []) if life.topic is not None else []
-    after = [each.begins for each in of_name if each.begins.position > life.begins.position]
-    return min(after, default=None)
 
 
 def _brokers(scope: Scope, history: ClusterHistory) -> Columns:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.answers import END, Answers
 from fencepost.protocols.leader_epoch.clocks import Applied, Order, controller_at
@@ -20,12 +21,15 @@ from fencepost.protocols.leader_epoch.lines import (
     FETCH,
     METADATA,
     OFFSET_COMMIT,
+    Asked,
     partition_lines,
     replica_of,
 )
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
+from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine, each_line, integer
+from fencepost.replay.requests import RequestLine
 from fencepost.tables import Table
 
 ORDERS = Table(
@@ -45,6 +49,8 @@ APPLIED = Table(
 _ANSWERS = (METADATA, DESCRIBE_TOPIC_PARTITIONS)
 ORDER_APIS = (*_ANSWERS, FETCH, OFFSET_COMMIT)
 TABLES = (ORDERS, APPLIED)
+HEARTBEAT_COLUMNS = ("cluster", "broker_id", "api_key", "logged_at_ms", "total_time_ms", "request")
+"""What is read of heartbeats."""
 _KEPT = 8
 
 
@@ -57,15 +63,37 @@ class Cluster(NamedTuple):
 
 
 def heartbeats_of(requests: pa.Table) -> pa.Table:
-    """Rows of APPLIED from any rows of ``bronze.requests``: a broker's heartbeat says what it has applied."""
-    rows = Columns(APPLIED)
-    for (cluster,), lines in sorted(by_log(requests, "cluster").items(), key=str):
-        for line in each_line(lines, (BROKER_HEARTBEAT,)):
-            broker_id = integer(line.sent.get("brokerId"))
-            position = integer(line.sent.get("currentMetadataOffset"), 64)
-            if broker_id is not None and position is not None:
-                rows.add(cluster, broker_id, line.broker_id, line.requested_ms, position)
-    return rows.to_arrow()
+    """Rows of APPLIED from rows of ``bronze.requests`` (HEARTBEAT_COLUMNS): a heartbeat says what its broker
+    has applied.
+
+    Every broker sends one in two seconds, for as long as there are logs: they are not read line by line.
+    """
+    told = requests.filter(pc.equal(requests["api_key"], BROKER_HEARTBEAT))
+    columns = {
+        "cluster": told["cluster"],
+        "broker_id": _number_in(told["request"], "brokerId", 9).cast(pa.int32()),
+        "clock": told["broker_id"],
+        "position": _number_in(told["request"], "currentMetadataOffset", 18),
+        "ms": _requested_ms(told),
+    }
+    rows = pa.table(columns).drop_null()
+    # what a broker says again says nothing new
+    first = rows.group_by(["cluster", "broker_id", "clock", "position"]).aggregate([("ms", "min")])
+    named = first.rename_columns({"ms_min": "ms"}).select(list(APPLIED.columns))
+    return named.sort_by([(name, "ascending") for name in APPLIED.columns]).cast(APPLIED.arrow_schema)
+
+
+def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray:
+    """A member of JSON objects that is a whole number of at most so many digits, not negative; else null."""
+    # quotes inside a JSON string are escaped, so no text can pass for a member
+    found = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
+    return pc.struct_field(found, 0).cast(pa.int64())
+
+
+def _requested_ms(requests: pa.Table) -> pa.ChunkedArray:
+    """RequestLine.requested_ms."""
+    took = pc.subtract(requests["logged_at_ms"].cast(pa.float64()), requests["total_time_ms"])
+    return pc.floor(took).cast(pa.int64())
 
 
 def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
@@ -82,6 +110,7 @@ def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], l
     }
 
 
+@collection_paused()
 def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.Table]:
     """Rows of TABLES from rows of ``bronze.requests``, all that there are of each client id and host."""
     rows, images = Columns(ORDERS), Columns(APPLIED)
@@ -89,67 +118,125 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
         cluster = str(name)
         if cluster not in known:
             continue
-        closest: dict[tuple[int, int], Order] = {}
+        closest = _Closest()
         furthest: dict[int, int] = {}
-        for each in _told(cluster, lines, known[cluster]):
-            if isinstance(each, Applied):
-                if each.position > furthest.get(each.broker_id, 0):
-                    furthest[each.broker_id] = each.position
-                    images.add(cluster, *each)
-                continue
-            key = (each.first, each.then)
-            best = closest.get(key)
-            if best is None or each.then_ms - each.first_ms < best.then_ms - best.first_ms:
-                closest[key] = each
-        for order in closest.values():
+        for each in _answered(lines, known[cluster]):
+            if isinstance(each, Order):
+                closest.add(each)
+            elif each.position > furthest.get(each.broker_id, 0):
+                furthest[each.broker_id] = each.position
+                images.add(cluster, *each)
+        software = software_of(lines)
+        for key, found in by_client(lines, (FETCH, OFFSET_COMMIT), software):
+            own = [line for line in found if line.api_key == OFFSET_COMMIT or replica_of(line) < 0]
+            _consumed(own, instances(cluster, own, key.software), closest)
+        for order in closest:
             rows.add(cluster, *order)
     return {ORDERS.name: rows.to_arrow(), APPLIED.name: images.to_arrow()}
 
 
-def _told(cluster: str, requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
-    software = software_of(requests)
-    for line in each_line(requests, _ANSWERS):
-        yield from _answered(line, known)
-    for key, found in by_client(requests, (FETCH, OFFSET_COMMIT), software):
-        own = [line for line in found if line.api_key == OFFSET_COMMIT or replica_of(line) < 0]
-        yield from _consumed(own, instances(cluster, own, key.software))
+class _Closest:
+    """Of each two brokers the order that bounds their clocks closest."""
+
+    def __init__(self) -> None:
+        self._orders: dict[tuple[int, int], Order] = {}
+
+    def __iter__(self) -> Iterator[Order]:
+        return iter(self._orders.values())
+
+    def is_closer(self, first: int, then: int, apart_ms: int) -> bool:
+        """Whether an order of these brokers would be closer than what is known."""
+        best = self._orders.get((first, then))
+        return best is None or apart_ms < best.then_ms - best.first_ms
+
+    def add(self, each: Order) -> None:
+        """Take an order, if it is the closest."""
+        if self.is_closer(each.first, each.then, each.then_ms - each.first_ms):
+            self._orders[each.first, each.then] = each
 
 
-def _answered(line: RequestLine, known: Cluster) -> Iterator[Order | Applied]:
+def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
     """A broker tells what a controller has written before; and what it does not tell yet, it applies later,
     and then tells the controller so in a heartbeat (BrokerHeartbeatRequest.currentMetadataOffset).
+
+    The same answer is given again and again: its first and its last time by each broker say all of it.
     """
-    answer, history = known.answers.of((line.answer or {}).get("topics")), known.history
-    if answer is None:
-        return
-    ms = history.ms_at(answer.since) if answer.since > 0 else None
-    if ms is not None:
-        yield Order(controller_at(history, answer.since), ms, line.broker_id, line.responded_ms)
-    if answer.since > 0:
-        yield Applied(line.broker_id, line.broker_id, line.responded_ms, answer.since)
-    if answer.until == END:
-        return
-    for clock, (positions, times) in known.heartbeats.get(line.broker_id, {}).items():
-        at = bisect_left(positions, answer.until)
-        if at < len(times):
-            yield Order(line.broker_id, line.requested_ms, clock, times[at])
+    history = known.history
+    for broker_id, digest, responded_ms, requested_ms in _told_by_each(requests):
+        answer = known.answers.of(digest)
+        if answer is None:
+            continue
+        ms = history.ms_at(answer.since) if answer.since > 0 else None
+        if ms is not None:
+            yield Order(controller_at(history, answer.since), ms, broker_id, responded_ms)
+        if answer.since > 0:
+            yield Applied(broker_id, broker_id, responded_ms, answer.since)
+        if answer.until == END:
+            continue
+        for clock, (positions, times) in known.heartbeats.get(broker_id, {}).items():
+            at = bisect_left(positions, answer.until)
+            if at < len(times):
+                yield Order(broker_id, requested_ms, clock, times[at])
 
 
-def _consumed(lines: list[RequestLine], of: Mapping[tuple[int, str], str | None]) -> Iterator[Order]:
+def _told_by_each(requests: pa.Table) -> Iterable[tuple[Any, ...]]:
+    """Broker, digest of the topics it told, when it first answered so, and when it was last asked so."""
+    told = requests.filter(pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32())))
+    # quotes inside a JSON string are escaped, so no name can pass for this
+    digests = pc.struct_field(pc.extract_regex(told["response"], r'"topics": ?"(?P<topics>[0-9a-f]{64})"'), 0)
+    columns = {
+        "broker": told["broker_id"],
+        "digest": digests,
+        "responded": told["logged_at_ms"],
+        "asked": _requested_ms(told),
+    }
+    of_each = pa.table(columns).group_by(["broker", "digest"])
+    rows = of_each.aggregate([("responded", "min"), ("asked", "max")])
+    return tuples(rows.sort_by([("responded_min", "ascending"), ("digest", "ascending")]))
+
+
+def _consumed(lines: list[RequestLine], of: Mapping[tuple[int, str], str | None], closest: _Closest) -> None:
     """A consumer commits an offset behind what it fetched: that fetch was before."""
-    reads: dict[tuple[object, ...], deque[tuple[int, RequestLine]]] = {}
+    found: dict[str, list[RequestLine]] = {}
     for line in sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id)):
         client = of.get((line.broker_id, line.connection or ""))
-        if client is None:
-            continue
+        if client is not None:
+            found.setdefault(client, []).append(line)
+    for own in found.values():
+        # what follows the last commit that may tell more than is known is not read
+        for order in _read_before_committed(own[: _last_that_tells(own, closest)]):
+            closest.add(order)
+
+
+def _last_that_tells(lines: Sequence[RequestLine], closest: _Closest) -> int:
+    """How many lines of a client there are up to the last commit that may be closer to a fetch from another
+    broker than what is known.
+    """
+    asked: dict[int, int] = {}
+    last = 0
+    for number, line in enumerate(lines, start=1):
+        if line.api_key == FETCH:
+            asked[line.broker_id] = max(line.requested_ms, asked.get(line.broker_id, line.requested_ms))
+        elif any(
+            broker_id != line.broker_id
+            and closest.is_closer(broker_id, line.broker_id, line.responded_ms - requested_ms)
+            for broker_id, requested_ms in asked.items()
+        ):
+            last = number
+    return last
+
+
+def _read_before_committed(lines: Iterable[RequestLine]) -> Iterator[Order]:
+    """The lines of one client."""
+    reads: dict[Asked, deque[tuple[int, RequestLine]]] = {}
+    for line in lines:
         for each in partition_lines(line):
             # by id and by name are of different versions: a client that mixes them is not followed
-            key = (client, each.asked.topic, each.asked.topic_id, each.asked.partition)
             if line.api_key == FETCH:
                 if each.error == 0 and each.offset >= 0:
-                    reads.setdefault(key, deque(maxlen=_KEPT)).append((each.offset, line))
+                    reads.setdefault(each.asked, deque(maxlen=_KEPT)).append((each.offset, line))
                 continue
-            before = [fetch for offset, fetch in reads.get(key, ()) if offset < each.offset]
+            before = [fetch for offset, fetch in reads.get(each.asked, ()) if offset < each.offset]
             if before and before[-1].broker_id != line.broker_id and each.error == 0:
                 fetch = before[-1]
                 yield Order(fetch.broker_id, fetch.requested_ms, line.broker_id, line.responded_ms)

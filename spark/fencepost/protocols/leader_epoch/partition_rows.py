@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.partition_logs import (
     Given,
     LogPlace,
@@ -28,10 +29,11 @@ from fencepost.protocols.leader_epoch.tables import (
     PARTITION_BATCHES,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncation, Truncations
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, digest_of
-from fencepost.replay.logs import by_log, unread_pieces
+from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
 from fencepost.tables import Table
 
 EXTENTS = Table(
@@ -60,37 +62,40 @@ class PartitionEvidence:
     truncations: Truncations = field(default_factory=dict)
 
 
+@collection_paused()
 def replay_partitions(
     given: PartitionEvidence, histories: Mapping[str, ClusterHistory]
 ) -> dict[str, pa.Table]:
     """The rows of TABLES; ``histories`` by cluster."""
     rows = {table.name: Columns(table) for table in TABLES}
     batches, entries = by_log(_but_metadata(given.batches), *_LOG), by_log(given.checkpoints, *_LOG)
-    unread, cleaned = (
-        by_log(given.quarantine, "cluster"),
-        by_log(given.cleaned, "cluster", "topic", "partition"),
-    )
+    unread, cleaned = _unread(given.quarantine), by_log(given.cleaned, "cluster", "topic", "partition")
+    nothing, no_entries = given.batches.slice(0, 0), LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()
     for key in sorted({*batches, *entries}, key=str):
         place = LogPlace(*key)  # type: ignore[arg-type]
         if place.topic == METADATA_TOPIC:
             continue
-        pieces = unread.get((place.cluster,))
         swept = cleaned.get((place.cluster, place.topic, place.partition))
         log = PartitionLog(
             place,
-            batches.get(key, given.batches.slice(0, 0)),
+            batches.get(key, nothing),
             tuple(swept["cleaned_to"].to_pylist()) if swept else (),
-            [
-                piece
-                for piece in (unread_pieces(pieces) if pieces else ())
-                if (piece.topic, piece.partition) == (place.topic, place.partition)
-            ],
+            unread.get((place.cluster, place.topic, place.partition), []),
             given.consumed_to.get(place.cluster, {}),
         )
         gave = given_by(histories.get(place.cluster), place)
         cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
-        _Rows(rows, log, gave, cut).add(entries.get(key, LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()))
+        _Rows(rows, log, gave, cut).add(entries.get(key, no_entries))
     return {name: each.to_arrow() for name, each in rows.items()}
+
+
+def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
+    """The pieces of segments that could not be read, by cluster, topic and partition."""
+    found: dict[tuple[str, str, int], list[UnreadPiece]] = {}
+    for (cluster,), rows in by_log(quarantine, "cluster").items():
+        for piece in unread_pieces(rows):
+            found.setdefault((str(cluster), piece.topic, piece.partition), []).append(piece)
+    return found
 
 
 def _but_metadata(batches: pa.Table) -> pa.Table:
@@ -216,6 +221,7 @@ class _Rows:
                 *_lost(cut),
                 _together(agreed.get(epoch, [])),
                 None if election is None else election.leaders_moved,
+                *asked_by(election),
                 epoch in self._first,
                 self._given.gave(epoch, next((ms for ms in dated if ms is not None), None)),
                 at,
@@ -227,6 +233,11 @@ class _Rows:
     def _behind(self, epoch: int) -> int:
         """Where an epoch without batches would begin: behind those of older ones."""
         return max((run.ends for run in self._runs if run.leader_epoch < epoch), default=0)
+
+
+def asked_by(election: Election | None) -> tuple[str | None, ...]:
+    """The columns elected_request_id, elected_by and elected_by_client_id."""
+    return (None, None, None) if election is None or election.asked is None else tuple(election.asked)
 
 
 def _lost(cut: Lost | None) -> tuple[Any, ...]:
@@ -259,6 +270,6 @@ def never_captured(cluster: str, history: ClusterHistory, captured: Collection[t
             rows.add(
                 *place.about, election.leader_epoch, election.leader, election.previous_leader,
                 election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
-                None, True, 0, None, None, None,
+                *asked_by(election), None, True, 0, None, None, None,
             )  # fmt: skip
     return rows.to_arrow()

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from fencepost.capture.plan import SEGMENT
 from fencepost.engines import Rows
 from fencepost.protocols.leader_epoch import clients, committed, partition_rows
-from fencepost.protocols.leader_epoch.admin import AdminRequests, admin_requests
+from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.clients import replay_clients
@@ -28,7 +28,7 @@ from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
-from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, CREATE_TOPICS, DELETE_TOPICS, FETCH
+from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
 from fencepost.protocols.leader_epoch.partition_rows import (
@@ -60,19 +60,11 @@ from fencepost.tables import (
     FILES,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     Table,
 )
 
-_IDS = Table(
-    "ids",
-    "What tells whether requests of a client are missing: columns of bronze.requests.",
-    {
-        "cluster": "string", "broker_id": "int", "client_id": "string", "connection": "string",
-        "correlation_id": "int",
-    },
-    ("cluster", "broker_id", "connection", "correlation_id"),
-)  # fmt: skip
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
@@ -80,7 +72,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     """The rows of tables.TABLES, by the table's name."""
     engine = given.engine
     histories = {cluster: replay(log) for cluster, log in given.logs.items()}
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset({CREATE_TOPICS, DELETE_TOPICS})}])
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ADMIN_APIS)}])
     by_admin = admin_requests(engine.collect(asked), histories)
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
     of_logs = _partitions(given, histories, _truncations(given, histories))
@@ -189,10 +181,9 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
         for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
             yield names[name], rows
 
-    ids = engine.scan(REQUESTS, tuple(_IDS.columns))
     evidence = {
         "requests": [with_entity(engine, REQUESTS, asked, entity)],
-        "ids": [with_entity(engine, _IDS, ids, entity)],
+        "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
     }
     return engine.replay(evidence, run, list(names.values()))
 

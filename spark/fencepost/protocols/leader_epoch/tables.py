@@ -185,6 +185,11 @@ LEADER_EPOCHS = Table(
         # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
+        # who asked: ELECT_LEADERS; of a partition's first epoch CREATE_TOPICS or CREATE_PARTITIONS. Null
+        # where nobody did, or the controller's line of it was not found
+        "elected_request_id": "string",
+        "elected_by": "string",  # its principal
+        "elected_by_client_id": "string",
         "appended": "boolean",  # batches carry it
         "given": "boolean",  # the metadata log gave the partition this epoch; null where it cannot tell
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
@@ -248,7 +253,9 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_CANDIDATES,
         **_ORIGIN,
-        "origin": "string",  # fetched: where its client read; null where nothing tells
+        # fetched: where its client read; committed: what its client was told by OffsetFetch, and commits
+        # again; null where nothing tells
+        "origin": "string",
         "error": "string",  # NONE for a stored one
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
@@ -300,7 +307,8 @@ METADATA_ANSWERS = Table(
         # the counter of partition epochs in the broker's image, as far as the answer gives it away; null when
         # not one
         "max_partition_epoch": "int",
-        "cached_max_partition_epoch": "int",  # the highest of the answers before; -1 for the first
+        # the highest of the answers before; -1 for the first, null where one may be missing
+        "cached_max_partition_epoch": "int",
         # how far the broker's image was behind the metadata log when it answered, at least, in milliseconds
         "behind_ms": "bigint",
         **INTERVAL,
@@ -310,13 +318,14 @@ METADATA_ANSWERS = Table(
 
 METADATA_ANSWER_PARTITIONS = Table(
     "silver.metadata_answer_partitions",
-    "One row per answer and partition of which it tells something other than the client's cache had. The "
-    "scope is the metadata log: from the lowest offset the broker's image may have had to behind the "
-    "highest.",
+    "One row per answer and partition of which it tells something other than the client's cache had; and "
+    "one per answer, without partition, for the topics of which it is not known what the cache had, and "
+    "which may be told older. The scope is the metadata log: from the lowest offset the broker's image may "
+    "have had to behind the highest.",
     {
         **_SCOPE,
         **_NAMED,
-        "answer_partition_id": "string",  # digest of request line, topic and partition
+        "answer_partition_id": "string",  # digest of request line, topic (null for several) and partition
         **_CLIENT,
         **_LINE,
         "has_topic_ids": "boolean",  # Metadata v10 and later
@@ -335,7 +344,8 @@ METADATA_ANSWER_PARTITIONS = Table(
         "told_max_partition_epoch": "int",  # of the broker's image; null when not one
         "told_leader": "int",
         "error": "string",  # of the partition, else of the topic
-        # what the client made of it: Metadata.updateLatestMetadata, on which the cache after it is built
+        # what the client made of it: Metadata.updateLatestMetadata, on which the cache after it is built;
+        # null where it may not have had the answer
         "accepted": "boolean",
         **INTERVAL,
     },

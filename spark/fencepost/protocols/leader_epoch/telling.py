@@ -82,6 +82,13 @@ def _fetch(row: Row) -> str:
 def _answer(row: Row) -> str:
     behind = row["behind_ms"]
     late = f", {behind / 1000:.1f} s behind the metadata log at least," if behind else ""
+    if row["partition"] is None:
+        topics = "several topics" if row["topic"] is None else f"topic {printable(row['topic'])}"
+        return (
+            f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
+            f"of {topics}. What the client had is not known: lines of its requests may be missing, or it "
+            f"cannot be told from others. So it may have had something newer."
+        )
     told = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
     had = _state(row["cached_topic_id"], row["cached_leader_epoch"])
     did = {True: "took it", False: "refused it", None: "took or refused it, which is not known"}

@@ -38,7 +38,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 def add_local_bumps(replayed: PartitionLog, rows: Columns) -> None:
     """Add the rows of one log (``silver.local_bumps``)."""
-    if replayed.key[1] == OFFSETS_TOPIC:
+    if replayed.key[1] == OFFSETS_TOPIC or not replayed.has_producers:
         return
     batches = _of_bumping_producers(replayed)
     order = np.argsort(batches["producer_id"], kind="stable")

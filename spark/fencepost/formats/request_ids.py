@@ -1,0 +1,125 @@
+"""The correlation ids of request lines, kept or not: a client's request that no line tells of is missing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+# Quotes inside a JSON string are escaped, so no client id, topic or principal can pass for these keys.
+_HEADER = re.compile(rb'"correlationId":(-?\d{1,10}),"clientId":("(?:[^"\\]|\\.)*"|null),"requestApiKeyName"')
+_CONNECTION = re.compile(rb',"connection":"([^"\\]+)"')
+_SOFTWARE = re.compile(rb'"softwareName":"([a-zA-Z0-9.-]*)"')
+_FORWARDED = b'{"isForwarded":true'
+# replicas fetch all the time, and nobody asks what their brokers were told
+_OF_REPLICA = re.compile(rb'"replicaId":\d')
+
+Range = tuple[int, int]
+"""The first and the last of ids that follow one another."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What lines said of one connection; times in milliseconds."""
+
+    first_ms: int
+    last_ms: int
+    software: str | None = None
+    ids: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RequestIds:
+    """The ids of lines by client id and connection, until they are taken."""
+
+    _seen: dict[tuple[bytes, bytes], _Seen | None] = field(default_factory=dict)
+
+    def note(self, line: bytes, start: int, ms: int) -> None:
+        """Note a whole line, whose JSON begins at ``start`` and that was logged at ``ms``.
+
+        A request that a broker forwarded has the ids of its client, but another's connection: its own line is
+        in the log of the broker that forwarded it.
+        """
+        if line.startswith(_FORWARDED, start):
+            return
+        header = _HEADER.search(line, start)
+        at = line.rfind(b',"connection":"')
+        found = _CONNECTION.match(line, at) if at >= 0 else None
+        if header is None or found is None or _OF_REPLICA.search(line, header.end(), at):
+            return
+        name = (header[2], found[1])
+        if name not in self._seen:
+            self._seen[name] = _Seen(ms, ms) if _is_text(*name) else None
+        seen = self._seen[name]
+        if seen is None:
+            return
+        seen.ids.append(int(header[1]))
+        seen.first_ms, seen.last_ms = min(seen.first_ms, ms), max(seen.last_ms, ms)
+        if seen.software is None:
+            software = _SOFTWARE.search(line, at)
+            # a connection is not introduced before its first request is answered
+            seen.software = software[1].decode() if software and software[1] != b"unknown" else None
+
+    def take(self) -> Iterator[dict[str, Any]]:
+        """A row for each connection, without where it was read; the ids are noted no more."""
+        seen, self._seen = self._seen, {}
+        for (client_id, connection), of in sorted(seen.items()):
+            if of is None:
+                continue
+            ids, times = text_of(of.ids), (of.first_ms, of.last_ms)
+            identity = b"\n".join((client_id, connection, ids.encode(), b"%d %d" % times))
+            yield {
+                "client_id": json.loads(client_id),
+                "connection": connection.decode(),
+                "software_name": of.software,
+                "correlation_ids": ids,
+                "first_logged_at_ms": of.first_ms,
+                "last_logged_at_ms": of.last_ms,
+                "ids_digest": hashlib.sha256(identity).hexdigest(),
+            }
+
+
+def _is_text(client_id: bytes, connection: bytes) -> bool:
+    """Whether both are what a table can hold: JSON may escape half of a pair, which is no text."""
+    try:
+        json.dumps(json.loads(client_id), ensure_ascii=False).encode()
+        connection.decode()
+    except ValueError:
+        return False
+    return True
+
+
+def text_of(ids: Sequence[int]) -> str:
+    """Ids as they are stored: ``0..7 9 12..13``."""
+    return " ".join(str(first) if first == last else f"{first}..{last}" for first, last in ranges_of(ids))
+
+
+def ranges_of(ids: Sequence[int]) -> list[Range]:
+    """The ids as ranges, in order."""
+    ordered = sorted(set(ids))
+    if not ordered:
+        return []
+    ends = [one for one, after in pairwise(ordered) if after != one + 1]
+    begins = [after for one, after in pairwise(ordered) if after != one + 1]
+    return list(zip([ordered[0], *begins], [*ends, ordered[-1]], strict=True))
+
+
+def read_ranges(text: str) -> list[Range]:
+    """What ``text_of`` wrote."""
+    pairs = (each.partition("..") for each in text.split())
+    return [(int(first), int(last or first)) for first, _, last in pairs]
+
+
+def merged(ranges: Iterable[Range]) -> list[Range]:
+    """Ranges in order, those that meet made one."""
+    found: list[Range] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
