@@ -111,13 +111,16 @@ class Memory:
 
 def _outlasts(request: CommitRequest, told: Told, generation: Generation, next_ms: int | None) -> bool:
     """Whether the next record is one that follows a member whose time was not over: it has the member, or
-    comes when that may have been. Who takes a static member's place is told with the next generation, too.
+    comes when that may have been. Who took a static member's place is in the generation after it.
     """
     if request.member_id in (generation.next_member_ids or ()):
         return True
     if next_ms is None or told.until_ms is None or next_ms < told.until_ms:
         return False
-    return told.instance_id not in (generation.next_instances or ())
+    one_more = generation.next_generation == generation.generation + 1
+    return told.instance_id is None or (
+        one_more and told.instance_id not in (generation.next_instances or ())
+    )
 
 
 def _variants(at: _Moment) -> list[State]:
@@ -226,8 +229,6 @@ def _gone(at: _Moment) -> tuple[bool, bool]:
     empty, after its only member.
     """
     generation, signs = at.generation, at.signs
-    if at.own is not None:
-        return False, False
     stays = _stays(at)
     if stays is None:
         refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed

@@ -62,13 +62,10 @@ class Witnesses:
         # the generation of a classic member in a consumer group is its member epoch: another rule
         answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
         moving: dict[str, list[Answer]] = {}
-        self._of_instance: dict[str, list[MemberLine]] = {}
         self._joins: dict[tuple[str, int | None], list[MemberLine]] = {}
         for answer in answers:
             if isinstance(answer, HeartbeatAnswer) or answer.api_key in (JOIN_GROUP, LEAVE_GROUP):
                 moving.setdefault(answer.member_id, []).append(answer)
-                if isinstance(answer, MemberLine) and answer.instance_id is not None:
-                    self._of_instance.setdefault(answer.instance_id, []).append(answer)
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
         self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
@@ -163,7 +160,7 @@ class Witnesses:
         """
         if after is not None and stays(after):
             return before.told.instance_id is None or self._is_awaited(before, request)
-        return self._is_awaited(before, request) and not self._is_replaced(before, request)
+        return self._is_awaited(before, request)
 
     def _is_awaited(self, before: _Last, request: CommitRequest) -> bool:
         until_ms = self._until(before)
@@ -177,16 +174,6 @@ class Witnesses:
         if firm is None or not timeouts:
             return None
         return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
-
-    def _is_replaced(self, before: _Last, request: CommitRequest) -> bool:
-        """Whether somebody else may have taken, or given up, a static member's instance id by then."""
-        start_ms = before.answer.requested_ms - self._lateness.of(before.answer)
-        return any(
-            other.member_id != request.member_id
-            and (other.broker_id != request.broker_id or other.responded_ms >= start_ms)
-            and other.requested_ms - self._lateness.of(other) <= request.responded_ms
-            for other in self._of_instance.get(before.told.instance_id or "", ())
-        )
 
 
 def _firm(line: Answer, told: Told, before: _Last | None) -> MemberLine | None:
