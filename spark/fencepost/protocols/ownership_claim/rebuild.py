@@ -27,9 +27,9 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     engine = given.engine
     found = spread(given, APIS)
     lines = engine.scan(COORDINATOR_LINES)
-    told = with_entity(
-        engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, found.placement)
-    )
+    # what is sent to tasks must not name the rows beside it: they are the engine's
+    placement = found.placement
+    told = with_entity(engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, placement))
     replayed = _replay(found.metadata, found.unread, given.tolerance_ms)
     return engine.replay({**found.rows, _TOLD: [told]}, replayed, TABLES)
 
