@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
 
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
 from fencepost.engines import Engine, Rows
 from fencepost.engines.process import ProcessEngine
-from fencepost.engines.spark import SparkEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.lake import Where
 from fencepost.protocols.leader_epoch import bronze as own
@@ -28,7 +26,7 @@ from fencepost.protocols.leader_epoch.rebuild import rebuild
 from fencepost.protocols.leader_epoch.tables import TABLES as SILVER
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.metadata_log import metadata_log, snapshots
-from fencepost.settings import Lake, Settings, load
+from fencepost.settings import Lake, load
 from fencepost.tables import (
     BATCHES,
     CLEANED,
@@ -189,26 +187,6 @@ def silver(bronze: Bronze) -> Silver:
 def rebuilt() -> Rebuilt:
     """Call it with tables of bronze for the rows of silver."""
     return silver_of
-
-
-@pytest.fixture(scope="session")
-def both_engines(
-    new_lake: Callable[[], tuple[SparkSession, Settings]],
-) -> Callable[[Bronze], tuple[Bronze, Bronze]]:
-    """Call it with tables of bronze for those of silver that this process makes, and that Spark makes."""
-
-    def both(bronze: Bronze) -> tuple[Bronze, Bronze]:
-        session, settings = new_lake()
-        catalog = lake.ensure(settings.lake)
-        for table in TABLES:
-            lake.append(catalog, table, bronze[table.name])
-        engine = SparkEngine(session, catalog)
-        by_spark, here = rebuilt_by(engine, bronze), rebuilt_of(bronze)
-        names = [table.name for table in SILVER]
-        collected = {name: engine.collect(by_spark[name]).cast(here[name].schema) for name in names}
-        return {name: here[name] for name in names}, collected
-
-    return both
 
 
 @pytest.fixture(scope="session")

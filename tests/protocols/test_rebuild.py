@@ -1,0 +1,45 @@
+"""Spark rebuilds what this process does, of every protocol, from logs of real brokers and applications."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from fencepost import lake, pipeline
+from fencepost.capture import capture
+from fencepost.protocols import protocols
+from fencepost.replay.run import rebuild
+from fencepost.settings import Settings, load
+
+CAPTURES = ("ends-4.0.2", "incarnations-4.1.2", "lags-3.9.2")
+TABLES = {protocol.name: protocol.tables for protocol in protocols()}
+Silver = dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def rebuilt(captures: Path, empty_lake: Callable[[], Settings], spark: SparkSession) -> tuple[Silver, Silver]:
+    """The rows of each table of silver as this process makes them, and as Spark does."""
+    clusters = [each for name in CAPTURES for each in load(captures / name / "fencepost.toml").clusters]
+    here = replace(empty_lake(), clusters=tuple(clusters))
+    with pipeline.Run(here) as run:
+        capture(here, run.catalog, run.engine_for, run.run_id, lambda line: None)
+    return _silver(here), _silver(replace(here, in_process_mb=-1))
+
+
+def _silver(settings: Settings) -> Silver:
+    with pipeline.Run(settings) as run:
+        rebuild(settings, run.catalog, run.engine_for)
+        tables = [table for of_protocol in TABLES.values() for table in of_protocol]
+        return {table.name: sorted(map(repr, lake.scan(run.catalog, table).to_pylist())) for table in tables}
+
+
+@pytest.mark.parametrize("protocol", TABLES)
+def test_both_engines_rebuild_the_same_rows(rebuilt: tuple[Silver, Silver], protocol: str) -> None:
+    here, by_spark = rebuilt
+    names = [table.name for table in TABLES[protocol]]
+    assert [name for name in names if by_spark[name] != here[name]] == []
+    assert sum(bool(here[name]) for name in names) > 0.6 * len(names)
