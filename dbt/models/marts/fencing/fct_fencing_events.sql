@@ -1,5 +1,5 @@
--- Every request that was refused because an epoch had moved on, every broker fenced and every controller followed by
--- another: of all protocols.
+-- Every request that was refused because an epoch had moved on, every broker fenced and every controller
+-- followed by another: of all protocols.
 with
 
 commits as (

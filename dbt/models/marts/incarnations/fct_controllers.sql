@@ -1,4 +1,5 @@
--- Which controller was active, from when to when, and for how long nobody was. Epochs that nobody won have no row.
+-- Which controller was active, from when to when, and for how long nobody was. Epochs that nobody won have
+-- no row.
 select
     cluster,
     controller_epoch,

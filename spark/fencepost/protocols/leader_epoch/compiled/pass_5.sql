@@ -79,7 +79,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedLeaderEpoch\'[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:298)' END
+              THEN CASE WHEN NOT c1_1 THEN 'appendedLeaderEpoch\'[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:300)' END
             END,
             'values',
             CASE
@@ -110,7 +110,7 @@ FROM (
           'failed_conjunct',
           CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:311)' END
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:313)' END
           END,
           'values',
           CASE

@@ -71,7 +71,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'batch_leader_epochs_in_order', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'appendedLeaderEpoch''[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:298)' END
+            THEN CASE WHEN NOT c1_1 THEN 'appendedLeaderEpoch''[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:300)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'appendedLeaderEpoch''[p]', "appendedLeaderEpoch'[p]") AS TEXT)
@@ -79,7 +79,7 @@ FROM (
         END,
         {'definition': 'batch_leader_epoch_known', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2, FALSE), 'failed_conjunct': CASE
           WHEN NOT verdict_2
-          THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:311)' END
+          THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'leaderEpochGiven[p] (LeaderEpochProps:313)' END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_2, FALSE)
           THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'leaderEpochGiven[p]', "leaderEpochGiven[p]") AS TEXT)
