@@ -8,20 +8,17 @@ cluster's ``ground_truth.parquet``. Prints one line of JSON: what each step took
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
 from coordinator import POLICIES
-from meter import Meter
+from run_steps import run_steps
 
 from fencepost import lake, pipeline
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
-from fencepost.settings import load
 from fencepost.tables import DECISIONS
 
 STEPS = {"capture": ("capture",), "audit": ("rebuild", "judge"), "check": ("check",)}
@@ -31,20 +28,7 @@ KEY = ("group_id", "client_id", "correlation_id", "topic", "partition")
 def main() -> int:
     """Run the steps."""
     folder, name = Path(sys.argv[1]), sys.argv[2]
-    settings = load(folder / "fencepost.toml")
-    found: dict[str, dict[str, Any]] = {}
-    meter = Meter()
-    meter.start()
-    begun = time.monotonic()
-    with pipeline.Run(settings, "bench") as run:
-        run.catalog  # noqa: B018 (the tables are made)
-        found["start"] = {"wall": time.monotonic() - begun, **meter.read()}
-        for step in STEPS[name]:
-            begun = time.monotonic()
-            said = pipeline.STEPS.get(step, _check)(run)
-            found[step] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
-    sys.stdout.write(json.dumps(found, default=str))
-    return 0
+    return run_steps(folder, {step: pipeline.STEPS.get(step, _check) for step in STEPS[name]})
 
 
 def _check(run: pipeline.Run) -> dict[str, Any]:

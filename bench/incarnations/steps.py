@@ -8,9 +8,7 @@ way. Prints one line of JSON: what the step took and said.
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import pyarrow as pa
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 
-from meter import Meter
+from run_steps import run_steps
 
 from fencepost import lake, pipeline
 from fencepost.protocols.leader_epoch.tables import (
@@ -28,7 +26,6 @@ from fencepost.protocols.leader_epoch.tables import (
     METADATA_ANSWERS,
     TABLES,
 )
-from fencepost.settings import load
 
 _OF_TABLE = {
     "broker_fencings": (LEADER_EPOCH_FENCINGS.name, "kind = 'broker'"),
@@ -51,18 +48,7 @@ _UNSURE = " UNION ".join(
 def main() -> int:
     """Run the step."""
     folder, step = Path(sys.argv[1]), sys.argv[2]
-    settings = load(folder / "fencepost.toml")
-    meter = Meter()
-    meter.start()
-    begun = time.monotonic()
-    with pipeline.Run(settings, "bench") as run:
-        run.catalog  # noqa: B018 (the tables are made)
-        found: dict[str, dict[str, Any]] = {"start": {"wall": time.monotonic() - begun, **meter.read()}}
-        begun = time.monotonic()
-        said = pipeline.STEPS[step](run) if step in pipeline.STEPS else differences(run)
-        found[step] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
-    sys.stdout.write(json.dumps(found, default=str))
-    return 0
+    return run_steps(folder, {step: pipeline.STEPS.get(step, differences)})
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:

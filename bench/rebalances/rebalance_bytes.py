@@ -2,7 +2,7 @@
 
 Written from Kafka's schemas (GroupMetadataValue version 3, ConsumerProtocolSubscription version 3,
 ConsumerProtocolAssignment version 3), independently of what reads them. Only the checksum is the product's: a
-gigabyte of records is generated, and ``kafka-dump-log`` is the judge of both (tests/bench).
+gigabyte of records is generated.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import duckdb
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 
-from meter import Meter
+from run_steps import run_steps
 
 from fencepost import lake, pipeline
 from fencepost.definitions import queries
@@ -29,7 +28,6 @@ from fencepost.judge.run import run as judge_all
 from fencepost.protocols.ownership_claim.protocol import PROTOCOL
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.evidence import evidence
-from fencepost.settings import load
 from fencepost.tables import BATCHES, RECORDS, REQUESTS
 
 _ORDINARY = (
@@ -60,18 +58,7 @@ FROM truth_joins t LEFT JOIN (
 def main() -> int:
     """Run the step."""
     folder, step = Path(sys.argv[1]), sys.argv[2]
-    settings = load(folder / "fencepost.toml")
-    meter = Meter()
-    meter.start()
-    begun = time.monotonic()
-    with pipeline.Run(settings, "bench") as run:
-        run.catalog  # noqa: B018 (the tables are made)
-        found: dict[str, dict[str, Any]] = {"start": {"wall": time.monotonic() - begun, **meter.read()}}
-        begun = time.monotonic()
-        said = STEPS[step](run)
-        found[step] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
-    sys.stdout.write(json.dumps(found, default=str))
-    return 0
+    return run_steps(folder, {step: STEPS[step]})
 
 
 def rebuild(run: pipeline.Run) -> dict[str, int]:

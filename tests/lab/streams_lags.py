@@ -5,14 +5,12 @@ Lookups are in the request log: what the leader of an application is told of the
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from brokers import NOISE, Plan
-from scenario import Scenario, Stage, prepare
-from streams_apps import CONFIGURED, Directories, Layout, Settings, start, until
-from streams_oracle import assignments, lag_reports
-from streams_runs import TOPICS, Writer, settled
+from scenario import Scenario, Stage
+from streams_apps import CONFIGURED, Layout, Settings, start, until
+from streams_runs import TOPICS, Writer, play_beside, settled
 from streams_runs import plan as plan_of_streams
 
 LATE = Settings(
@@ -36,22 +34,8 @@ _SLOW = 4
 
 
 def play(stage: Stage) -> None:
-    """Three applications; then what Kafka's classes read in what they told their groups."""
-    prepare(stage, TOPICS | TOPIC)
-    for topic, partitions in (TOPICS | TOPIC).items():
-        for index in range(partitions):
-            stage.cluster.leader(topic, index)
-    writer = Writer(stage)
-    writer.write()
-    with Directories(stage), ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_others, stage)
-        late(stage, writer)
-        other.result()
-    writer.close()
-    recording, version = stage.clients.folder.parent, stage.cluster.plan.version
-    classes = stage.clients.folder / "classes"
-    stage.truth.oracles["lag_reports.json"] = lag_reports(recording, version, classes)
-    stage.truth.oracles["assignments.json"] = assignments(recording, version, classes)
+    """Three applications."""
+    play_beside(stage, TOPICS | TOPIC, lambda writer: late(stage, writer), _others)
 
 
 def _others(stage: Stage) -> None:

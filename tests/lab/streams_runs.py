@@ -54,16 +54,29 @@ class Writer:
 
 
 def play(stage: Stage) -> None:
-    """Two applications at a time; then what Kafka's classes read in what they told their groups."""
-    prepare(stage, TOPICS)
-    for topic, partitions in TOPICS.items():
+    """Two applications at a time."""
+    play_beside(stage, TOPICS, lambda writer: _case(stage, "race", lambda: race(stage, writer)), _others)
+
+
+def play_beside(
+    stage: Stage,
+    topics: Mapping[str, int],
+    first: Callable[[Writer], None],
+    others: Callable[[Stage], None],
+) -> None:
+    """One application, and others beside it; then what Kafka's classes read in what they told their groups.
+
+    ``topics``: those of all of them, with their partitions; ``first`` has who wrote into them.
+    """
+    prepare(stage, topics)
+    for topic, partitions in topics.items():
         for index in range(partitions):
             stage.cluster.leader(topic, index)
     writer = Writer(stage)
     writer.write()
     with Directories(stage), ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_others, stage)
-        _case(stage, "race", lambda: race(stage, writer))
+        other = pool.submit(others, stage)
+        first(writer)
         other.result()
     writer.close()
     recording, version = stage.clients.folder.parent, stage.cluster.plan.version

@@ -17,7 +17,6 @@ import pytest
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
-from fencepost.engines import Engine, Rows
 from fencepost.engines.process import ProcessEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.lake import Where
@@ -80,18 +79,14 @@ def silver_of(bronze: Bronze) -> Silver:
 
 
 def rebuilt_of(bronze: Bronze) -> Bronze:
-    """The tables of silver, by name."""
-    return rebuilt_by(InMemory(bronze), bronze)
-
-
-def rebuilt_by(engine: Engine, bronze: Bronze) -> Mapping[str, Rows]:
-    """What an engine that has these tables makes of them; the metadata logs are read here."""
+    """The tables of silver, by name; the metadata logs are read here."""
     logs = {}
     for cluster in sorted(set(bronze[FILES.name]["cluster"].to_pylist())):
         of = {name: rows.filter(pc.equal(rows["cluster"], cluster)) for name, rows in bronze.items()}
         taken = snapshots(of[METADATA_SNAPSHOTS.name])
         logs[cluster] = metadata_log(of[BATCHES.name], of[RECORDS.name], of[QUARANTINE.name], taken)
-    return rebuild(Evidence(engine, None, logs, {}, TOLERANCE_MS))  # type: ignore[arg-type]
+    given = Evidence(InMemory(bronze), None, logs, {}, TOLERANCE_MS)  # type: ignore[arg-type]
+    return rebuild(given)
 
 
 class Judged(NamedTuple):

@@ -39,8 +39,11 @@ def sent_of(rows: pa.Table) -> dict[tuple[str, str], dict[Connection, Sent]]:
         sent = of.setdefault((broker_id, connection), Sent((broker_id, connection)))
         sent.software = sent.software or software
         ranges = read_ranges(ids)
-        sent.ranges = merged([*sent.ranges, *ranges])
+        sent.ranges += ranges
         sent.times += [(ranges[0][0], first_ms), (ranges[-1][1], last_ms)]
+    for of in found.values():
+        for sent in of.values():
+            sent.ranges = merged(sent.ranges)
     return found
 
 

@@ -1,0 +1,33 @@
+"""The steps of an audit in this process, each with what it took: what ``measured_step`` reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from meter import Meter
+
+from fencepost import pipeline
+from fencepost.settings import load
+
+
+def run_steps(folder: Path, steps: Mapping[str, Callable[[pipeline.Run], Any]]) -> int:
+    """Run the steps over the lake of ``folder``, and print one line of JSON: what each took and said."""
+    settings = load(folder / "fencepost.toml")
+    found: dict[str, dict[str, Any]] = {}
+    meter = Meter()
+    meter.start()
+    begun = time.monotonic()
+    with pipeline.Run(settings, "bench") as run:
+        run.catalog  # noqa: B018 (the tables are made)
+        found["start"] = {"wall": time.monotonic() - begun, **meter.read()}
+        for name, step in steps.items():
+            begun = time.monotonic()
+            said = step(run)
+            found[name] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
+    sys.stdout.write(json.dumps(found, default=str))
+    return 0
