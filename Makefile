@@ -2,7 +2,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST_ARGS ?=
+# One process of tests keeps one core busy.
+PYTEST_ARGS ?= --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
 test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
@@ -12,7 +13,7 @@ test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=
 demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled cluster's logs and print what was found
 	@$(BIN)/python demo/run.py
 
-test: .venv/ready java jars classes check ## Formatting, lint, types and every test (some 40 minutes on 2 cores)
+test: .venv/ready java jars classes check ## Formatting, lint, types and every test (some 25 minutes on 2 cores)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ##@ Working on it

@@ -90,6 +90,27 @@ def new_lake(
     return make
 
 
+# Folders whose tests share what is dear to make: one process has all of each.
+TOGETHER = ("dags", "dbt", "e2e", "gate", "judge", "protocols/*", "protocols")
+
+
+def _share(item: pytest.Item) -> str | None:
+    """Which tests run in one process: a folder of ``TOGETHER``, else a file; a run of TLC stands alone."""
+    path = item.path.relative_to(ROOT / "tests")
+    if path.match("spec/test_models.py"):
+        return None
+    return next((str(path.parent) for pattern in TOGETHER if path.parent.match(pattern)), str(path))
+
+
+def _turn(item: pytest.Item) -> int:
+    """When a test's turn is: whole audits late, on a lake of their own; runs of TLC fill the time left."""
+    folder = item.path.relative_to(ROOT / "tests").parts[0]
+    return ("e2e", "spec").index(folder) + 1 if folder in ("e2e", "spec") else 0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole audits come last: what is quick fails first, and their lake is the last one of the process."""
-    items.sort(key=lambda item: "/tests/e2e/" in item.path.as_posix())
+    """Say for pytest-xdist which tests go together, and in which order."""
+    for item in items:
+        if share := _share(item):
+            item.add_marker(pytest.mark.xdist_group(share))
+    items.sort(key=_turn)
