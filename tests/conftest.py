@@ -9,6 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from fencepost import lake
 from fencepost.session import spark_session
@@ -94,12 +96,19 @@ def new_lake(
 TOGETHER = ("dags", "dbt", "e2e", "gate", "judge", "protocols/*", "protocols")
 
 
-def _share(item: pytest.Item) -> str | None:
-    """Which tests run in one process: a folder of ``TOGETHER``, else a file; a run of TLC stands alone."""
-    path = item.path.relative_to(ROOT / "tests")
-    if path.match("spec/test_models.py"):
-        return None
-    return next((str(path.parent) for pattern in TOGETHER if path.parent.match(pattern)), str(path))
+class Shares(LoadScopeScheduling):
+    """What a process of several takes next: a folder of ``TOGETHER``, else a file; runs of TLC one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = Path(nodeid.partition("::")[0]).relative_to("tests")
+        if path.match("spec/test_models.py"):
+            return nodeid
+        return next((str(path.parent) for each in TOGETHER if path.parent.match(each)), str(path))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Shares:
+    """For pytest-xdist: who takes which tests."""
+    return Shares(config, log)
 
 
 def _turn(item: pytest.Item) -> int:
@@ -109,8 +118,5 @@ def _turn(item: pytest.Item) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say for pytest-xdist which tests go together, and in which order."""
-    for item in items:
-        if share := _share(item):
-            item.add_marker(pytest.mark.xdist_group(share))
+    """What is quick fails first."""
     items.sort(key=_turn)
