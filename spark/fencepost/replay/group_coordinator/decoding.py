@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import Decoded, decode
+from fencepost.formats.large_values import as_written
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
     COMMIT_TYPES,
@@ -146,13 +147,14 @@ def _decoded(
     wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
     known = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
     for name in sorted(known["record_name"].unique().to_pylist()):
-        rows = known.filter(pc.equal(known["record_name"], name))
-        fields: dict[str, pa.Array] = {}
-        for part in ("value", "key"):
-            decoded = decode(name, part, rows[part])
-            _refuse_damaged(name, part, decoded, rows)
-            fields.update(zip((f.name for f in decoded.values.type), decoded.values.flatten(), strict=True))
-        yield rows, fields
+        for rows in as_written(known.filter(pc.equal(known["record_name"], name))):
+            fields: dict[str, pa.Array] = {}
+            for part in ("value", "key"):
+                decoded = decode(name, part, rows[part])
+                _refuse_damaged(name, part, decoded, rows)
+                columns = zip((f.name for f in decoded.values.type), decoded.values.flatten(), strict=True)
+                fields.update(columns)
+            yield rows, fields
 
 
 def _refuse_damaged(name: str, part: str, decoded: Decoded, rows: pa.Table) -> None:
