@@ -194,6 +194,7 @@ class Group(Lives[Histories]):
         members = {member.member_id: member for member in record.classic_members or ()}
         generation = record.epoch or 0
         self.written = span.generation = Generation(generation, list(members))
+        span.ownership.note_generation(generation, self.no)
         known = self._is_known_alive(record)
         for member_id, member in members.items():
             owned = self._assigned(member, generation, record.timestamp_ms)
@@ -231,7 +232,8 @@ class Group(Lives[Histories]):
             ownership.begin(key, member_id, self.no)
         for key in changes.lost:
             ownership.end(key, member_id, self.no)
-        ownership.note_epoch(member_id, step.member_epoch, self.no)
+        if step.record_type != CLASSIC_METADATA:
+            ownership.note_epoch(member_id, step.member_epoch, self.no)
         if epoch is not None:
             for key in changes.given_up:
                 self._write_revocation(member_id, member, key, step.at, out)
