@@ -20,9 +20,12 @@ from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
 from fencepost.formats.batches import Records, Walk
 from fencepost.formats.classify import classify
+from fencepost.formats.large_values import compressed
 from fencepost.tables import BATCHES, RECORDS
 
 _FRAMED = ("end", "torn_tail", "limit")
+_OF_GROUPS = "__consumer_offsets"
+"""The one topic whose records have whole groups in them."""
 
 
 def rows(source: Source) -> Rows:
@@ -66,6 +69,8 @@ def _records(source: Source, piece: Piece, read: Records) -> pa.RecordBatch:
     }
     kinds = classify(source.topic or "", records["key"], records["value"], records["is_control"])
     columns |= {name: kinds[name] for name in kinds.schema.names}
+    if source.topic == _OF_GROUPS:
+        columns["value"], columns["value_size"] = compressed(columns["value"])
     position = pc.add(walked["position"].take(index), piece.position)
     return arrow_rows(RECORDS, records.num_rows, {**columns, **_origin(source), "position": position})
 

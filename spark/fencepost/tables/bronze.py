@@ -41,8 +41,9 @@ BATCHES = Table(
 
 RECORDS = Table(
     "bronze.records",
-    "One row per record of the internal topics, key and value as written; of other topics only the "
-    "control records: what applications wrote is never read.",
+    "One row per record of the internal topics, key and value as written (a large value of "
+    "__consumer_offsets compressed); of other topics only the control records: what applications wrote is "
+    "never read.",
     {
         "cluster": "string",
         **_BATCH_HEADER,
@@ -58,6 +59,8 @@ RECORDS = Table(
         "decode_status": "string",  # known, control, unknown_type, unknown_version, malformed
         "key": "binary",
         "value": "binary",
+        # bytes of the value as written, where zstd keeps it; null: it is as written (formats/large_values.py)
+        "value_size": "int",
         **_PROVENANCE,
     },
     ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),

@@ -17,9 +17,10 @@ intervals as (
         min(from_time) as from_time,
         case when count(to_position) = count(*) then max(to_time) end as to_time,
         min(from_time) filter (where pending_revocation) as pending_revocation_since,
-        max_by(assignment_epoch, from_position) as assignment_epoch,
+        -- while a row goes on both epochs rise alike
+        max_by(assignment_epoch + last_member_epoch - member_epoch, from_position) as assignment_epoch,
         min(member_epoch) as first_member_epoch,
-        max(member_epoch) as last_member_epoch
+        max(last_member_epoch) as last_member_epoch
     from {{ source('silver', 'owned_partitions') }}
     group by
         cluster,

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
+from fencepost.formats.large_values import as_written
 from fencepost.protocols.lag_report.assignor_data import PROTOCOL
 from fencepost.replay.columns import Columns
 from fencepost.replay.requests import RequestLine, each_line, host_of, integer, text
@@ -76,7 +77,13 @@ def of_records(records: pa.Table) -> pa.Table:
     known = pc.and_(
         pc.equal(records["record_type"], GROUP_METADATA), pc.equal(records["decode_status"], "known")
     )
-    rows = records.filter(pc.and_(known, pc.invert(records["is_control"])))
+    for rows in as_written(records.filter(pc.and_(known, pc.invert(records["is_control"])))):
+        for row in _stored(rows):
+            found.add(*{**_LEFT_OUT, **row}.values())
+    return found.to_arrow()
+
+
+def _stored(rows: pa.Table) -> Iterator[dict[str, Any]]:
     keys = decode("GroupMetadata", "key", rows["key"]).values.field("group").to_pylist()
     values = decode("GroupMetadata", "value", rows["value"]).values
     names = ("cluster", "record_offset", "timestamp_ms", "file", "position")
@@ -85,7 +92,7 @@ def of_records(records: pa.Table) -> pa.Table:
     ):
         cluster, offset, ms, file, position = place
         for member in value:
-            row = {
+            yield {
                 "cluster": cluster,
                 "group_id": group_id,
                 "kind": STORED,
@@ -96,8 +103,6 @@ def of_records(records: pa.Table) -> pa.Table:
                 "file": file,
                 "position": position,
             }
-            found.add(*{**_LEFT_OUT, **row}.values())
-    return found.to_arrow()
 
 
 def _streams(values: pa.StructArray) -> Iterator[list[dict[str, Any]]]:

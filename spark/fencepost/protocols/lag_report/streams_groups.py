@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
+from fencepost.formats.large_values import as_written
 from fencepost.protocols.lag_report.lag_reports import instance_of
 from fencepost.protocols.lag_report.tables import STREAMS_GROUP_TASKS
 from fencepost.protocols.lag_report.tasks import task_columns
@@ -35,16 +36,16 @@ def of_records(records: pa.Table) -> pa.Table:
     found = Columns(STREAMS_GROUP_TASKS)
     known = pc.and_(pc.equal(records["decode_status"], "known"), pc.invert(records["is_control"]))
     for record_type, name in RECORD_TYPES.items():
-        rows = records.filter(pc.and_(known, pc.equal(records["record_type"], record_type)))
-        keys = decode(name, "key", rows["key"]).values.to_pylist()
-        values = decode(name, "value", rows["value"]).values.to_pylist()
-        places = zip(*(rows[column].to_pylist() for column in _PLACE), strict=True)
-        for key, value, place in zip(keys, values, places, strict=True):
-            if key is None or value is None:
-                continue  # a tombstone: the member is gone
-            told = _member(value) if record_type == MEMBER else _tasks(value)
-            for row in told:
-                found.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
+        for rows in as_written(records.filter(pc.and_(known, pc.equal(records["record_type"], record_type)))):
+            keys = decode(name, "key", rows["key"]).values.to_pylist()
+            values = decode(name, "value", rows["value"]).values.to_pylist()
+            places = zip(*(rows[column].to_pylist() for column in _PLACE), strict=True)
+            for key, value, place in zip(keys, values, places, strict=True):
+                if key is None or value is None:
+                    continue  # a tombstone: the member is gone
+                told = _member(value) if record_type == MEMBER else _tasks(value)
+                for row in told:
+                    found.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
     return found.to_arrow()
 
 

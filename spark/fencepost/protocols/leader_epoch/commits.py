@@ -9,11 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
+from fencepost.formats.large_values import as_written
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, by_log, damaged_batches, longs, unread_pieces
 
 _OFFSET_COMMIT, _NAME = 1, "OffsetCommit"
 _ABORT, _COMMIT = 0, 1
+RECORD_TYPES = frozenset({_ABORT, _COMMIT, _OFFSET_COMMIT, None})
+"""The rows of ``bronze.records`` that offsets are told by: commits, markers, and records of no known key."""
 _LOG = ("cluster", "topic", "topic_id", "partition")
 
 Key = tuple[str, str, int]
@@ -130,9 +133,13 @@ def _decoded(records: pa.Table) -> Iterator[tuple[StoredOffset, bool, int]]:
     """Each commit, whether it is a tombstone, and its producer id; in the order of the rows."""
     is_commit = pc.equal(records["record_type"], pa.scalar(_OFFSET_COMMIT, pa.int32()))
     known = pc.equal(records["decode_status"], "known")
-    rows = records.filter(pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
-    if not rows.num_rows:
-        return
+    for rows in as_written(
+        records.filter(pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
+    ):
+        yield from _commits(rows)
+
+
+def _commits(rows: pa.Table) -> Iterator[tuple[StoredOffset, bool, int]]:
     keys, values = (decode(_NAME, part, rows[part]).values for part in ("key", "value"))
     topic_ids = values.field("topic_id").to_pylist()
     columns = [rows[name].to_pylist() for name in _READ]

@@ -23,7 +23,7 @@ from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
-from fencepost.protocols.leader_epoch.commits import stored_offsets
+from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, stored_offsets
 from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
@@ -149,6 +149,7 @@ def _partitions(
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
+    of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
@@ -161,9 +162,7 @@ def _partitions(
 
     evidence = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],
-        "records": [
-            with_entity(engine, RECORDS, engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC}]), entity)
-        ],
+        "records": [with_entity(engine, RECORDS, engine.scan(RECORDS, where=of_offsets), entity)],
         "checkpoints": [
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],

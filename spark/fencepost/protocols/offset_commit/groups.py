@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from fencepost.protocols.offset_commit.members import (
     classic_step_of,
     step_of,
 )
+from fencepost.protocols.offset_commit.owned_rows import OwnedRows
 from fencepost.protocols.offset_commit.ownership import Ownership
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import (
@@ -80,6 +82,7 @@ class Span:
 
     stretch: int
     members: dict[str, Member] = field(default_factory=dict)
+    owned_rows: defaultdict[str, OwnedRows] = field(default_factory=lambda: defaultdict(OwnedRows))
     gone: dict[str, int] = field(default_factory=dict)  # members that left, and how often
     metadata: dict[str, MemberMetadata] = field(default_factory=dict)
     ownership: Ownership = field(default_factory=Ownership)
@@ -191,6 +194,7 @@ class Group(Lives[Histories]):
         members = {member.member_id: member for member in record.classic_members or ()}
         generation = record.epoch or 0
         self.written = span.generation = Generation(generation, list(members))
+        span.ownership.note_generation(generation, self.no)
         known = self._is_known_alive(record)
         for member_id, member in members.items():
             owned = self._assigned(member, generation, record.timestamp_ms)
@@ -222,12 +226,14 @@ class Group(Lives[Histories]):
             epoch = member.newest.member_epoch
             self._write_member(member_id, member, span, step.at, out)
         changes = member.replay(step)
+        out.owned_partitions(self, member_id, span.owned_rows[member_id].take(member))
         ownership = span.ownership
         for key in changes.got:
             ownership.begin(key, member_id, self.no)
         for key in changes.lost:
             ownership.end(key, member_id, self.no)
-        ownership.note_epoch(member_id, step.member_epoch, self.no)
+        if step.record_type != CLASSIC_METADATA:
+            ownership.note_epoch(member_id, step.member_epoch, self.no)
         if epoch is not None:
             for key in changes.given_up:
                 self._write_revocation(member_id, member, key, step.at, out)
@@ -261,6 +267,7 @@ class Group(Lives[Histories]):
         self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
     ) -> None:
         self._write_member(member_id, member, span, end, out)
+        out.owned_partitions(self, member_id, span.owned_rows.pop(member_id, OwnedRows()).end(end))
         for key in list(member.revocations):
             self._write_revocation(member_id, member, key, end, out)
 
@@ -276,9 +283,6 @@ class Group(Lives[Histories]):
             return
         for epochs, cut in span.epochs.between(at, end):
             out.member(self, member_id, member, epochs, cut)
-        during = interval(at, end)
-        if during is not None:
-            out.owned_partitions(self, member_id, member, during)
 
     def _write_revocation(
         self, member_id: str, member: Member, key: str, end: Point | None, out: Histories

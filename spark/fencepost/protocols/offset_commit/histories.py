@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fencepost.protocols.offset_commit.members import Member
+from fencepost.protocols.offset_commit.owned_rows import Ended
 from fencepost.protocols.offset_commit.tables import (
     COVERAGE,
     GROUPS,
@@ -68,25 +70,26 @@ class Histories:
             *during,
         )
 
-    def owned_partitions(self, group: Group, member_id: str, member: Member, during: Interval) -> None:
-        """``silver.owned_partitions``: one row per member, partition and batch that changed the member."""
-        name_of = self._topics.name_of
-        for key, owned in member.owned.items():
+    def owned_partitions(self, group: Group, member_id: str, rows: Iterable[Ended]) -> None:
+        """``silver.owned_partitions``: rows of one member that are over."""
+        for row, last_epoch, during in rows:
+            owned = row.owned
             self.owned.add(
                 self._cluster,
                 group.group_id,
                 group.life,
                 self._partition,
                 member_id,
-                name_of(owned.topic_id),
+                self._topics.name_of(owned.topic_id),
                 owned.topic_id,
                 owned.subtopology_id,
                 owned.partition,
-                key,
+                owned.partition_key,
                 owned.pending_revocation,
                 owned.assignment_epoch,
-                member.newest.member_epoch,
-                member.tenures[key].since_position,
+                row.member_epoch,
+                last_epoch,
+                row.owned_since,
                 *during,
             )
 

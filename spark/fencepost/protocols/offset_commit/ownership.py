@@ -21,10 +21,16 @@ class Ownership:
         self._ended: dict[str, list[tuple[int, str]]] = {}
         # member id -> member epoch -> numbers of the member's records at that epoch
         self._records: dict[str, dict[int, list[int]]] = {}
+        # the same of records that have every member: who owned something then was one
+        self._generations: dict[int, list[int]] = {}
 
     def note_epoch(self, member_id: str, epoch: int, no: int) -> None:
         """The member has the epoch as of its record ``no``."""
         self._records.setdefault(member_id, {}).setdefault(epoch, []).append(no)
+
+    def note_generation(self, generation: int, no: int) -> None:
+        """The group's record ``no`` gives each of its members this epoch."""
+        self._generations.setdefault(generation, []).append(no)
 
     def begin(self, key: str, member_id: str, no: int) -> None:
         """The partition is the member's as of its record ``no``."""
@@ -41,7 +47,7 @@ class Ownership:
 
     def last_at_epoch(self, key: str, member_id: str, epoch: int) -> int | None:
         """The member's last record with this epoch and this partition; None when there is none."""
-        numbers = self._records.get(member_id, {}).get(epoch)
+        numbers = self._at_epoch(member_id, epoch)
         if not numbers:
             return None
         since = self._held.get(key, {}).get(member_id)
@@ -57,6 +63,11 @@ class Ownership:
                 return numbers[at]
             at = bisect_left(numbers, ends[tenure]) - 1
         return None
+
+    def _at_epoch(self, member_id: str, epoch: int) -> list[int]:
+        own, of_all = self._records.get(member_id, {}).get(epoch, []), self._generations.get(epoch, [])
+        # both only of a member that a conversion took over
+        return sorted([*own, *of_all]) if own and of_all else own or of_all
 
     def others_now(self, key: str, member_id: str) -> list[str]:
         """The other members that have the partition, in order of their ids."""

@@ -45,7 +45,8 @@ MEMBERS = Table(
 OWNED_PARTITIONS = Table(
     "silver.owned_partitions",
     "History of ownership: a partition is owned while assigned or pending revocation. In a streams group the "
-    "active tasks are owned, which carry the partitions of their subtopology's source topics.",
+    "active tasks are owned, which carry the partitions of their subtopology's source topics. In a classic "
+    "group a row goes on from generation to generation; its epochs are those it begins with, and rise alike.",
     {
         **_GROUP,
         "coordinator_partition": "int",
@@ -60,6 +61,7 @@ OWNED_PARTITIONS = Table(
         "pending_revocation": "boolean",
         "assignment_epoch": "int",  # as shipped; falls back to the member epoch where the record carries none
         "member_epoch": "int",
+        "last_member_epoch": "int",  # at the end of the row; of a classic group's the generation
         "owned_since": "bigint",  # from_position of the first row of this uninterrupted ownership
         **INTERVAL,
     },

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
+from fencepost.formats.large_values import as_written
 from fencepost.protocols.ownership_claim.said_before import SaidBefore
 from fencepost.protocols.ownership_claim.subscriptions import Partition, Subscription, read_assignments
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
@@ -21,7 +21,6 @@ from fencepost.replay.keys import OFFSETS_TOPIC
 CONSUMER = "consumer"
 """ConsumerProtocol.PROTOCOL_TYPE: of other types (connect, sr) nobody claims or is assigned partitions."""
 
-_BYTES_AT_ONCE = 8 << 20
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms", "file", "position")
 
 
@@ -65,24 +64,13 @@ def records_of(rows: pa.Table) -> list[GroupRecord]:
     """
     found: list[GroupRecord] = []
     members = _Members()
-    for some in _of_some_bytes(rows):
+    for some in as_written(rows):
         classic = pc.fill_null(pc.equal(some["record_type"], CLASSIC_METADATA), False)
         found += group_records(some.filter(pc.invert(classic)))
         known = pc.and_(pc.equal(some["topic"], OFFSETS_TOPIC), pc.equal(some["decode_status"], "known"))
         wanted = pc.and_(pc.and_(classic, known), pc.invert(some["is_control"]))
         found += _generations(some.filter(wanted), members)
     return found
-
-
-def _of_some_bytes(rows: pa.Table) -> Iterator[pa.Table]:
-    """The rows, not too many bytes of values at a time: a record has every member of its group."""
-    size = np.cumsum(pc.fill_null(pc.binary_length(rows["value"]), 0).to_numpy())
-    begin = 0
-    while begin < rows.num_rows:
-        before = 0 if begin == 0 else int(size[begin - 1])
-        end = max(begin + 1, int(np.searchsorted(size, before + _BYTES_AT_ONCE, side="right")))
-        yield rows.slice(begin, end - begin)
-        begin = end
 
 
 class _Members:

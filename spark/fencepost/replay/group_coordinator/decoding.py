@@ -9,13 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import Decoded, decode
+from fencepost.formats.large_values import as_written
+from fencepost.replay.group_coordinator.classic_members import ClassicMembers
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
+    CLASSIC_METADATA,
     COMMIT_TYPES,
     GROUP_TYPES,
     MARKERS,
     STREAMS_ASSIGNMENT,
-    ClassicMember,
     GroupRecord,
     Marker,
     OffsetCommitRecord,
@@ -64,8 +66,9 @@ def sightings(rows: ShardRows) -> list[Sighting]:
 def group_records(records: pa.Table) -> list[GroupRecord]:
     """The records that say something about a group, among rows of ``bronze.records``."""
     found: list[GroupRecord] = []
+    members = ClassicMembers()
     for rows, fields in _decoded(records, GROUP_TYPES):
-        found += _group_records(rows, fields)
+        found += _group_records(rows, fields, members)
     return found
 
 
@@ -146,13 +149,14 @@ def _decoded(
     wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
     known = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
     for name in sorted(known["record_name"].unique().to_pylist()):
-        rows = known.filter(pc.equal(known["record_name"], name))
-        fields: dict[str, pa.Array] = {}
-        for part in ("value", "key"):
-            decoded = decode(name, part, rows[part])
-            _refuse_damaged(name, part, decoded, rows)
-            fields.update(zip((f.name for f in decoded.values.type), decoded.values.flatten(), strict=True))
-        yield rows, fields
+        for rows in as_written(known.filter(pc.equal(known["record_name"], name))):
+            fields: dict[str, pa.Array] = {}
+            for part in ("value", "key"):
+                decoded = decode(name, part, rows[part])
+                _refuse_damaged(name, part, decoded, rows)
+                columns = zip((f.name for f in decoded.values.type), decoded.values.flatten(), strict=True)
+                fields.update(columns)
+            yield rows, fields
 
 
 def _refuse_damaged(name: str, part: str, decoded: Decoded, rows: pa.Table) -> None:
@@ -168,7 +172,9 @@ def _texts(column: pa.Array) -> list[str | None]:
     return [None if code is None else names[code] for code in named.indices.to_pylist()]
 
 
-def _group_records(rows: pa.Table, fields: Mapping[str, pa.Array]) -> Iterator[GroupRecord]:
+def _group_records(
+    rows: pa.Table, fields: Mapping[str, pa.Array], classic: ClassicMembers
+) -> Iterator[GroupRecord]:
     size = rows.num_rows
 
     def values(name: str) -> _Column:
@@ -188,7 +194,7 @@ def _group_records(rows: pa.Table, fields: Mapping[str, pa.Array]) -> Iterator[G
         texts("member_id"),
         pc.is_null(rows["value"]).to_pylist(),
         values(epochs),
-        _classic_members(fields) if kind == 2 else [None] * size,
+        classic.of(fields) if kind == CLASSIC_METADATA else [None] * size,
         _topologies(fields) if "subtopologies" in fields else [None] * size,
         texts("client_id"),
         texts("instance_id"),
@@ -284,37 +290,3 @@ def _topologies(fields: Mapping[str, pa.Array]) -> list[list[Subtopology] | None
         ]
         for subtopologies in fields["subtopologies"].to_pylist()
     ]
-
-
-def _classic_members(fields: Mapping[str, pa.Array]) -> list[list[ClassicMember] | None]:
-    """Members with the topics they were assigned; only consumers' protocol type assigns partitions."""
-    members = fields["members"]
-    each = members.flatten()
-    consumers = pc.equal(fields["protocol_type"], "consumer").take(pc.list_parent_indices(members))
-    assignment = each.field("assignment")
-    assigned = pc.and_(consumers, pc.greater(pc.binary_length(assignment), 0))
-    decoded = decode(
-        "ConsumerProtocolAssignment",
-        "value",
-        pc.if_else(assigned, assignment, pa.scalar(None, assignment.type)),
-    )
-    listed = decoded.values.field("assigned_partitions").to_pylist()
-    entries = [
-        ClassicMember(member_id, instance_id, client_id, _assigned_topics(topics) if is_assigned else ())
-        for member_id, instance_id, client_id, topics, is_assigned in zip(
-            each.field("member_id").to_pylist(),
-            each.field("group_instance_id").to_pylist(),
-            each.field("client_id").to_pylist(),
-            listed,
-            assigned.to_pylist(),
-            strict=True,
-        )
-    ]
-    valid = pc.is_valid(members).to_pylist()
-    return [
-        found if is_there else None for found, is_there in zip(_split(members, entries), valid, strict=True)
-    ]
-
-
-def _assigned_topics(topics: Sequence[Mapping[str, Any]] | None) -> list[tuple[str, Sequence[int]]] | None:
-    return None if topics is None else [(topic["topic"], topic["partitions"]) for topic in topics]

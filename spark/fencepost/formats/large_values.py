@@ -1,0 +1,58 @@
+"""Large values of ``bronze.records``: kept compressed, and read some bytes at a time.
+
+The record of a classic group has every member, and the next generation's says nearly all of it again: a
+thousand members that rebalance ten thousand times are gigabytes. Such a value shrinks to a tenth by itself;
+so does what is held of a log between its files and its replay, on every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_LARGE = 16 << 10
+"""Smaller values stay as they are: Parquet compresses many of them together, and anybody can read them."""
+
+_BYTES_AT_ONCE = 8 << 20
+_CODEC = pa.Codec("zstd", 1)
+
+
+def compressed(values: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The values as they are kept, and of those that are kept compressed the size as written, else null."""
+    sizes = pc.if_else(pc.greater(pc.binary_length(values), _LARGE), pc.binary_length(values), None)
+    if sizes.null_count == len(sizes):
+        return values, sizes
+    kept = [
+        value.as_py() if size is None else _CODEC.compress(value.as_buffer(), asbytes=True)
+        for value, size in zip(values, sizes.to_pylist(), strict=True)
+    ]
+    return pa.array(kept, values.type), sizes
+
+
+def as_written(rows: pa.Table) -> Iterator[pa.Table]:
+    """Rows of ``bronze.records`` with every ``value`` as it was written, not too many bytes of them at a
+    time; where there are no rows, that once.
+    """
+    sizes = pc.fill_null(pc.coalesce(rows["value_size"], pc.binary_length(rows["value"])), 0)
+    ends = np.cumsum(sizes.to_numpy().astype(np.int64))
+    begin = 0
+    while begin < rows.num_rows or begin == 0:
+        before = 0 if begin == 0 else int(ends[begin - 1])
+        end = max(begin + 1, int(np.searchsorted(ends, before + _BYTES_AT_ONCE, side="right")))
+        yield _unpacked(rows.slice(begin, end - begin))
+        begin = end
+
+
+def _unpacked(rows: pa.Table) -> pa.Table:
+    sizes = rows["value_size"].to_pylist()
+    if all(size is None for size in sizes):
+        return rows
+    values = [
+        value.as_py() if size is None else _CODEC.decompress(value.as_buffer(), size, asbytes=True)
+        for value, size in zip(rows["value"], sizes, strict=True)
+    ]
+    at = rows.column_names.index("value")
+    return rows.set_column(at, "value", pa.array(values, rows.schema.field("value").type))

@@ -1,0 +1,60 @@
+"""The members that records of classic groups have: each once, however often it is there as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.formats.decode import decode
+from fencepost.replay.group_coordinator.records import ClassicMember
+
+_Topics = Sequence[tuple[str, Sequence[int]]] | None
+
+
+class ClassicMembers:
+    """Reads the members of records. A group goes on with nearly all of them from generation to generation."""
+
+    def __init__(self) -> None:
+        self._assigned: dict[bytes | None, _Topics] = {None: (), b"": ()}
+        self._seen: dict[tuple[Any, ...], ClassicMember] = {}
+
+    def of(self, fields: Mapping[str, pa.Array]) -> list[list[ClassicMember] | None]:
+        """Of each GroupMetadata value its members, with the topics they were assigned; None of a tombstone.
+
+        Only consumers' protocol type assigns partitions.
+        """
+        members = fields["members"]
+        each = members.flatten()
+        consumers = pc.equal(fields["protocol_type"], "consumer").take(pc.list_parent_indices(members))
+        assignments = _repeated(pc.if_else(consumers, each.field("assignment"), None))
+        self._read(assignments)
+        names = (_repeated(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
+        entries = map(self._member, zip(*names, assignments, strict=True))
+        lengths = pc.list_value_length(members).to_pylist()
+        return [None if length is None else list(islice(entries, length)) for length in lengths]
+
+    def _read(self, assignments: Sequence[bytes | None]) -> None:
+        new = list(dict.fromkeys(each for each in assignments if each not in self._assigned))
+        decoded = decode("ConsumerProtocolAssignment", "value", pa.array(new, pa.binary())).values
+        for data, topics in zip(new, decoded.field("assigned_partitions").to_pylist(), strict=True):
+            listed = None if topics is None else [(each["topic"], each["partitions"]) for each in topics]
+            self._assigned[data] = listed
+
+    def _member(self, said: tuple[Any, ...]) -> ClassicMember:
+        member = self._seen.get(said)
+        if member is None:
+            member_id, instance_id, client_id, assignment = said
+            topics = self._assigned[assignment]
+            member = self._seen[said] = ClassicMember(member_id, instance_id, client_id, topics)
+        return member
+
+
+def _repeated(column: pa.Array) -> list[Any]:
+    """The values; those that are there again and again are one object each."""
+    named = column.dictionary_encode()
+    values = named.dictionary.to_pylist()
+    return [None if code is None else values[code] for code in named.indices.to_pylist()]
