@@ -793,9 +793,10 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \* sequence and open transaction that the log has. A leader that starts from it can fence, and refuse duplicates.
 \*
 \* Where it does not hold: a producer idle for longer than producer.id.expiration.ms is not due, nor is one whose batches a
-\* follower has never seen. That configuration may be any (24 h by default): who is absent is due if another producer is
-\* there that was idle for as long; where one is there that was idle for longer than a day, who is absent after a day is
-\* unknown. Snapshots are written when a segment is rolled and at a clean shutdown: between two of them nothing is judged.
+\* follower has never seen. Who is absent is due if another producer is there that wrote before it and was idle for as long.
+\* Where the metadata log has that configuration (`kafka-configs.sh --alter --entity-type brokers`), it tells who has expired.
+\* A server.properties may have any value (24 h by default): who is absent without such a witness, or after a day, is
+\* unknown then. Snapshots are written when a segment is rolled and at a clean shutdown: between two of them nothing is judged.
 \*
 \* On call: a leader that starts from this snapshot does not know the producer: a fenced one may write again
 \* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then

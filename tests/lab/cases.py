@@ -117,17 +117,19 @@ def current_nobodys(group: Group) -> None:
 
 
 def zombie_current_epoch(group: Group) -> None:
-    """A zombie inside its current epoch: what it gave up has moved, another revocation holds it back."""
+    """What a member gave up has moved, another revocation holds it back. From 4.2 it is still in the epoch in
+    which it had the partition; up to 4.1 it has moved on by one, and the same commit has an older epoch.
+    """
     a = _alone(group)
     b = group.member(f"{group.group_id}-b", [TOPIC]).join()
     a.heartbeat()
-    pending = a.owned - a.assigned
+    pending, held = a.owned - a.assigned, a.epoch
     newcomers = [b, *(group.member(f"{group.group_id}-{name}", [TOPIC]).join() for name in "cd")]
     a.give_up_revoked()
     for newcomer in newcomers:
         newcomer.heartbeat()
     moved = frozenset[Partition]().union(*(n.owned for n in newcomers)) & pending
-    a.commit("moved_within_current_epoch", a.epoch, [min(moved)], "zombie")
+    a.commit("moved_within_current_epoch", held, [min(moved)], "zombie")
     group.settle(a, *newcomers)
 
 

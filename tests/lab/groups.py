@@ -25,8 +25,11 @@ _CONSUMER = (
     "left-member",
     "admin",
 )
-"""The consumer groups of ``troubled`` that are played here too, as the other groups' counterpart."""
-_TIMEZONES = {"4.1.2": "Europe/Berlin", "3.9.2": "America/Los_Angeles"}
+"""The consumer groups of ``troubled`` that are played here too, as the other groups' counterpart.
+
+Up to 4.1, of which there is no ``troubled``, also the zombie that brokers from 4.2 accept.
+"""
+_TIMEZONES = {"4.1.2": "Europe/Berlin", "4.0.2": "Australia/Darwin", "3.9.2": "America/Los_Angeles"}
 
 
 def play(stage: Stage) -> None:
@@ -42,11 +45,13 @@ def play(stage: Stage) -> None:
     chapter(transaction_cases.cases("classic"), "classic")
     if kafka < (4,):
         return
-    chapter({group_id: CASES[group_id] for group_id in _CONSUMER}, "consumer")
+    older = ("zombie-current-epoch",) if kafka < (4, 2) else ()
+    chapter({group_id: CASES[group_id] for group_id in (*_CONSUMER, *older)}, "consumer")
     chapter(static_cases.CONSUMER, "consumer")
     chapter(transaction_cases.cases("consumer"), "consumer")
     chapter(migration_cases.CASES, "classic")
-    chapter(share_cases.CASES, "share")
+    if kafka >= (4, 1):
+        chapter(share_cases.CASES, "share")
     if kafka >= (4, 2):
         chapter(streams_cases.CASES, "streams")
         chapter(transaction_cases.cases("streams"), "streams")

@@ -52,7 +52,7 @@ ANSWERS = {
 # The same for the captures of GROUPS; None where a case was not played.
 _STALE, _ILLEGAL, _UNKNOWN = "STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"
 _REBALANCING, _FENCED = "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID"
-GROUPS = ("groups-4.3.1", "groups-4.2.1", "groups-4.1.2", "groups-3.9.2", "early-4.1.2")
+GROUPS = ("groups-4.3.1", "groups-4.2.1", "groups-4.1.2", "groups-4.0.2", "groups-3.9.2", "early-4.1.2")
 _CLASSIC = {
     ("classic-late-kept", "classic_late_kept"): _ILLEGAL,
     ("classic-late-kept", "classic_late_kept_older_version"): _ILLEGAL,
@@ -80,30 +80,31 @@ _CLASSIC = {
     ("txn-rebalancing", "txn_completing_older_generation"): _ILLEGAL,
 }
 _BY_VERSION: dict[tuple[str, str], tuple[str | None, ...]] = {
-    ("late-kept", "late_kept_by_name"): ("NONE", _STALE, _STALE, None, _STALE),
-    ("pending-revocation", "pending_at_older_epoch"): ("NONE", _STALE, _STALE, None, None),
-    ("static-consumer", "static_away"): (_STALE, _STALE, _STALE, None, None),
-    ("static-consumer", "static_away_epoch_of_leaving"): ("NONE", "NONE", "NONE", None, None),
-    ("static-consumer", "static_replaced"): (_UNKNOWN, _UNKNOWN, _UNKNOWN, None, None),
-    ("static-consumer", "static_successor_epoch_before"): ("NONE", _STALE, _STALE, None, None),
-    ("txn-fencing-consumer", "txn_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, None, None),
-    ("txn-fencing-consumer", "txn_late_kept_retried"): (None, "NONE", "NONE", None, None),
-    ("migration", "upgraded_not_rejoined"): ("NONE", "NONE", "NONE", None, None),
-    ("migration", "upgraded_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, None, None),
-    ("migration", "upgraded_late_moved"): (_ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
-    ("migration", "upgraded_txn_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, None, None),
-    ("migration", "downgraded_not_rejoined"): ("NONE", "NONE", "NONE", None, None),
-    ("migration", "downgraded_late_kept"): (_ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
-    ("streams-late", "streams_late_kept"): ("NONE", "NONE", None, None, _STALE),
-    ("streams-late", "streams_late_moved"): (_STALE, _STALE, None, None, _STALE),
-    ("streams-pending", "streams_pending_older_epoch"): ("NONE", "NONE", None, None, _STALE),
-    ("streams-topology", "streams_foreign_topic_current"): ("NONE", "NONE", None, None, "NONE"),
-    ("streams-topology", "streams_foreign_topic_older_epoch"): (_STALE, _STALE, None, None, _STALE),
-    ("streams-standby", "streams_standby_current_epoch"): ("NONE", "NONE", None, None, "NONE"),
-    ("txn-fencing-streams", "txn_late_kept"): ("NONE", "NONE", None, None, _ILLEGAL),
+    ("late-kept", "late_kept_by_name"): ("NONE", _STALE, _STALE, _STALE, None, _STALE),
+    ("pending-revocation", "pending_at_older_epoch"): ("NONE", _STALE, _STALE, _STALE, None, None),
+    ("static-consumer", "static_away"): (_STALE, _STALE, _STALE, _STALE, None, None),
+    ("static-consumer", "static_away_epoch_of_leaving"): ("NONE", "NONE", "NONE", "NONE", None, None),
+    ("static-consumer", "static_replaced"): (_UNKNOWN, _UNKNOWN, _UNKNOWN, _UNKNOWN, None, None),
+    ("static-consumer", "static_successor_epoch_before"): ("NONE", _STALE, _STALE, _STALE, None, None),
+    ("txn-fencing-consumer", "txn_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("txn-fencing-consumer", "txn_late_kept_retried"): (None, "NONE", "NONE", "NONE", None, None),
+    ("migration", "upgraded_not_rejoined"): ("NONE", "NONE", "NONE", "NONE", None, None),
+    ("migration", "upgraded_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("migration", "upgraded_late_moved"): (_ILLEGAL, _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("migration", "upgraded_txn_late_kept"): ("NONE", _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("migration", "downgraded_not_rejoined"): ("NONE", "NONE", "NONE", "NONE", None, None),
+    ("migration", "downgraded_late_kept"): (_ILLEGAL, _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("streams-late", "streams_late_kept"): ("NONE", "NONE", None, None, None, _STALE),
+    ("streams-late", "streams_late_moved"): (_STALE, _STALE, None, None, None, _STALE),
+    ("streams-pending", "streams_pending_older_epoch"): ("NONE", "NONE", None, None, None, _STALE),
+    ("streams-topology", "streams_foreign_topic_current"): ("NONE", "NONE", None, None, None, "NONE"),
+    ("streams-topology", "streams_foreign_topic_older_epoch"): (_STALE, _STALE, None, None, None, _STALE),
+    ("streams-standby", "streams_standby_current_epoch"): ("NONE", "NONE", None, None, None, "NONE"),
+    ("txn-fencing-streams", "txn_late_kept"): ("NONE", "NONE", None, None, None, _ILLEGAL),
+    ("zombie-current-epoch", "moved_within_current_epoch"): (None, None, _STALE, _STALE, None, None),
 }
 GROUP_ANSWERS: dict[tuple[str, str], tuple[str | None, ...]] = {
-    **{case: (answer,) * 4 + (None,) for case, answer in _CLASSIC.items()},
+    **{case: (answer,) * 5 + (None,) for case, answer in _CLASSIC.items()},
     **_BY_VERSION,
 }
 

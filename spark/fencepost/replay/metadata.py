@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fencepost.replay.broker_configs import BrokerConfigs
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata_image import (
     Brokers,
@@ -107,7 +108,8 @@ class ClusterMetadata:
     ``partition_counts``: of the coordinators' topics. ``elected``: {topic: {(partition, leader epoch): broker
     id}} of the same. ``replicas``: {topic: {partition: broker ids}} of the same, as they are in the end.
     ``broker_epochs``: {broker id: epoch} of every broker's last start. ``releases``: {broker id: (major,
-    minor)} of the configuration. What is not known is left out.
+    minor)} of the configuration. ``configs``: what brokers were told while they ran. What is not known is
+    left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -118,6 +120,7 @@ class ClusterMetadata:
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    configs: BrokerConfigs = field(default_factory=BrokerConfigs)
 
     @classmethod
     def of(
@@ -137,6 +140,7 @@ class ClusterMetadata:
             past.registrations(),
             past.broker_epochs(),
             dict(releases or {}),
+            BrokerConfigs.of(log),
         )
 
     def leaders(self, topic: str, partition: int) -> dict[int, int]:

@@ -25,6 +25,7 @@ NAMES = {
     1: "UnregisterBrokerRecord",
     2: "TopicRecord",
     3: "PartitionRecord",
+    4: "ConfigRecord",
     5: "PartitionChangeRecord",
     7: "FenceBrokerRecord",
     8: "UnfenceBrokerRecord",
@@ -38,8 +39,9 @@ NAMES = {
 """The records that are replayed, by their apiKey."""
 
 (
-    REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, PARTITION_CHANGE, FENCE_BROKER, UNFENCE_BROKER,
-    REMOVE_TOPIC, BROKER_CHANGE, BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION, CLEAR_ELR,
+    REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, FENCE_BROKER,
+    UNFENCE_BROKER, REMOVE_TOPIC, BROKER_CHANGE, BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION,
+    CLEAR_ELR,
 ) = NAMES  # fmt: skip
 _BRACKETS = (BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION)
 _LEADER_CHANGE = 2
@@ -263,7 +265,7 @@ def _by_batch(records: pa.Table) -> dict[tuple[int, int], list[MetadataRecord]]:
 def metadata_records(
     rows: pa.Table, key: tuple[str, ...] = ()
 ) -> list[tuple[tuple[Any, ...], MetadataRecord]]:
-    """The records about topics, partitions, brokers and transactions, decoded, by offset.
+    """The records that are replayed (NAMES), decoded, by offset.
 
     Each comes with its ``key``. ``rows`` have ``record_offset``, ``record_type``, ``decode_status`` and
     ``value`` as in ``bronze.records``.

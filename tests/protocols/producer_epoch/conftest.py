@@ -9,6 +9,7 @@ import json
 import random
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from fencepost.protocols.producer_epoch.coordinators import (
     homes,
     replay_coordinators,
 )
+from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import facts
 from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
@@ -42,7 +44,14 @@ from fencepost.protocols.producer_epoch.verifications import BEGAN, verified
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import PARTITION, REGISTER_BROKER, TOPIC, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import (
+    CONFIG,
+    PARTITION,
+    REGISTER_BROKER,
+    TOPIC,
+    MetadataLog,
+    MetadataRecord,
+)
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -130,6 +139,7 @@ def _replay(
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
         alive,
         verified(requests),
+        expirations(metadata),
     )
     of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
     told = account.together(each.account for each in of_partitions)
@@ -169,7 +179,15 @@ def _metadata(case: Case) -> ClusterMetadata:
     records = [(TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in made.items()]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
-    return ClusterMetadata.of(MetadataLog.of_records(log))
+    for ms, broker, value in case.get("expirations", []):
+        told = {
+            "resource_type": 4,
+            "resource_name": broker,
+            "name": "producer.id.expiration.ms",
+            "value": value,
+        }
+        log.append(MetadataRecord(len(log), ms, CONFIG, told))
+    return ClusterMetadata.of(replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0)))
 
 
 def bronze_of(case: Case) -> Bronze:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
+from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.partition_slice import Carried, PartitionSlice, Stretches
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE, SNAPSHOT
 from fencepost.replay.coverage import LogKey
@@ -46,6 +47,7 @@ class PartitionEvidence:
     every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
     ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
     not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of answers to Produce.
+    ``expiration``: when brokers forget producers.
     """
 
     key: LogKey
@@ -57,6 +59,7 @@ class PartitionEvidence:
     aborted: Piece
     unread: Sequence[UnreadPiece]
     answers: Piece
+    expiration: Expiration = field(default_factory=Expiration)
 
     def headers(self) -> Batches:
         """The headers of batches, as Log reads them."""

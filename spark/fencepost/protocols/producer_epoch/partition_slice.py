@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
+from fencepost.protocols.producer_epoch.expiration import DEFAULT_MS
 from fencepost.protocols.producer_epoch.producer_state import (
     MARKER,
     NO_CAUSE,
@@ -31,9 +32,6 @@ from fencepost.replay.logs import Log
 
 if TYPE_CHECKING:
     from fencepost.protocols.producer_epoch.partition_log import PartitionLog
-
-EXPIRATION_MS = 86_400_000
-"""Kafka's default of producer.id.expiration.ms: a leader forgets a producer that is silent for so long."""
 
 MARKER_TYPES = ("ABORT", "COMMIT")
 """Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""
@@ -147,7 +145,7 @@ class PartitionSlice:
         """``silver.producer_states``; ``cause`` is a place in CAUSES.
 
         A producer whose past is hidden has a row of nulls from where its stretch begins. A leader may have
-        forgotten one that was silent for EXPIRATION_MS: what it knew before its next batch is null too.
+        forgotten one that was silent for long: what it knew before its next batch is null too.
         """
         columns, following, stretches = self.columns, self.following, self._stretches
         stretch, ms = columns["stretch"], columns["timestamp_ms"]
@@ -155,7 +153,7 @@ class PartitionSlice:
         until = np.where(following == NONE, ends, columns["last_offset"][following])
         last_ms = np.where(ends == UNKNOWN, UNKNOWN, stretches.last_ms[stretch])
         until_ms = np.where(following == NONE, last_ms, ms[following])
-        silent = (following != NONE) & (ms[following] - ms >= EXPIRATION_MS)
+        silent = self._silent(ms)
         # the state is true for its own position; it needs a second one to be forgotten in
         fits = (until != UNKNOWN) & (until > begins + 1)
         settled = np.flatnonzero(self._is_newest & ~self._pending)
@@ -179,6 +177,19 @@ class PartitionSlice:
         kept = (ends == UNKNOWN) | (intervals["from_position"] < ends)
         intervals = {name: column[kept] for name, column in intervals.items()}
         return self._states_at(at[kept], known[kept], intervals)
+
+    def _silent(self, ms: Longs) -> Flags:
+        """After which rows a leader may have forgotten the producer: after a day, or later if it was told so.
+
+        Not sooner: what is missing between two batches of one day is missing, whoever noticed it.
+        """
+        following, expiration = self.following, self._of.evidence.expiration
+        silent: Flags = (following != NONE) & (ms[following] - ms >= DEFAULT_MS)
+        for at in np.flatnonzero(silent).tolist():
+            since, until = int(ms[at]), int(ms[following[at]])
+            least = expiration.least(since, until)
+            silent[at] = least is None or until - since >= least
+        return silent
 
     def _states_at(self, at: Longs, known: Flags, intervals: Piece) -> Piece:
         def state(column: Longs) -> Longs:

@@ -24,6 +24,7 @@ from fencepost.protocols.producer_epoch.arrow import (
     ranks,
     split,
 )
+from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
@@ -61,7 +62,8 @@ class Partitions:
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
     ``base_offset``. Rows of coordinators' and metadata logs are left out. ``alive``: by cluster, when its
-    brokers wrote anything for the last time, as far as their own logs tell (ms). ``verified``: the
+    brokers wrote anything for the last time, as far as their own logs tell (ms). ``expirations``: by cluster,
+    when its brokers forget producers. ``verified``: the
     transactional ids of which verifications.BEGAN is wanted.
     """
 
@@ -73,6 +75,7 @@ class Partitions:
     answers: pa.Table
     alive: Mapping[str, int] = field(default_factory=dict)
     verified: pa.Table = field(default_factory=VERIFIED.empty_table)
+    expirations: Mapping[str, Expiration] = field(default_factory=dict)
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
@@ -237,6 +240,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
             aborted.get(key, _none(_ABORTED)),
             unread.get(key[:3], ()),
             answers.get(key[:3], _none(answered)),
+            given.expirations.get(cluster, Expiration()),
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +26,7 @@ from fencepost.protocols.producer_epoch.coordinators import (
     homes,
     replay_coordinators,
 )
+from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import Facts, facts
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
@@ -131,7 +133,16 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
         },
-        _of_partitions(quarantine, asking, _alive(given), of_ids, engine.parallelism),
+        _of_partitions(
+            {
+                "quarantine": quarantine,
+                "alive": _alive(given),
+                "expirations": expirations(metadata),
+                "verified": of_ids,
+            },
+            asking,
+            engine.parallelism,
+        ),
         [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, BEGAN, _ACCOUNT],
     )
 
@@ -201,11 +212,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
 
 
 def _of_partitions(
-    quarantine: pa.Table, asking: set[str], alive: Mapping[str, int], of_ids: pa.Table, buckets: int
+    evidence_of_all: Mapping[str, Any], asking: set[str], buckets: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        given = Partitions(quarantine=quarantine, alive=alive, verified=of_ids, **evidence)
-        for piece in replay_partitions(given, asking):
+        for piece in replay_partitions(Partitions(**evidence, **evidence_of_all), asking):
             yield from _given(piece, buckets)
 
     return run

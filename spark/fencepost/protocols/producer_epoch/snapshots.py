@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
+from fencepost.protocols.producer_epoch.expiration import DEFAULT_MS
 from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
-from fencepost.protocols.producer_epoch.partition_slice import EXPIRATION_MS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 
@@ -25,6 +27,18 @@ class Stored(NamedTuple):
     current_txn_first_offset: int | None
 
 
+class Told(NamedTuple):
+    """What a slice says of a producer right below a snapshot: since when, and which batch was the last.
+
+    ``snapshot``: which one of those that were taken.
+    """
+
+    state: Stored
+    snapshot: int
+    since_ms: int
+    last_offset: int
+
+
 class Snapshots:
     """The snapshots of one log, and what its slices say of the producers in them."""
 
@@ -35,8 +49,8 @@ class Snapshots:
         self._files, self._stored = _stored(replayed.evidence)
         self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
         self._earliest, self._latest = _moments(replayed, self._taken, alive_ms)
-        self._told: dict[tuple[int, int], tuple[Stored, bool | None, int]] = {}
-        self._longest_silent = _longest_silent(replayed.evidence)
+        self._told: dict[tuple[int, int], Told] = {}
+        self._silent = _silent(replayed.evidence)
 
     def compare(self, states: Piece) -> None:
         """Take the states of a slice (rows of ``silver.producer_states``)."""
@@ -47,34 +61,29 @@ class Snapshots:
         """Add ``silver.producer_snapshots``.
 
         A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
-        then, and is not due when it must have. What is there has not expired, whatever the clocks say. A
-        broker may be told to forget sooner or later than by default (producer.id.expiration.ms): who is
-        absent is due only where another is there that was silent for as long, and has expired only where none
-        is.
+        then, and is not due when it must have. What is there has not expired, whatever the clocks say. Who
+        is absent is due only where another is there that wrote no later, by its time and in the log: this
+        broker had the log from there on, and forgets by time. It has expired only where none is, and where
+        the broker is known to forget so soon (Expiration).
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
-        told: dict[int, list[int]] = {}
+        known_at: dict[int, list[int]] = {}
         for at, producer_id in self._told:
-            told.setdefault(at, []).append(producer_id)
+            known_at.setdefault(at, []).append(producer_id)
         for (broker_id, at), file in sorted(self._files.items()):
             stored = self._stored.get((broker_id, at), {})
-            for producer_id in sorted(stored.keys() | set(told.get(at, ()))):
-                there = stored.get(producer_id)
-                state, fresh, since_ms = self._told.get((at, producer_id), (None, None, UNKNOWN))
+            for producer_id in sorted(stored.keys() | set(known_at.get(at, ()))):
+                there, told = stored.get(producer_id), self._told.get((at, producer_id))
+                state = None if told is None else told.state
                 known = state is not None and state.producer_epoch is not None
-                silent = self._longest_silent.get((broker_id, at))
-                outlived = silent is not None and silent <= since_ms
-                if there is not None:
-                    fresh = True
-                elif fresh is not None and fresh != outlived:
-                    fresh = None
+                due = True if there is not None else self._is_due((broker_id, at), told)
                 rows.add(
                     *self._evidence.key,
                     digest_of(*self._evidence.key, broker_id, at, producer_id),
                     broker_id,
                     at,
                     producer_id,
-                    fresh if known else None,
+                    due if known else None,
                     there is not None,
                     _agree(state, there, numbered) if known and state and there else None,
                     file,
@@ -84,8 +93,8 @@ class Snapshots:
                     None,
                 )
 
-    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], tuple[Stored, bool | None, int]]:
-        """What a slice says of each producer right below each snapshot, if it was still there, since when.
+    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], Told]:
+        """What a slice says of each producer right below each snapshot.
 
         A snapshot from beyond what was read of the log tells more than the log does.
         """
@@ -97,27 +106,36 @@ class Snapshots:
         at = np.repeat(np.arange(len(begins)), counts)
         within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
         snapshot = np.repeat(first, counts) + within
-        since = states["from_time"][at].tolist()
         columns: list[list[Any]] = [
             taken[snapshot].tolist(),
             states["producer_id"][at].tolist(),
-            [self._is_fresh(*each) for each in zip(snapshot, since, strict=True)],
-            since,
-            *(states[name][at].tolist() for name in Stored._fields),
+            snapshot.tolist(),
+            *(states[name][at].tolist() for name in ("from_time", "from_position", *Stored._fields)),
         ]
         return {
-            (offset, producer_id): (Stored(*map(_or_none, fields)), fresh, since_ms)
-            for offset, producer_id, fresh, since_ms, *fields in zip(*columns, strict=True)
+            (offset, producer_id): Told(Stored(*map(_or_none, fields)), place, since_ms, last_offset)
+            for offset, producer_id, place, since_ms, last_offset, *fields in zip(*columns, strict=True)
         }
 
-    def _is_fresh(self, snapshot: int, since_ms: int) -> bool | None:
-        """Whether a state had not expired when the snapshot was taken, some time between two moments."""
-        earliest, latest = int(self._earliest[snapshot]), int(self._latest[snapshot])
-        if since_ms == UNKNOWN:
+    def _is_due(self, file: _File, told: Told | None) -> bool | None:
+        """Whether a producer that is absent should be in a snapshot, taken some time between two moments."""
+        if told is None or told.since_ms == UNKNOWN:
             return None
-        if latest != UNKNOWN and latest + _SHUTDOWN_MS - since_ms < EXPIRATION_MS:
-            return True
-        return False if earliest != UNKNOWN and earliest - since_ms >= EXPIRATION_MS else None
+        earliest, latest = int(self._earliest[told.snapshot]), int(self._latest[told.snapshot])
+        since_ms, outlived = told.since_ms, self._is_outlived(file, told)
+        if latest == UNKNOWN:
+            return None
+        expiration = self._evidence.expiration.of(file[0], since_ms, latest + _SHUTDOWN_MS)
+        least, most = (DEFAULT_MS, None) if expiration is None else expiration
+        if outlived:
+            return True if latest + _SHUTDOWN_MS - since_ms < least else None
+        expired = most is not None and earliest != UNKNOWN and earliest - since_ms >= most
+        return False if expired else None
+
+    def _is_outlived(self, file: _File, told: Told) -> bool:
+        offsets, oldest = self._silent.get(file, ((), ()))
+        at = bisect_right(offsets, told.last_offset)
+        return at > 0 and oldest[at - 1] <= told.since_ms
 
 
 def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
@@ -152,15 +170,20 @@ def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, 
     return files, stored
 
 
-def _longest_silent(evidence: PartitionEvidence) -> dict[_File, int]:
-    """The oldest timestamp in each snapshot, of producers that may expire: none with an open transaction."""
-    found: dict[_File, int] = {}
-    names = ("broker_id", "snapshot_offset", "producer_id", "timestamp_ms", "current_txn_first_offset")
-    columns = (evidence.snapshots[name].tolist() for name in names)
-    for broker_id, at, producer_id, ms, opened in zip(*columns, strict=True):
-        if producer_id != UNKNOWN and opened < 0:
-            found[broker_id, at] = min(ms, found.get((broker_id, at), ms))
-    return found
+def _silent(evidence: PartitionEvidence) -> dict[_File, tuple[list[int], list[int]]]:
+    """Of the producers in each snapshot that may expire (none with an open transaction) the offsets of their
+    last batches, in order, and the oldest timestamp of those up to each.
+    """
+    found: dict[_File, list[tuple[int, int]]] = {}
+    names = ("broker_id", "snapshot_offset", "producer_id", "last_offset", "timestamp_ms")
+    columns = (evidence.snapshots[name].tolist() for name in (*names, "current_txn_first_offset"))
+    for broker_id, at, producer_id, last_offset, ms, opened in zip(*columns, strict=True):
+        if producer_id != UNKNOWN and last_offset >= 0 and opened < 0:
+            found.setdefault((broker_id, at), []).append((last_offset, ms))
+    return {
+        file: ([offset for offset, _ in sorted(rows)], list(accumulate((ms for _, ms in sorted(rows)), min)))
+        for file, rows in found.items()
+    }
 
 
 def _or_none(value: int) -> int | None:

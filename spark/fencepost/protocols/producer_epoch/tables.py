@@ -182,8 +182,8 @@ PRODUCER_SNAPSHOTS = Table(
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
         # the log has the producer, and it is there, or cannot have been silent for producer.id.expiration.ms
-        # when the snapshot was taken; false when it must have been; null where the log, no broker's clock or
-        # no other producer in the snapshot tells
+        # when the snapshot was taken; false when it must have been; null where the log, no broker's clock, no
+        # other producer in the snapshot or no dynamic configuration tells
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null when absent

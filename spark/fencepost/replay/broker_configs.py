@@ -1,0 +1,86 @@
+"""What brokers were told while they ran: dynamic configurations, from ConfigRecords of the metadata log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from fencepost.replay.metadata_log import CONFIG, Hole, MetadataLog, Piece
+
+_BROKER = 4
+"""org.apache.kafka.common.config.ConfigResource.Type."""
+_ALL = ""
+"""The name of the resource that stands for every broker without a value of its own."""
+_APPLIED_MS = 60_000
+"""How far apart a change by the controller's clock and by the broker's may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the log says of one configuration, from ``from_ms`` on: by resource name; None is no value.
+
+    ``whole``: who is not there has no value of its own.
+    """
+
+    from_ms: int
+    values: Mapping[str, str | None]
+    whole: bool
+
+    def of(self, broker_id: int) -> str | None:
+        own = self.values.get(str(broker_id))
+        if own is not None:
+            return own
+        return self.values.get(_ALL) if self.whole or str(broker_id) in self.values else None
+
+
+@dataclass(frozen=True)
+class BrokerConfigs:
+    """The dynamic configurations of a cluster's brokers.
+
+    A broker without one has that of its server.properties, which is in no log: it is not known here.
+    ``known_ms``: the newest time of the metadata log.
+    """
+
+    said: Mapping[str, tuple[_Said, ...]] = field(default_factory=dict)
+    known_ms: int | None = None
+
+    @classmethod
+    def of(cls, log: MetadataLog) -> BrokerConfigs:
+        """From the metadata log."""
+        said: dict[str, list[_Said]] = {}
+        whole = log.from_beginning
+        for piece in log.pieces:
+            if isinstance(piece, Hole) or piece.is_snapshot:
+                # a snapshot that has no time cannot be placed: as if nothing were known
+                whole = not isinstance(piece, Hole) and piece.ms is not None
+                for each in said.values():
+                    each.append(_Said(piece.ms or 0, {}, whole))
+            if piece.ms is None:
+                continue
+            for name, resource, value in _changes(piece):
+                states = said.setdefault(name, [_Said(0, {}, whole)])
+                states.append(_Said(piece.ms, {**states[-1].values, resource: value}, whole))
+        return cls({name: tuple(states) for name, states in said.items()}, log.known_ms)
+
+    def between(self, name: str, broker_id: int, from_ms: int, to_ms: int) -> tuple[str, ...] | None:
+        """Every value that the broker may have had from one time to another; None where one is not known."""
+        if self.known_ms is None or to_ms > self.known_ms + _APPLIED_MS:
+            return None
+        states = self.said.get(name, ())
+        ends = (each.from_ms + _APPLIED_MS for each in states[1:])
+        values = [
+            each.of(broker_id)
+            for each, end in zip_longest(states, ends)
+            if each.from_ms - _APPLIED_MS <= to_ms and (end is None or from_ms <= end)
+        ]
+        known = tuple(value for value in values if value is not None)
+        return known if known and len(known) == len(values) else None
+
+
+def _changes(piece: Piece) -> Iterator[tuple[str, str, str | None]]:
+    if isinstance(piece, Hole):
+        return
+    for record in piece.records:
+        if record.type == CONFIG and record.fields["resource_type"] == _BROKER:
+            yield record.fields["name"], record.fields["resource_name"], record.fields["value"]
