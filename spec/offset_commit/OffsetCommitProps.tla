@@ -195,6 +195,9 @@ Zombie(c) == c.ownedAtClientEpoch /\ c.reassignedSince
 \* The member owned the partition at the epoch it presents and owns it still, without a break.
 Owner(c) == c.ownedAtClientEpoch /\ c.uninterrupted
 
+\* A coordinator of the group looked at the commit. Where none did, the commit met no state that a policy could compare.
+Decided(c) == c.error \notin {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}
+
 \* What the committer is to the partition, whatever any policy or broker makes of it: its zombie (it owned the partition at
 \* the epoch it presents, and another member has owned it since), its owner (it owned it then and owns it still, without a
 \* break), or neither.
@@ -349,6 +352,7 @@ MemberEpochNeverFalls ==
 \* own old epochs. Transactional commits without member id and commits to an empty group carry nothing to be fenced by
 \* and are not counted as zombies. A transactional commit is judged when it is accepted: if its partition changes hands
 \* before its transaction ends it is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
+\* A commit that was stored counts as accepted, also where its client was told COORDINATOR_NOT_AVAILABLE.
 \*
 \* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
 \* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
@@ -420,7 +424,7 @@ BrokerNamesItsError ==
 \* whether 4.2 brokers wrote some of them.
 \* @invariant("policies_relax_in_order", "critical", "commit")
 PoliciesRelaxInOrder ==
-    \A c \in commits : Owner(c) =>
+    \A c \in commits : Decided(c) /\ Owner(c) =>
         /\ Strict(c) => MemberRevocation(c)
         /\ MemberRevocation(c) => PartitionRevocation(c)
         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
@@ -438,7 +442,7 @@ PoliciesRelaxInOrder ==
 \* the epoch repeat.
 \* @invariant("no_policy_admits_a_zombie", "critical", "commit")
 NoPolicyAdmitsAZombie ==
-    \A c \in commits : Zombie(c) =>
+    \A c \in commits : Decided(c) /\ Zombie(c) =>
         /\ ~Strict(c)
         /\ ~MemberRevocation(c)
         /\ ~PartitionRevocation(c)
@@ -496,6 +500,6 @@ NoCommitForUnownedPartition ==
 \* @invariant("no_commit_after_revocation", "info", "commit")
 NoCommitAfterRevocation ==
     \A c \in commits :
-        c.protocol = "streams" /\ c.memberKnown /\ c.clientEpoch > 0 => c.revocationEpoch < c.clientEpoch
+        Decided(c) /\ c.protocol = "streams" /\ c.memberKnown /\ c.clientEpoch > 0 => c.revocationEpoch < c.clientEpoch
 
 =============================================================================

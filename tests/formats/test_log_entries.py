@@ -34,6 +34,7 @@ def read(text: str, zone: str = "UTC") -> list[Entry]:
     [
         ("[2026-11-20 22:02:40,024] INFO said (a.b.C)", ("INFO", None, "a.b.C")),
         ("[2026-11-20 22:02:40,024] INFO said (a.b.C:112)", ("INFO", None, "a.b.C")),
+        ("2026-11-20T22:02:40,024 INFO said (a.b.C) [main]", ("INFO", "main", "a.b.C")),
         ("2026-11-20 22:02:40,024 [main] DEBUG a.b.C - said", ("DEBUG", "main", "a.b.C")),
         ("2026-11-20 22:02:40.024 DEBUG [main] a.b.C - said", ("DEBUG", "main", "a.b.C")),
         ("2026-11-20T22:02:40.024Z  WARN 7 --- [app] [ main] a.b.C   : said", ("WARN", "main", "a.b.C")),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fencepost.formats import request_log
 from fencepost.formats.errors import error_name, error_names
 from fencepost.formats.lines import Parsed
+from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_log import REQUEST_SCHEMA
 from fencepost.protocols import requests
 from fencepost.tables import REQUESTS, TOPIC_LISTS
@@ -237,6 +238,56 @@ def test_a_last_line_without_newline_waits() -> None:
     parsed = parse_lines(first + b"\n" + second, 10)
     assert (parsed.rows.num_rows, parsed.consumed_to) == (1, 10 + len(first) + 1)
     assert parse_lines(second, parsed.consumed_to, final=True).rows["client_id"].to_pylist() == ["b"]
+
+
+MESSAGE = line().split(b"] DEBUG ")[1].removesuffix(TAIL)
+LAYOUTS = {
+    "Strimzi": b"2026-11-20T22:02:40,024 DEBUG %s (kafka.request.logger) [data-plane-handler-1]",
+    "Strimzi, log4j 1": b"2026-11-20 22:02:40,024 DEBUG %s (kafka.request.logger) [handler-1]",
+    "Kafka's with a thread": b"[2026-11-20 22:02:40,024] DEBUG %s (kafka.request.logger) [handler-1]",
+    "Kafka's with a line number": b"[2026-11-20 22:02:40,024] DEBUG %s (kafka.request.logger:62)",
+    "without logger": b"[2026-11-20 22:02:40,024] DEBUG %s",
+    "thread and logger first": b"[2026-11-20 22:02:40,024] DEBUG [handler-1] kafka.request.logger: %s",
+    "Log4j's manual": b"2026-11-20 22:02:40.024 [handler-1] DEBUG kafka.request.logger - %s",
+    "with a zone": b"2026-11-20T23:02:40.024+0100 DEBUG kafka.request.logger - %s",
+    "finer than milliseconds": b"2026-11-20 22:02:40,024999 DEBUG %s (kafka.request.logger)",
+}
+
+
+def test_layouts_say_the_same() -> None:
+    (expected,) = parse_lines(line() + b"\n").rows.drop_columns(["line_digest"]).to_pylist()
+    in_json = [
+        {"@timestamp": "2026-11-20T22:02:40.024Z", "level": "DEBUG", "message": MESSAGE.decode()},
+        {"timeMillis": 1795212160024, "loggerName": "kafka.request.logger", "message": MESSAGE.decode()},
+    ]
+    written = [layout % MESSAGE for layout in LAYOUTS.values()]
+    for each in [*written, *(json.dumps(entry).encode() for entry in in_json)]:
+        ids = RequestIds()
+        parsed = parse_lines(each + b"\n", ids=ids)
+        assert parsed.faults == (), each
+        assert parsed.rows.drop_columns(["line_digest"]).to_pylist() == [expected], each
+        assert [row["correlation_ids"] for row in ids.take()] == ["7"], each
+        skipped = parse_lines(each.replace(b"OFFSET_COMMIT", b"FIND_COORDINATOR") + b"\n", ids=ids)
+        assert (skipped.skipped, skipped.rows.num_rows, skipped.faults) == (1, 0, ()), each
+        assert [row["correlation_ids"] for row in ids.take()] == ["7"], each
+        cut = parse_lines(each[: len(each) // 2] + b"\n" + each + b"\n")
+        assert (cut.rows.num_rows, len(cut.faults)) == (1, 1), each
+
+
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        b"2026-11-20 22:02:40 DEBUG %s (kafka.request.logger)",
+        b"22:02:40.024 [handler-1] DEBUG kafka.request.logger - %s",
+        b"2026-11-20T22:02:40.024Z stdout F DEBUG %s",
+        b'2026-11-20 22:02:40,024 INFO client "%s" joined (kafka.coordinator.group.GroupCoordinator)',
+        b'{"level":"DEBUG","message":"%s"}',
+    ],
+)
+def test_what_tells_no_time_or_may_be_anothers_words_is_set_aside(unusable: bytes) -> None:
+    parsed = parse_lines(unusable % MESSAGE + b"\n" + LAYOUTS["Strimzi"] % MESSAGE + b"\n")
+    assert parsed.rows.num_rows == 1
+    assert [fault.reason for fault in parsed.faults] == ["bad_line"]
 
 
 @given(st.text())

@@ -56,13 +56,19 @@ def rows(source: Source) -> Rows:
 
 def _parse(ids: RequestIds, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
     # a last line that is whole but for its line end counts now; its digest keeps it from counting again
+    final = piece.whole or (piece.cut and _is_whole(piece))
     return parse_lines(
-        piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=piece.cut, ids=ids
+        piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=final, ids=ids
     )
 
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
-    return parsed.rows.num_rows == 0 and not piece.data.rstrip().endswith(_LINE_END)
+    return parsed.rows.num_rows == 0 and not _is_whole(piece)
+
+
+def _is_whole(piece: Piece) -> bool:
+    """Whether the last line ends as Kafka's layout does; of others only the line end tells."""
+    return piece.data.rstrip().endswith(_LINE_END)
 
 
 class _Told:

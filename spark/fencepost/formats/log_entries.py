@@ -172,6 +172,20 @@ def first_line(head: bytes) -> bytes | None:
     return None if found is None or end < 0 else head[found.start() : end].rstrip(b"\r")
 
 
+def begins_entry(line: bytes) -> bool:
+    """Whether an entry begins with this line."""
+    return _BEGINS.match(line) is not None
+
+
+def time_before(beginning: str) -> str | None:
+    """The time in what stands before a message; None where no layout has this before one."""
+    plain = _COLOUR.sub(b"", beginning.encode()).decode()
+    for layout in _beginnings():
+        if found := layout.fullmatch(plain):
+            return found["time"]
+    return None
+
+
 def last_entry(lines: bytes) -> int:
     """Where the last entry of these whole lines begins; 0 when they are, or belong to, one entry."""
     found = 0
@@ -186,11 +200,11 @@ def last_entry(lines: bytes) -> int:
 def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
     """The entry that these lines are; raises ValueError where its time is none."""
     text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").rstrip("\r\n")
-    found = _of_json(text) if text.startswith("{") else _of_text(text)
+    found = of_json(text) if text.startswith("{") else _of_text(text)
     return Entry(
         position,
         len(data),
-        _moment(found["time"], clock),
+        moment(found["time"], clock),
         found.get("level"),
         (found.get("thread") or "").strip() or None,
         found.get("logger"),
@@ -211,7 +225,8 @@ def _of_text(text: str) -> Mapping[str, Any]:
     return {"time": time["time"], "message": text[time.end() :].lstrip("] ")}
 
 
-def _of_json(text: str) -> Mapping[str, Any]:
+def of_json(text: str) -> Mapping[str, Any]:
+    """Time, level, thread, logger and message of an entry that is a JSON object; raises ValueError."""
     try:
         told, _ = json.JSONDecoder().raw_decode(text)
     except RecursionError as error:
@@ -242,7 +257,7 @@ def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
     return None
 
 
-def _moment(time: Any, clock: LogClock) -> int | None:
+def moment(time: Any, clock: LogClock) -> int | None:
     """Milliseconds since the epoch; a time without a zone is the clock's; None of a time without a date."""
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
@@ -276,14 +291,24 @@ def _layouts() -> tuple[re.Pattern[str], ...]:
     return tuple(_compiled(layout["entry"]) for layout in _table()["layouts"])
 
 
+@cache
+def _beginnings() -> tuple[re.Pattern[str], ...]:
+    """What layouts have before the message."""
+    before = dict.fromkeys(layout["entry"].partition("{message}")[0] for layout in _table()["layouts"])
+    return tuple(re.compile(_pattern(each)) for each in before)
+
+
 def _compiled(layout: str) -> re.Pattern[str]:
     """A layout as a pattern: the message ends at the end of a line before the logger, else with the entry."""
+    end = r"(?=\n|\Z)" if not layout.endswith("{message}") else r"\Z"
+    return re.compile(_pattern(layout) + end, re.DOTALL)
+
+
+def _pattern(layout: str) -> str:
     pieces = re.split(r"\{(\w+)\}", layout)
     pattern = "".join(
         _PARTS[piece] if number % 2 else re.escape(piece).replace(r"\ ", " +")
         for number, piece in enumerate(pieces)
     )
     # "logger : message" is also written without the blank before the colon
-    pattern = pattern.replace(" +: +", " *: +")
-    end = r"(?=\n|\Z)" if not layout.endswith("{message}") else r"\Z"
-    return re.compile(pattern + end, re.DOTALL)
+    return pattern.replace(" +: +", " *: +")

@@ -16,6 +16,7 @@ from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, parse
 from fencepost.formats.request_ids import RequestIds
+from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, moment, placed
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
@@ -48,7 +49,6 @@ REQUEST_SCHEMA = pa.schema(
     ]
 )
 
-_MARK = b"Completed request:"
 _LOGGER = b" (kafka.request.logger)"
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
@@ -96,32 +96,31 @@ def parse_lines(
 
 def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> dict[str, Any] | None:
     """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
+    # nearly every line has Kafka's own layout
     stamp = _STAMP.match(line)
-    if stamp is None:
-        if line.strip():
-            raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+    if stamp is not None and line.startswith(MARK, stamp.end()):
+        text, start, logged_at = line, stamp.end() + len(MARK), partial(clock.read, stamp[1].decode())
+    else:
+        found = placed(line)
+        if found is None:
+            return None
+        text, start, logged_at = found.text, found.start, partial(moment, found.time, clock)
+    named = _API.search(text, start)
+    api = named[1].decode() if named else None
+    if api is not None and not any(keep(text) for keep in wanted.get(api, ())):
+        if ids is not None and (text.endswith(_LOGGER) or is_whole(text, start)):
+            ids.note(text, start, logged_at())
         return None
-    if not line.startswith(_MARK, stamp.end()):
-        return None
-    found = _API.search(line, stamp.end())
-    api = found[1].decode() if found else None
-    start = stamp.end() + len(_MARK)
-    if api is not None and not any(keep(line) for keep in wanted.get(api, ())):
-        if ids is not None and line.endswith(_LOGGER):
-            ids.note(line, start, clock.read(stamp[1].decode()))
-        return None
-    row = _parse(line, start, of_topics=api in _OF_TOPICS)
+    row = _parse(text, start, of_topics=api in _OF_TOPICS)
     # Only a line that is whole moves the clock.
-    logged_at_ms = clock.read(stamp[1].decode())
+    logged_at_ms = logged_at()
     if ids is not None:
-        ids.note(line, start, logged_at_ms)
-    return {"logged_at_ms": logged_at_ms, **row}
+        ids.note(text, start, logged_at_ms)
+    return {"logged_at_ms": logged_at_ms, **row, "line_digest": hashlib.sha256(line).hexdigest()}
 
 
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
-    if not line.endswith(_LOGGER):
-        raise ValueError("its end is missing")
-    body = line[start : -len(_LOGGER)].decode("utf-8")
+    body = line[start : end_of_request(line, start)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
     members = _members(body, answer)
     request, response = members["request"], members.get(_RESPONSE)
@@ -146,7 +145,6 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
         # request and response stay as logged
         "request": body[request.start : request.end],
         "response": _response(body, response, answer) if response is not None else None,
-        "line_digest": hashlib.sha256(line).hexdigest(),
         "topics": told.topics if told else None,
         "topic_digests": told.digests if told else None,
         "topics_digest": told.digest if told else None,

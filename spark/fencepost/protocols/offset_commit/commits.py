@@ -21,6 +21,7 @@ from fencepost.protocols.offset_commit.states import State
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
 from fencepost.replay.metadata import ClusterMetadata
@@ -69,13 +70,7 @@ class Commits:
             request_id = commit.commit_id if met and _stands_alone(commit) else request.request_id
             rules = []
             for number, state in met:
-                rule = rule_of(
-                    self._metadata,
-                    request.broker_id,
-                    request.responded_ms,
-                    state.group_type,
-                    alive=state.alive,
-                )
+                rule = self._rule(commit, state)
                 rules.append(rule)
                 candidate = number if numbers is None else numbers[number, state.variant]
                 self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
@@ -83,6 +78,14 @@ class Commits:
             self._write_commit(
                 asked, commit, matches.sure.get(commit), committer=committer, met=met, reason=reason
             )
+
+    def _rule(self, commit: Commit, state: State) -> str | None:
+        if commit.broker_error in ELSEWHERE and not commit.accepted:
+            return None
+        request = commit.request
+        return rule_of(
+            self._metadata, request.broker_id, request.responded_ms, state.group_type, alive=state.alive
+        )
 
     def _write_state(
         self, commit: Commit, state: State, rule: str | None, *, request_id: str, candidate: int

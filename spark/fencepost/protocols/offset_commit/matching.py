@@ -22,7 +22,7 @@ _AT_MOST = 64
 
 _ROUNDS = 16
 
-_Key = tuple[int, int | None, int, int, int]
+Content = tuple[int, int | None, int, int, int]
 """Partition, offset, leader epoch, and the producer's id and epoch in a transaction."""
 
 Options = dict[Commit, list[OffsetCommitRecord]]
@@ -127,7 +127,7 @@ class Matching:
         return fitting
 
     def _in_time(
-        self, key: _Key, commit: Commit, start_ms: int, taken: Container[int]
+        self, key: Content, commit: Commit, start_ms: int, taken: Container[int]
     ) -> list[OffsetCommitRecord]:
         fitting = self._written[key].fitting(commit, start_ms)
         found = [each for each in fitting if each.offset not in taken]
@@ -158,45 +158,54 @@ class _Written:
         end = bisect_right(self._times, commit.request.responded_ms + self._back_ms)
         if at_most is not None and end - first > at_most:
             return []
-        found = [record for record in self._by_time[first:end] if _same_topic(commit, record)]
+        found = [record for record in self._by_time[first:end] if same_topic(commit, record)]
         return sorted(found, key=attrgetter("offset"))
 
 
-def _asked(requests: Iterable[CommitRequest]) -> dict[_Key, list[Commit]]:
+def _asked(requests: Iterable[CommitRequest]) -> dict[Content, list[Commit]]:
     """The accepted commits by what they wrote."""
-    asked: dict[_Key, list[Commit]] = {}
+    asked: dict[Content, list[Commit]] = {}
     for request in requests:
-        producer_id = -1 if request.producer_id is None else request.producer_id
-        producer_epoch = -1 if request.producer_epoch is None else request.producer_epoch
         for commit in request.commits:
             if commit.accepted:
-                key = (
-                    commit.partition,
-                    commit.committed_offset,
-                    commit.committed_leader_epoch,
-                    producer_id,
-                    producer_epoch,
-                )
-                asked.setdefault(key, []).append(commit)
+                asked.setdefault(content_of(commit), []).append(commit)
     return asked
 
 
+def content_of(commit: Commit) -> Content:
+    """What the record of a commit has of it, if it has one."""
+    request = commit.request
+    return (
+        commit.partition,
+        commit.committed_offset,
+        commit.committed_leader_epoch,
+        -1 if request.producer_id is None else request.producer_id,
+        -1 if request.producer_epoch is None else request.producer_epoch,
+    )
+
+
 def _written(
-    records: Iterable[OffsetCommitRecord], asked: Container[_Key]
-) -> dict[_Key, list[OffsetCommitRecord]]:
+    records: Iterable[OffsetCommitRecord], asked: Container[Content]
+) -> dict[Content, list[OffsetCommitRecord]]:
     """The records of commits that were asked for; what compaction left tells not how it came about."""
-    written: dict[_Key, list[OffsetCommitRecord]] = {}
+    written: dict[Content, list[OffsetCommitRecord]] = {}
     for record in records:
         if record.tombstone or record.based:
             continue
-        producer = (record.producer_id, record.producer_epoch) if record.is_transactional else (-1, -1)
-        key = (record.partition, record.committed_offset, record.committed_leader_epoch, *producer)
-        if key in asked:
-            written.setdefault(key, []).append(record)
+        content = content_of_record(record)
+        if content in asked:
+            written.setdefault(content, []).append(record)
     return written
 
 
-def _same_topic(commit: Commit, record: OffsetCommitRecord) -> bool:
+def content_of_record(record: OffsetCommitRecord) -> Content:
+    """What a record has of its commit."""
+    producer = (record.producer_id, record.producer_epoch) if record.is_transactional else (-1, -1)
+    return (record.partition, record.committed_offset, record.committed_leader_epoch, *producer)
+
+
+def same_topic(commit: Commit, record: OffsetCommitRecord) -> bool:
+    """Whether a record is of the topic that a commit names."""
     if commit.topic is not None:
         return commit.topic == record.topic
     return commit.topic_id is not None and commit.topic_id == record.topic_id

@@ -35,6 +35,7 @@ from fencepost.protocols.offset_commit.requests import (
 )
 from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
+from fencepost.protocols.offset_commit.undecided import Undecided, state_of_none
 from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
@@ -86,6 +87,7 @@ class GroupCoordinatorShard:
         self._tolerance_ms = tolerance_ms
         self._metadata = metadata
         self._unread_lines = evidence.unread_lines
+        self._base = evidence.log.base
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
@@ -99,6 +101,7 @@ class GroupCoordinatorShard:
         self._lateness = Lateness(tolerance_ms)
         self._orders: dict[str, Order] = {}
         self._places: dict[CommitRequest, Between] = {}
+        self._undecided: dict[str, Undecided] = {}
         self._matches = self._matched(evidence.log, evidence.partition)
         self._leaders = self._led(evidence.partition)
         self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
@@ -151,6 +154,10 @@ class GroupCoordinatorShard:
         for group_id, matching in matchings.items():
             offsets = [record.offset for record in self._groups[group_id].records]
             found[group_id] = matching.place_by_clock(self._lateness.of, partial(bisect_left, offsets))
+            group = self._groups[group_id]
+            undecided = Undecided(group.requests, group.commit_records, elected, self._lateness)
+            undecided.settle(found[group_id])
+            self._undecided[group_id] = undecided
             self._places.update(matching.between(found[group_id]))
         return found
 
@@ -183,6 +190,7 @@ class GroupCoordinatorShard:
             self._metadata.topics,
             unread_lines=self._unread_lines,
         )
+        undecided = self._undecided.pop(group_id)
         answers = Answers(evidence.member_lines, self._lateness)
         memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
         questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
@@ -201,6 +209,8 @@ class GroupCoordinatorShard:
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
+            elif not candidates and undecided.met_none(request, self._stretches, self._base):
+                asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask(asked)
         group = Group(group_id, self._metadata.topics, self._stretches)
         questions.answer(group)

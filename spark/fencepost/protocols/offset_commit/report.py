@@ -103,8 +103,12 @@ def _cost_lines(cost: Row | None) -> list[str]:
 
 
 def _commit_sentence(commit: Row) -> str:
-    answer = "accepted it" if commit["broker_error"] == "NONE" else f"refused it ({commit['broker_error']})"
-    if commit["shipped_error"] not in ("unknown", commit["broker_error"]):
+    error = commit["broker_error"]
+    if error != "NONE" and commit["outcome"] is not None:
+        answer = f"stored it, and answered {error}"
+    else:
+        answer = "accepted it" if error == "NONE" else f"refused it ({error})"
+    if commit["outcome"] is None and commit["shipped_error"] not in ("unknown", error):
         answer += f", where its version has {commit['shipped_error']}"
     other = (
         f" while member {printable(commit['owner_member_id'])} owned it" if commit["owner_member_id"] else ""

@@ -77,8 +77,8 @@ class CommitRequest:
 class Commit:
     """One partition of a CommitRequest.
 
-    ``broker_error`` is Kafka's name; None when the line has no answer, as ``accepted`` (it was stored) and
-    ``fenced`` (a fencing rule refused it).
+    ``broker_error`` is Kafka's name; None when the line has no answer, as ``accepted`` (it was stored, see
+    Undecided) and ``fenced`` (a fencing rule refused it).
     """
 
     request: CommitRequest

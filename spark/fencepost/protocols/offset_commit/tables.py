@@ -118,7 +118,9 @@ COMMITS = Table(
         "producer_epoch": "int",
         "requested_at": "timestamp",
         "responded_at": "timestamp",
-        "broker_error": "string",  # Kafka's name, NONE when accepted
+        # Kafka's name; NONE when accepted, but NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE of one that was
+        # stored and whose replicas did not take it in time
+        "broker_error": "string",
         "fenced": "boolean",  # refused by a fencing rule; null when the log has no answer
         "record_offset": "bigint",  # of the commit's own record; null when refused or not found
         # of the transaction, refused commits' too: pending, committed, aborted; null when not known
@@ -139,7 +141,8 @@ COMMITS = Table(
 
 COMMIT_STATES = Table(
     "silver.offset_commit_states",
-    "The states a commit may have met: one for an accepted commit, all of its window for a refused one. "
+    "The states a commit may have met: one for an accepted commit, all of its window for a refused one, one "
+    "of which nothing is known for a commit that no coordinator decided. "
     "These columns are the fields of the specification's commit record.",
     {
         "cluster": "string",
@@ -151,9 +154,9 @@ COMMIT_STATES = Table(
         "member_id": "string",
         "partition_key": "string",
         "client_epoch": "int",
-        "accepted": "boolean",
+        "accepted": "boolean",  # it was stored, whatever the client was told
         "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
-        "error": "string",  # what the broker answered, by Kafka's name; NONE when accepted
+        "error": "string",  # what the broker answered, by Kafka's name
         "api_version": "int",
         "transactional": "boolean",
         "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members

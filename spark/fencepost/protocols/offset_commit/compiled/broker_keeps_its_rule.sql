@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:392 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:396 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsRule ==
 --     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -219,7 +219,7 @@ WITH quantified_1_rows AS (
     `AssignmentEpoch(c)`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:393)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

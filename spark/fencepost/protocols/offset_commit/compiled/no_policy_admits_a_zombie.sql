@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:440 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:444 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
---     \A c \in commits : Zombie(c) =>
+--     \A c \in commits : Decided(c) /\ Zombie(c) =>
 --         /\ ~Strict(c)
 --         /\ ~MemberRevocation(c)
 --         /\ ~PartitionRevocation(c)
@@ -17,6 +17,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    error AS `c.error`,
     owned_at_client_epoch AS `c.ownedAtClientEpoch`,
     reassigned_since AS `c.reassignedSince`,
     unfenced AS `c.unfenced`,
@@ -30,7 +31,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    `c.ownedAtClientEpoch` AND `c.reassignedSince` AS antecedent,
+    NOT (
+      `c.error` = 'NOT_COORDINATOR'
+      OR `c.error` = 'COORDINATOR_NOT_AVAILABLE'
+      OR `c.error` = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      `c.ownedAtClientEpoch` AND `c.reassignedSince`
+    ) AS antecedent,
     NOT (
       `c.unfenced` OR (
         `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
@@ -76,6 +84,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `c.error`,
     `c.ownedAtClientEpoch`,
     `c.reassignedSince`,
     `c.unfenced`,
@@ -91,13 +100,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:442)'
+      THEN '~Strict(c) (OffsetCommitProps:446)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:443)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:447)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:444)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:448)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:445)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:449)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -117,6 +126,8 @@ WITH frame AS (
         life,
         'failed_conjunct',
         failed_conjunct,
+        'c.error',
+        `c.error`,
         'c.ownedAtClientEpoch',
         `c.ownedAtClientEpoch`,
         'c.reassignedSince',
@@ -180,6 +191,7 @@ SELECT
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
     THEN TO_JSON(
       STRUCT(
+        agreed.first_state.`c.error` AS `c.error`,
         agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
         agreed.first_state.`c.reassignedSince` AS `c.reassignedSince`,
         agreed.first_state.`c.unfenced` AS `c.unfenced`,

@@ -80,11 +80,11 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN NOT c1_1
-              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:233)'
+              THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:236)'
               WHEN NOT c2_1
-              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:234)'
+              THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:237)'
               WHEN NOT c3_1
-              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:235)'
+              THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:238)'
             END
           END,
           'values',
@@ -120,7 +120,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:335)' END
+              THEN CASE WHEN NOT c1_2 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:338)' END
             END,
             'values',
             CASE

@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:422 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:426 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
---     \A c \in commits : Owner(c) =>
+--     \A c \in commits : Decided(c) /\ Owner(c) =>
 --         /\ Strict(c) => MemberRevocation(c)
 --         /\ MemberRevocation(c) => PartitionRevocation(c)
 --         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
@@ -16,6 +16,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    error AS `c.error`,
     owned_at_client_epoch AS `c.ownedAtClientEpoch`,
     uninterrupted AS `c.uninterrupted`,
     unfenced AS `c.unfenced`,
@@ -29,7 +30,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    `c.ownedAtClientEpoch` AND `c.uninterrupted` AS antecedent,
+    NOT (
+      `c.error` = 'NOT_COORDINATOR'
+      OR `c.error` = 'COORDINATOR_NOT_AVAILABLE'
+      OR `c.error` = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      `c.ownedAtClientEpoch` AND `c.uninterrupted`
+    ) AS antecedent,
     NOT (
       `c.unfenced` OR (
         `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
@@ -89,6 +97,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    `c.error`,
     `c.ownedAtClientEpoch`,
     `c.uninterrupted`,
     `c.unfenced`,
@@ -104,11 +113,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:424)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:428)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:425)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:429)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:426)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:430)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -128,6 +137,8 @@ WITH frame AS (
         life,
         'failed_conjunct',
         failed_conjunct,
+        'c.error',
+        `c.error`,
         'c.ownedAtClientEpoch',
         `c.ownedAtClientEpoch`,
         'c.uninterrupted',
@@ -191,6 +202,7 @@ SELECT
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
     THEN TO_JSON(
       STRUCT(
+        agreed.first_state.`c.error` AS `c.error`,
         agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
         agreed.first_state.`c.uninterrupted` AS `c.uninterrupted`,
         agreed.first_state.`c.unfenced` AS `c.unfenced`,

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:405 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:409 by `tlasql compile`; do not edit
 --
 -- BrokerNamesItsError ==
 --     \A c \in commits : c.fenced \/ c.error = "UNSUPPORTED_VERSION" => c.error = ShippedError(c)
@@ -410,7 +410,7 @@ WITH quantified_1_rows AS (
     "AssignmentEpoch(c)",
     CASE WHEN evaluates THEN NOT antecedent OR c1 END AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:406)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:410)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,8 +1,8 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:497 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:501 by `tlasql compile`; do not edit
 --
 -- NoCommitAfterRevocation ==
 --     \A c \in commits :
---         c.protocol = "streams" /\ c.memberKnown /\ c.clientEpoch > 0 => c.revocationEpoch < c.clientEpoch
+--         Decided(c) /\ c.protocol = "streams" /\ c.memberKnown /\ c.clientEpoch > 0 => c.revocationEpoch < c.clientEpoch
 WITH frame AS (
   SELECT
     cluster,
@@ -14,6 +14,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    error AS "c.error",
     protocol AS "c.protocol",
     member_known AS "c.memberKnown",
     client_epoch AS "c.clientEpoch",
@@ -23,8 +24,17 @@ WITH frame AS (
   SELECT
     *,
     (
-      "c.protocol" = 'streams' AND "c.memberKnown"
-    ) AND "c.clientEpoch" > 0 AS antecedent,
+      (
+        NOT (
+          "c.error" = 'NOT_COORDINATOR'
+          OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+          OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+        )
+        AND "c.protocol" = 'streams'
+      )
+      AND "c.memberKnown"
+    )
+    AND "c.clientEpoch" > 0 AS antecedent,
     "c.revocationEpoch" < "c.clientEpoch" AS c1
   FROM frame
 ), weighed AS (
@@ -38,13 +48,14 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    "c.error",
     "c.protocol",
     "c.memberKnown",
     "c.clientEpoch",
     "c.revocationEpoch",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:499)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:503)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -56,7 +67,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.protocol': "c.protocol", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.revocationEpoch': "c.revocationEpoch"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.protocol': "c.protocol", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.revocationEpoch': "c.revocationEpoch"},
       candidate
     ) AS first_state,
     CASE
@@ -99,6 +110,8 @@ SELECT
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
     THEN CAST(JSON_OBJECT(
+      'c.error',
+      STRUCT_EXTRACT(agreed.first_state, 'c.error'),
       'c.protocol',
       STRUCT_EXTRACT(agreed.first_state, 'c.protocol'),
       'c.memberKnown',

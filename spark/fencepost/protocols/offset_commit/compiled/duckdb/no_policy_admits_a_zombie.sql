@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:440 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:444 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
---     \A c \in commits : Zombie(c) =>
+--     \A c \in commits : Decided(c) /\ Zombie(c) =>
 --         /\ ~Strict(c)
 --         /\ ~MemberRevocation(c)
 --         /\ ~PartitionRevocation(c)
@@ -17,6 +17,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    error AS "c.error",
     owned_at_client_epoch AS "c.ownedAtClientEpoch",
     reassigned_since AS "c.reassignedSince",
     unfenced AS "c.unfenced",
@@ -30,7 +31,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    "c.ownedAtClientEpoch" AND "c.reassignedSince" AS antecedent,
+    NOT (
+      "c.error" = 'NOT_COORDINATOR'
+      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      "c.ownedAtClientEpoch" AND "c.reassignedSince"
+    ) AS antecedent,
     NOT (
       "c.unfenced" OR (
         "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
@@ -76,6 +84,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    "c.error",
     "c.ownedAtClientEpoch",
     "c.reassignedSince",
     "c.unfenced",
@@ -91,13 +100,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:442)'
+      THEN '~Strict(c) (OffsetCommitProps:446)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:443)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:447)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:444)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:448)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:445)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:449)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -110,7 +119,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
       candidate
     ) AS first_state,
     CASE
@@ -153,6 +162,8 @@ SELECT
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
     THEN CAST(JSON_OBJECT(
+      'c.error',
+      STRUCT_EXTRACT(agreed.first_state, 'c.error'),
       'c.ownedAtClientEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
       'c.reassignedSince',

@@ -71,11 +71,11 @@ FROM (
           WHEN NOT verdict_1
           THEN CASE
             WHEN NOT c1_1
-            THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:233)'
+            THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:236)'
             WHEN NOT c2_1
-            THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:234)'
+            THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:237)'
             WHEN NOT c3_1
-            THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:235)'
+            THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:238)'
           END
         END, 'values': CASE
           WHEN NOT COALESCE(verdict_1, FALSE)
@@ -94,7 +94,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'member_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('m', m) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN NOT c1_2 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:335)' END
+            THEN CASE WHEN NOT c1_2 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:338)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT('memberEpoch[m]', "memberEpoch[m]", 'memberEpoch''[m]', "memberEpoch'[m]") AS TEXT)

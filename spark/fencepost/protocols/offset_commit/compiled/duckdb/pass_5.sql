@@ -500,7 +500,14 @@ WITH quantified_1_rows AS (
         )
       )
     ) AS evaluates_4,
-    "c.ownedAtClientEpoch" AND "c.uninterrupted" AS antecedent_5,
+    NOT (
+      "c.error" = 'NOT_COORDINATOR'
+      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      "c.ownedAtClientEpoch" AND "c.uninterrupted"
+    ) AS antecedent_5,
     NOT (
       "c.unfenced" OR (
         "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
@@ -548,7 +555,14 @@ WITH quantified_1_rows AS (
         )
       )
     ) AS c3_5,
-    "c.ownedAtClientEpoch" AND "c.reassignedSince" AS antecedent_6,
+    NOT (
+      "c.error" = 'NOT_COORDINATOR'
+      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      "c.ownedAtClientEpoch" AND "c.reassignedSince"
+    ) AS antecedent_6,
     NOT (
       "c.unfenced" OR (
         "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
@@ -587,8 +601,17 @@ WITH quantified_1_rows AS (
     "c.accepted" AND NOT "c.unfenced" AS antecedent_8,
     "c.ownedBySelf" OR "c.ownedByAnother" AS c1_8,
     (
-      "c.protocol" = 'streams' AND "c.memberKnown"
-    ) AND "c.clientEpoch" > 0 AS antecedent_9,
+      (
+        NOT (
+          "c.error" = 'NOT_COORDINATOR'
+          OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+          OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+        )
+        AND "c.protocol" = 'streams'
+      )
+      AND "c.memberKnown"
+    )
+    AND "c.clientEpoch" > 0 AS antecedent_9,
     "c.revocationEpoch" < "c.clientEpoch" AS c1_9
   FROM frame
 ), weighed AS (
@@ -628,27 +651,27 @@ WITH quantified_1_rows AS (
     "AssignmentEpoch(c)",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:358)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:362)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:376)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:380)' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:393)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct_3,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:406)' END AS failed_conjunct_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:410)' END AS failed_conjunct_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5 AND c3_5
     ) AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:424)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:428)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:425)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:429)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:426)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:430)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR (
       c1_6 AND c2_6 AND c3_6 AND c4_6
@@ -656,28 +679,28 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE
       WHEN antecedent_6 AND NOT c1_6
-      THEN '~Strict(c) (OffsetCommitProps:442)'
+      THEN '~Strict(c) (OffsetCommitProps:446)'
       WHEN antecedent_6 AND NOT c2_6
-      THEN '~MemberRevocation(c) (OffsetCommitProps:443)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:447)'
       WHEN antecedent_6 AND NOT c3_6
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:444)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:448)'
       WHEN antecedent_6 AND NOT c4_6
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:445)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:449)'
     END AS failed_conjunct_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
-    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:462)' END AS failed_conjunct_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:466)' END AS failed_conjunct_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:479)'
+      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:483)'
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
     CASE
       WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:499)'
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:503)'
     END AS failed_conjunct_9
   FROM judged
 ), agreed AS (
@@ -952,6 +975,8 @@ FROM (
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
           THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
             'c.ownedAtClientEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
             'c.uninterrupted',
@@ -979,6 +1004,8 @@ FROM (
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
           THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
             'c.ownedAtClientEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
             'c.reassignedSince',
@@ -1038,6 +1065,8 @@ FROM (
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
           THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
             'c.protocol',
             STRUCT_EXTRACT(agreed.first_state, 'c.protocol'),
             'c.memberKnown',

@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:422 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:426 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
---     \A c \in commits : Owner(c) =>
+--     \A c \in commits : Decided(c) /\ Owner(c) =>
 --         /\ Strict(c) => MemberRevocation(c)
 --         /\ MemberRevocation(c) => PartitionRevocation(c)
 --         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
@@ -16,6 +16,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    error AS "c.error",
     owned_at_client_epoch AS "c.ownedAtClientEpoch",
     uninterrupted AS "c.uninterrupted",
     unfenced AS "c.unfenced",
@@ -29,7 +30,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    "c.ownedAtClientEpoch" AND "c.uninterrupted" AS antecedent,
+    NOT (
+      "c.error" = 'NOT_COORDINATOR'
+      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      "c.ownedAtClientEpoch" AND "c.uninterrupted"
+    ) AS antecedent,
     NOT (
       "c.unfenced" OR (
         "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
@@ -89,6 +97,7 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
+    "c.error",
     "c.ownedAtClientEpoch",
     "c.uninterrupted",
     "c.unfenced",
@@ -104,11 +113,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:424)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:428)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:425)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:429)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:426)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:430)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -121,7 +130,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.uninterrupted': "c.uninterrupted", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.uninterrupted': "c.uninterrupted", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
       candidate
     ) AS first_state,
     CASE
@@ -164,6 +173,8 @@ SELECT
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
     THEN CAST(JSON_OBJECT(
+      'c.error',
+      STRUCT_EXTRACT(agreed.first_state, 'c.error'),
       'c.ownedAtClientEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
       'c.uninterrupted',

@@ -1,0 +1,77 @@
+"""Lines of the request log in any layout: where the request is, and when it was logged."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from fencepost.formats import log_entries
+from fencepost.formats.clock import LogClock
+
+MARK = b"Completed request:"
+"""What the request logger's message begins with (RequestChannel); JSON follows."""
+
+_TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
+_FRACTION = re.compile(r"[,.]\d{3}|\d{13}")
+
+
+class Placed(NamedTuple):
+    """``text`` holds the JSON of a request, which begins at ``start``; ``time`` is the line's, as written."""
+
+    text: bytes
+    start: int
+    time: object
+
+
+def placed(line: bytes) -> Placed | None:
+    """Where a line has its request; None for a line of anything else.
+
+    Raises ValueError for the rest of a line that was cut, and for a line in no known layout.
+    """
+    at = line.find(MARK)
+    if at < 0:
+        if line.strip() and not log_entries.begins_entry(line):
+            raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+        return None
+    if line.startswith(b"{"):
+        return _of_json(line)
+    time = log_entries.time_before(line[:at].decode("utf-8", "replace"))
+    if time is None:
+        raise ValueError(
+            "what stands before the request is in no known layout; have the broker's logging write "
+            "[%d] %p %m (%c)%n"
+        )
+    return Placed(line, at + len(MARK), time)
+
+
+def moment(time: object, clock: LogClock) -> int:
+    """Milliseconds since the epoch. Raises ValueError of a time that does not tell them."""
+    found = log_entries.moment(time, clock) if _FRACTION.search(json.dumps(time)) else None
+    if found is None:
+        raise ValueError(
+            f"the time {time!r} has no date or no milliseconds; have the broker's logging write both"
+        )
+    return found
+
+
+def end_of_request(line: bytes, start: int) -> int:
+    """Where the JSON that begins at ``start`` ends, by what a layout may have behind it: logger and thread.
+
+    Raises ValueError where something else stands there.
+    """
+    if not is_whole(line, start):
+        raise ValueError("its end is missing")
+    return line.rfind(b"}") + 1
+
+
+def is_whole(line: bytes, start: int) -> bool:
+    """Whether a line ends as one that was not cut, as far as its last bytes tell."""
+    end = line.rfind(b"}", start) + 1
+    return end > 0 and _TAIL.fullmatch(line, end) is not None
+
+
+def _of_json(line: bytes) -> Placed | None:
+    entry = log_entries.of_json(line.decode("utf-8"))
+    text = (entry.get("message") or "").encode("utf-8")
+    return Placed(text, len(MARK), entry["time"]) if text.startswith(MARK) else None
