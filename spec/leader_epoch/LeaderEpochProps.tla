@@ -87,9 +87,9 @@ OlderThanCached(a) ==
 \*
 \* Where it does not hold: shipped clients take any answer with another topic id, also an earlier one, and any answer
 \* that lacks the topic (MCLeaderEpoch_shipped_older_metadata). It lasts until they ask a broker that has caught up.
-\* What a client had is known of Java clients that can be told apart, while no line is missing; else it is unknown.
-\* An admin client keeps no metadata of topics, nor a consumer what listTopics() told it: their requests look like
-\* others, so what is said of them is that they were told older metadata, no more.
+\* What a client had is known of Java clients that can be told apart, while no line is missing, if they produce, or read
+\* the topic by the id that they were told. Else it is unknown: an admin client keeps no metadata of topics, nor does a
+\* consumer keep what listTopics() and partitionsFor() told it, and their requests look like others.
 \*
 \* On call: a client that goes back may find its offset out of range and reset it: look at its next fetches in the
 \* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server ... describe --replication`

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from broker_events import UNCLEAN, kill_broker, lost, past_truncation, pause_broker, resume_broker
-from brokers import LabError
+from brokers import LabError, jars, java
+from clients import Client
 from incarnation_bench import Bench
+from java_programs import compile_program
 from lab_client import LabClient, Posted, note
 from partition_requests import (
     LATEST,
@@ -23,6 +25,8 @@ from partition_requests import (
 STALE, DEPOSED, UNCLEANLY = ("stale", 0), ("deposed", 0), ("unclean", 0)
 _WITNESSED = (STALE[0], DEPOSED[0], UNCLEANLY[0])
 _LIVE_PARTITIONS = 2
+_TOLD_BEFORE, _TOLD_MEANWHILE = 40, 24
+"""How often bystanders are told of the topic: all of them, of whichever brokers they come to."""
 
 
 class Overtaken:
@@ -45,17 +49,25 @@ class Overtaken:
     def play(self) -> None:
         """Pause, overtake, kill, resume."""
         self._prepare()
+        bystanders = self._bystanders()
+        bystanders.await_event("told", _TOLD_BEFORE)
+        bystanders.pause()
         posted = self._pause()
         current = self._overtake()
+        bystanders.resume()
+        bystanders.await_event("told", bystanders.events("told") + _TOLD_MEANWHILE)
         first, last = self._write_what_is_lost()
         kill_broker(self._bench, self._killed)
         resume_broker(self._bench, self._paused)
+        told = bystanders.events("told")
         for client, request in posted:
             rows = client.collect(request)
             for row in rows:
                 self._judge(row, current, sum(r["topic"] == row["topic"] for r in rows))
         if not any(row["kind"] == "stale_answer" for row in self._bench.stage.truth.rows):
             raise LabError(f"broker {self._paused} had caught up before it answered")
+        bystanders.await_event("told", told + _TOLD_MEANWHILE)
+        bystanders.ask_to_stop()
         self._after_kill()
         self._after_unclean_election(first, last)
 
@@ -70,9 +82,25 @@ class Overtaken:
             self._look(broker_id)
 
     def _look(self, broker_id: int) -> None:
-        """Two clients learn what a broker believes; the answers of the older one have no ids."""
-        self._witness.ask(broker_id, metadata(*_WITNESSED))
+        """Two clients learn what a broker believes; the answers of the older one have no ids.
+
+        The other reads by the id that it was told: that it keeps it shows in nothing else.
+        """
+        rows = self._witness.ask(broker_id, metadata(*_WITNESSED))
+        for told in (row["told"] for row in rows if (row["topic"], row["partition"]) == STALE):
+            ask = fetch(STALE, 0, topic_id=told["topic_id"], leader_epoch=told["leader_epoch"])
+            self._witness.ask(self._active, ask)
         self._older.ask(broker_id, metadata(*_WITNESSED, version=WITHOUT_IDS))
+
+    def _bystanders(self) -> Client:
+        """Real clients that are told of the topic, too, and keep nothing of it."""
+        cluster, clients = self._bench.stage.cluster, self._bench.stage.clients
+        version, program = cluster.plan.version, "Bystanders"
+        classes = compile_program(program, f"{jars(version)}/*", clients.folder)
+        everywhere = (len(self._bench.brokers), ",".join(map(str, self._bench.brokers)))
+        asked = (cluster.bootstrap, STALE[0], "expanded", *map(str, everywhere))
+        command = java(version, "96m", program, *asked, classes=classes)
+        return clients.run(Client("bystanders", clients.folder / "bystanders.log", command))
 
     def _pause(self) -> list[tuple[LabClient, Posted]]:
         """Requests that wait in the paused broker's sockets."""

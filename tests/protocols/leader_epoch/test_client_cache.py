@@ -37,16 +37,56 @@ def unknown(cache: ClientCache, answer: ListAnswer, *, full: bool = False) -> li
     return [each.topic for each in cache.unknown(answer, is_full=full)]
 
 
-def test_what_was_told_is_known() -> None:
-    cache = ClientCache()
+def test_what_a_producer_was_told_is_known() -> None:
+    cache = ClientCache(a_producer=True)
     assert take(cache, told("a", 4)) == []
     assert unknown(cache, told("a", 3)) == []
     assert take(cache, told("a", 3)) == [("a", 4, False)]
     assert take(cache, told("b", 0)) == [("a", 4, True)]
 
 
-def test_a_lost_cache_is_known_again_from_the_newest_that_there_was() -> None:
+def test_an_admin_client_was_told_and_took_nothing() -> None:
     cache = ClientCache()
+    assert take(cache, told("a", 4)) == []
+    assert take(cache, told("b", 0)) == [("a", 4, None)]
+    # whether it has either nobody knows
+    assert unknown(cache, told("a", 4)) == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("used", "meanwhile", "full", "accepted"),
+    [
+        ("a", None, False, True),  # a consumer that read by the id that it was told, and asks again by name
+        (None, None, False, None),  # by name: what it was told by listTopics() it may not have
+        ("x", None, False, None),
+        ("a", told("a", 4), False, True),
+        ("a", told("b", topic="other"), False, None),  # it may have unsubscribed
+        ("a", None, True, None),  # listTopics(), or a pattern
+    ],
+)
+def test_a_consumer_keeps_what_its_fetches_name(
+    used: str | None, meanwhile: ListAnswer | None, full: bool, accepted: bool | None
+) -> None:
+    cache = ClientCache()
+    take(cache, told("a", 4))
+    cache.keep("t", used)
+    if meanwhile is not None:
+        take(cache, meanwhile)
+    assert take(cache, told("b", 0), full=full) == [("a", 4, accepted)]
+    assert (unknown(cache, told("b", 0)) == []) == (accepted is True)
+
+
+def test_who_only_looked_may_have_what_it_had() -> None:
+    """A full answer that lacks the topic, of listTopics(): the consumer reads on."""
+    cache = ClientCache()
+    take(cache, told("a", 4))
+    cache.keep("t", "a")
+    assert take(cache, told("x", topic="other"), full=True) == [("a", 4, None)]
+    assert unknown(cache, told("a", 4)) == ["t"]
+
+
+def test_a_lost_cache_is_known_again_from_the_newest_that_there_was() -> None:
+    cache = ClientCache(a_producer=True)
     take(cache, told("a", 4))
     cache.lose()
     assert unknown(cache, told("a", 3)) == ["t"]

@@ -99,7 +99,7 @@ def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
             "a4",
             "refused it.\nKIP-232 says OUTDATED, the shipped rule OUTDATED, KIP-232",
         ),
-        ("a6", "took or refused it, which is not known.\nKIP-232 says unknown"),
+        ("a6", "may have taken it, which is not known.\nKIP-232 says unknown"),
     ],
 )
 def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, key: str, words: str) -> None:

@@ -60,17 +60,22 @@ class Client:
 
     ``numbering``: the correlation ids of all its lines. ``is_followed``: it counts its requests as a Java
     client does, from 0 over all its connections, so that a missing line shows; ``heard`` is the highest id of
-    its lines so far. ``asked``: the ids of its requests for metadata, in order.
+    its lines so far. ``is_producer``: it sent a Produce. ``asked``: the ids of its requests for metadata, in
+    order.
     """
 
     name: str
     numbering: Numbering
     is_followed: bool = False
+    is_producer: bool = False
     heard: int = -1
     asked: list[int] = field(default_factory=list)
-    cache: ClientCache = field(default_factory=ClientCache)
+    cache: ClientCache = field(init=False)
     told: dict[Place, ToldOffset] = field(default_factory=dict)
     reads: dict[Place, Position] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cache = ClientCache(a_producer=self.is_producer)
 
     def hear(self, line: RequestLine) -> None:
         """Its next line: where a request before it may be missing, so may be an answer that it had.

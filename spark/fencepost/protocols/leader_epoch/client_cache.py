@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fencepost.protocols.leader_epoch.answers import ListAnswer, PartitionAnswer, TopicAnswer
@@ -40,7 +40,8 @@ class _Topic:
     the answer's own while they are None.
 
     ``since``: how often the cache had been lost when this was so. ``in_doubt``: it is so if the client had
-    the last answer, which ``shown_by`` shows.
+    the last answer, which ``shown_by`` shows. ``kept_in``: the number of the last answer at which the client
+    kept the topic for certain.
     """
 
     topic_id: str | None
@@ -51,6 +52,7 @@ class _Topic:
     since: int = 0
     in_doubt: bool = False
     shown_by: str | None = NO_USE
+    kept_in: int = -1
 
     @property
     def gone(self) -> bool:
@@ -76,10 +78,18 @@ class ClientCache:
 
     Where an answer that it had may be missing, the cache is lost: of a topic it is known again when an answer
     told what nothing was newer than.
+
+    Not all that a client is told goes into its cache. A producer asks for nothing else (ProducerMetadata). A
+    consumer asks for it by name of what it keeps, but partitionsFor() and listTopics() ask too, and an admin
+    client keeps nothing. So of who is not ``a_producer`` a topic is kept from a Fetch on that names it by the
+    id in the cache, for as long as answers to requests for named topics go on to tell it: of what it has,
+    partitionsFor() does not ask.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, a_producer: bool = False) -> None:
         self.max_partition_epoch: int | None = -1
+        self._a_producer = a_producer
+        self._answers = 0
         self._losses = 0
         self._topics: dict[str, _Topic] = {}
 
@@ -114,24 +124,34 @@ class ClientCache:
         Nothing is said of topics that are ``unknown``. ``is_newest``: the cluster had nothing newer than what
         is told of a topic. ``is_received``: the client certainly had the answer.
         """
+        self._answers += 1
         for topic, told in answer.topics.items():
             of = self._topics.get(topic)
+            is_kept = of is not None and of.kept_in == self._answers - 1
             if not self._is_known(of):
                 is_known = is_received and told.partitions and not told.error and is_newest(told)
                 self._learn(told, of, version, is_known=bool(is_known))
+                is_kept = False
             elif of is None or of.answer is not told or not of.as_told:
                 had_id, was_there = (None, False) if of is None else (of.topic_id, not of.gone)
-                yield from self._told(self._take(told, of, version), is_received=is_received)
-                if not is_received:
+                changes = list(self._take(told, of, version))
+                is_taken = is_received and is_kept and (self._a_producer or not is_full)
+                is_open = not is_taken and any(change.accepted for change in changes)
+                yield from self._told(changes, is_taken=is_taken)
+                if is_open or not is_received:
                     self._doubt(topic, had_id, was_there=was_there)
+                is_kept = is_kept and not is_open
+            self._keep(topic, is_kept=is_kept)
         for topic, of in self._topics.items() if is_full else ():
             if topic in answer.topics:
                 continue
             if not self._is_known(of):
                 of.shown_by = NO_USE
             elif not of.gone:
-                yield from self._told(self._lose(topic, of, None, 0), is_received=is_received)
-                of.in_doubt = not is_received
+                # who does not produce may only have looked (listTopics())
+                is_taken = is_received and self._a_producer
+                yield from self._told(self._lose(topic, of, None, 0), is_taken=is_taken)
+                of.in_doubt = not is_taken
 
     def _learn(self, told: TopicAnswer, of: _Topic | None, version: int, *, is_known: bool) -> None:
         """A topic is told of which it was not known what the cache had, and now ``is_known``, or not."""
@@ -145,7 +165,7 @@ class ClientCache:
             of.shown_by = NO_USE
 
     def _doubt(self, topic: str, had_id: str | None, *, was_there: bool) -> None:
-        """The answer that was just taken may not have come."""
+        """The answer that was just taken may not have come, or not for the cache."""
         of = self._topics.get(topic)
         if of is not None:
             changed = was_there and of.topic_id is not None and of.topic_id != had_id
@@ -171,6 +191,12 @@ class ClientCache:
         if of is not None and of.in_doubt and not of.gone and of.shown_by in (ANY_USE, topic_id or NO_USE):
             of.in_doubt = of.shown_by is NO_USE
 
+    def keep(self, topic: str, topic_id: str | None) -> None:
+        """A Fetch by an id: only who keeps the topic has it."""
+        of = self._topics.get(topic)
+        if of is not None and topic_id is not None and of.topic_id == topic_id and not of.gone:
+            of.kept_in = self._answers
+
     def see(self, topic: str, partition: int, leader_epoch: int) -> None:
         """An epoch from elsewhere than metadata (updateLastSeenEpochIfNewer, updatePartitionLeadership)."""
         of = self._topics.get(topic)
@@ -183,10 +209,16 @@ class ClientCache:
             return not self._losses
         return of.since == self._losses and not of.in_doubt
 
+    def _keep(self, topic: str, *, is_kept: bool) -> None:
+        """The answer at hand told the topic; ``is_kept``: who had it keeps it."""
+        of = self._topics.get(topic)
+        if of is not None and (self._a_producer or (is_kept and not of.gone)):
+            of.kept_in = self._answers
+
     @staticmethod
-    def _told(changes: Iterator[Change], *, is_received: bool) -> Iterator[Change]:
+    def _told(changes: Iterable[Change], *, is_taken: bool) -> Iterator[Change]:
         for change in changes:
-            yield change if is_received or not change.accepted else replace(change, accepted=None)
+            yield change if is_taken or not change.accepted else replace(change, accepted=None)
 
     def _take(self, told: TopicAnswer, of: _Topic | None, version: int) -> Iterator[Change]:
         if told.error or not told.partitions:

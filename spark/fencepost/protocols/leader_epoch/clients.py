@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 import pyarrow as pa
 
@@ -39,21 +39,40 @@ from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Se
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.collection import collection_paused
+from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
+from fencepost.tables import Table
 
 _OF_LEADERS = (FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH)
 """What a client can ask only whom its metadata name."""
+PRODUCERS = Table(
+    "producers",
+    "The connections on which somebody produced.",
+    {"cluster": "string", "client_id": "string", "broker_id": "int", "connection": "string"},
+    ("cluster", "broker_id", "connection"),
+)
+_CONNECTION = ["broker_id", "connection"]
 TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
 
 
+def producers_of(requests: pa.Table) -> pa.Table:
+    """Rows of PRODUCERS, from rows of ``bronze.requests`` of Produce requests."""
+    return requests.group_by(list(PRODUCERS.columns)).aggregate([])
+
+
 @collection_paused()
-def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]) -> dict[str, pa.Table]:
+def replay_clients(
+    requests: pa.Table, ids: pa.Table, producers: pa.Table, known: Mapping[str, Known]
+) -> dict[str, pa.Table]:
     """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
 
-    ``ids``: rows of ``bronze.request_ids`` of the same.
+    ``ids``: rows of ``bronze.request_ids`` of the same. ``producers``: rows of PRODUCERS.
     """
     numbers = by_log(ids, "cluster")
+    produced = {
+        name: set(tuples(rows.select(_CONNECTION))) for (name,), rows in by_log(producers, "cluster").items()
+    }
     rows = _Rows()
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
@@ -64,7 +83,8 @@ def replay_clients(requests: pa.Table, ids: pa.Table, known: Mapping[str, Known]
         for key, found in by_client(lines, CLIENT_APIS, software):
             own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
             of = instances(cluster, own, key.software) if known[cluster].complete else {}
-            clients, meaning = _clients(of, key, sent), ClientLines(cluster, known[cluster], software)
+            clients = _clients(of, key, sent, produced.get(name, set()))
+            meaning = ClientLines(cluster, known[cluster], software)
             _note_asked(own, clients)
             for instance in _by_instance(own, of):
                 _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
@@ -86,10 +106,14 @@ def _clients(
     of: Mapping[Connection, str | None],
     key: ClientKey,
     sent: Mapping[tuple[str, str], Mapping[Connection, Sent]],
+    produced: Set[Connection],
 ) -> dict[Connection, Client]:
-    """The instance of each connection, where one is told apart."""
+    """The instance of each connection, where one is told apart; ``produced``: on which somebody produced."""
     found, followed = sent_by(of, key.software, sent.get((key.client_id, key.host), {}))
-    clients = {name: Client(name, Numbering(each), name in followed) for name, each in found.items()}
+    clients = {}
+    for name, each in found.items():
+        is_producer = not produced.isdisjoint(one.connection for one in each)
+        clients[name] = Client(name, Numbering(each), name in followed, is_producer)
     return {connection: clients[name] for connection, name in of.items() if name is not None}
 
 
@@ -155,6 +179,8 @@ def _see_epochs(line: RequestLine, each: PartitionLine, place: Place, client: Cl
     """What a client shows that it knows, and the leader epochs that it is told beside its metadata."""
     if line.api_key in _OF_LEADERS:
         client.cache.use(place[0], each.asked.topic_id)
+    if line.api_key == FETCH:
+        client.cache.keep(place[0], each.asked.topic_id)
     if each.answered_epoch >= 0 and line.api_key in (OFFSET_FETCH, LIST_OFFSETS):
         client.cache.see(*place, each.answered_epoch)
     if each.leader_told is not None:

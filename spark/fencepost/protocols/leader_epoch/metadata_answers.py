@@ -48,7 +48,9 @@ class MetadataAnswers:
         window = _narrow(asked, image, answer)
         counters = _counters(lines.known.history, window)
         told_max = counters[0] if counters[0] == counters[1] else None
-        cache = _lost() if client is None else client.cache
+        # only an admin client describes topics so, and it keeps nothing
+        describes = line.api_key == DESCRIBE_TOPIC_PARTITIONS
+        cache = _lost() if client is None or describes else client.cache
         cached_max, changed = cache.max_partition_epoch, 0
         version = _TELLS_AS.get(line.api_key, line.api_version)
         is_full = line.api_key == METADATA and line.sent.get("topics") is None

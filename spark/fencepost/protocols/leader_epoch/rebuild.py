@@ -28,7 +28,7 @@ from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
-from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH
+from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
 from fencepost.protocols.leader_epoch.partition_rows import (
@@ -174,15 +174,19 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in clients.TABLES}
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(CLIENT_APIS)}])
+    produced = engine.scan(REQUESTS, list(clients.PRODUCERS.columns), [{"api_key": PRODUCE}])
+    producers = engine.map(produced, clients.producers_of, clients.PRODUCERS.arrow_schema)
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for name, rows in replay_clients(evidence["requests"], evidence["ids"], known).items():
+        of = (evidence["requests"], evidence["ids"], evidence["producers"])
+        for name, rows in replay_clients(*of, known).items():
             yield names[name], rows
 
     evidence = {
         "requests": [with_entity(engine, REQUESTS, asked, entity)],
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
+        "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
     }
     return engine.replay(evidence, run, list(names.values()))
 

@@ -345,7 +345,7 @@ METADATA_ANSWER_PARTITIONS = Table(
         "told_leader": "int",
         "error": "string",  # of the partition, else of the topic
         # what the client made of it: Metadata.updateLatestMetadata, on which the cache after it is built;
-        # null where it may not have had the answer
+        # null where it may not have had the answer, or may keep nothing of it
         "accepted": "boolean",
         **INTERVAL,
     },

@@ -86,12 +86,13 @@ def _answer(row: Row) -> str:
         topics = "several topics" if row["topic"] is None else f"topic {printable(row['topic'])}"
         return (
             f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
-            f"of {topics}. What the client had is not known: lines of its requests may be missing, or it "
-            f"cannot be told from others. So it may have had something newer."
+            f"of {topics}. What the client had is not known: lines of its requests may be missing, it "
+            f"cannot be told from others, or nothing shows that it keeps what it is told. So it may have had "
+            f"something newer."
         )
     told = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
     had = _state(row["cached_topic_id"], row["cached_leader_epoch"])
-    did = {True: "took it", False: "refused it", None: "took or refused it, which is not known"}
+    did = {True: "took it", False: "refused it", None: "may have taken it, which is not known"}
     return (
         f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
         f"of {_place(row)}: {told}. The client had {had}, and {did[row['is_accepted']]}.\n"

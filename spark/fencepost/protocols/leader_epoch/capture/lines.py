@@ -42,7 +42,8 @@ REQUESTS: Mapping[str, Keep] = {
     "OFFSET_FETCH": every_line,
     "OFFSET_COMMIT": every_line,
     "TXN_OFFSET_COMMIT": every_line,
-    "PRODUCE": is_refused,
+    # who produces, and keeps what it is told of topics
+    "PRODUCE": every_line,
     # who created, deleted, elected
     "CREATE_TOPICS": every_line,
     "DELETE_TOPICS": every_line,
