@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fencepost.capture.plan import Fault, Source
 from fencepost.capture.rows import Rows
-from fencepost.capture.text import Piece, files, first_entry_digest, of_table, text_rows
+from fencepost.capture.text import BEGINS, Piece, files, of_table, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
@@ -20,8 +20,7 @@ from fencepost.settings import Cluster
 from fencepost.tables import Table
 
 Named = Callable[[str, Mapping[str, str | None]], Mapping[str, str | None] | None]
-_BEGINS = "file_begins"
-_OF_SOURCE = {"cluster", "client", "broker_id", "file", _BEGINS}
+_OF_SOURCE = {"cluster", "client", "broker_id", "file", BEGINS}
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class LogMessages:
     ``named`` takes the event and the fields of a message and gives the values of the table's columns as
     text; None to skip the entry. Beside them each row has the columns event, logged_at_ms, line_digest and
     position, and where it is from: cluster, file, broker_id or client, and file_begins
-    (``first_entry_digest``) if the table has that column.
+    if the table has that column.
     """
 
     table: Table
@@ -43,8 +42,6 @@ class LogMessages:
         owner: dict[str, object]
         owner = {"client": source.client} if source.broker_id is None else {"broker_id": source.broker_id}
         origin = {"cluster": source.cluster, "file": source.file, **owner}
-        if _BEGINS in self.table.columns:
-            origin[_BEGINS] = first_entry_digest(source.file)
         yield from text_rows(source, self._parse, of_table(self.table, origin), _is_unfinished, last_entry)
 
     def take(self, entry: Entry) -> dict[str, Any] | None:

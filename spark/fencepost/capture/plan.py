@@ -83,12 +83,15 @@ class Fault:
 
 @dataclass(frozen=True)
 class Read:
-    """How far a file had been read: ``consumed_to`` as positions count, ``size`` in bytes on disk."""
+    """How far a file had been read: ``consumed_to`` as positions count, ``size`` in bytes on disk;
+    ``file_begins`` as ``bronze.files`` has it.
+    """
 
     file: str
     head_digest: str
     size: int
     consumed_to: int
+    file_begins: str | None = None
 
 
 @dataclass

@@ -20,7 +20,7 @@ from fencepost.tables import FILES
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
 _TEXT = "_log"  # what the names of kinds end with whose files are logs in text
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
-_READ = ("head_digest", "size", "consumed_to")
+_READ = ("head_digest", "size", "consumed_to", "file_begins")
 
 
 class Progress:

@@ -33,6 +33,7 @@ OUTCOME = Table(
         "records": "bigint",
         "skipped": "bigint",
         "faults": "bigint",
+        "file_begins": "string",
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
@@ -56,7 +57,7 @@ def outcome(
     source: Source, faults: Sequence[Fault], progress: Mapping[str, Any] | None = None
 ) -> pa.RecordBatch:
     """Rows of OUTCOME: the faults, then ``progress`` (head_digest, size, consumed_to, entries, records,
-    skipped)."""
+    skipped; of logs in text file_begins)."""
     rows = [dataclasses.asdict(fault) for fault in faults]
     if progress is not None:
         origin = {

@@ -171,7 +171,7 @@ def _note_progress(catalog: Catalog, plan: Plan, read: Sequence[Outcome], run_id
     rows += [
         (
             *(source.cluster, source.broker_id, source.kind, source.file),
-            *(as_of.head_digest, as_of.size, as_of.consumed_to, 0, 0),
+            *(as_of.head_digest, as_of.size, as_of.consumed_to, 0, 0, as_of.file_begins),
         )
         for source, as_of in plan.known
     ]

@@ -44,8 +44,10 @@ class Piece:
 Parse = Callable[[Source, Piece, int | None], Parsed]
 """The lines of a piece; the last argument is the ``last_ms`` of the piece before."""
 
+BEGINS = "file_begins"
+
 RowsOf = Callable[[pa.RecordBatch], Rows]
-"""The rows of bronze that the rows of a chunk become."""
+"""The rows of bronze that the rows of a chunk become, which have the column BEGINS of their file."""
 
 Unfinished = Callable[[Piece, Parsed], bool]
 """Whether the end of a file that has no line end there is evidence that is missing."""
@@ -66,17 +68,16 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(found), missing
 
 
-def first_entry_digest(file: str) -> str | None:
+def _first_entry_digest(file: BinaryIO) -> str | None:
     """What identifies a log whatever its name is now, and however long: a digest of the line of its first
-    entry. None where its first bytes hold none."""
-    with Path(file).open("rb") as opened:
-        if is_compressed(opened):
-            try:
-                head = zlib.decompressobj(wbits=31).decompress(opened.read(_HEAD), _HEAD)
-            except zlib.error:
-                return None
-        else:
-            head = opened.read(_HEAD)
+    entry, or of what its first bytes hold of a longer one. None where they hold none."""
+    if is_compressed(file):
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(file.read(_HEAD), _HEAD)
+        except zlib.error:
+            return None
+    else:
+        head = file.read(_HEAD)
     line = first_line(head)
     return None if line is None else hashlib.sha256(line).hexdigest()
 
@@ -106,10 +107,11 @@ def text_rows(
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with Path(source.file).open("rb") as file:
         compressed = is_compressed(file)
-        for piece in _pieces(source, last_entry):
+        begins = _first_entry_digest(file)
+        for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
-            yield from rows_of(parsed.rows)
+            yield from rows_of(_with_begins(parsed.rows, begins))
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
@@ -124,8 +126,13 @@ def text_rows(
             "entries": entries,
             "records": 0,
             "skipped": skipped,
+            BEGINS: begins,
         }
     yield OUTCOME, outcome(source, faults, progress)
+
+
+def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:
+    return rows.append_column(BEGINS, pa.repeat(pa.scalar(begins, pa.string()), rows.num_rows))
 
 
 def _bad_line(source: Source, piece: Piece, fault: formats.Fault) -> Fault:
@@ -145,29 +152,28 @@ def _unfinished(source: Source, piece: Piece) -> Fault:
     return fault_of(source, fault, piece.data[:_SAMPLE])
 
 
-def _pieces(source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:
+def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:
     """The source's range in pieces that end at line ends, but for the last one."""
     position, rest, damage = source.start, b"", None
-    with Path(source.file).open("rb") as file:
-        compressed = is_compressed(file)
-        chunks = _chunks(file, source)
-        while damage is None:
-            try:
-                data = next(chunks, None)
-            except zlib.error as error:
-                data, damage = None, str(error)
-            if data is None:
-                break
-            data = rest + data
-            upto = data.rfind(b"\n") + 1
-            if last_entry is not None:
-                upto = last_entry(data[:upto])
-            if upto == 0 and len(data) > _MAX_LINE:
-                # no text: what never ends as a line is not collected in memory
-                upto = len(data)
-            if upto:
-                yield Piece(data[:upto], position)
-            position, rest = position + upto, data[upto:]
+    compressed = is_compressed(file)
+    chunks = _chunks(file, source)
+    while damage is None:
+        try:
+            data = next(chunks, None)
+        except zlib.error as error:
+            data, damage = None, str(error)
+        if data is None:
+            break
+        data = rest + data
+        upto = data.rfind(b"\n") + 1
+        if last_entry is not None:
+            upto = last_entry(data[:upto])
+        if upto == 0 and len(data) > _MAX_LINE:
+            # no text: what never ends as a line is not collected in memory
+            upto = len(data)
+        if upto:
+            yield Piece(data[:upto], position)
+        position, rest = position + upto, data[upto:]
     upto = rest.rfind(b"\n") + 1
     if upto:
         yield Piece(rest[:upto], position)

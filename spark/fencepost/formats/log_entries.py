@@ -166,10 +166,9 @@ def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
 
 
 def first_line(head: bytes) -> bytes | None:
-    """The whole line with which the first entry of a log begins; None where these bytes do not have it."""
+    """The line with which the first entry of a log begins, as far as these bytes go; None without one."""
     found = _BEGINS.search(head)
-    end = -1 if found is None else head.find(b"\n", found.end())
-    return None if found is None or end < 0 else head[found.start() : end].rstrip(b"\r")
+    return None if found is None else head[found.start() :].partition(b"\n")[0].rstrip(b"\r")
 
 
 def begins_entry(line: bytes) -> bool:

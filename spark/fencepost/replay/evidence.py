@@ -13,6 +13,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine
 from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.log_names import as_named_now
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.settings import Settings
@@ -64,7 +65,7 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
             _of(rows, cluster) for rows in (batches, records, quarantine, taken)
         )
         logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
-    return Evidence(engine, catalog, logs, releases, settings.clock_tolerance_ms)
+    return Evidence(as_named_now(engine), catalog, logs, releases, settings.clock_tolerance_ms)
 
 
 def _of(rows: pa.Table, cluster: str) -> pa.Table:

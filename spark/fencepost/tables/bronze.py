@@ -6,6 +6,9 @@ from fencepost.tables.table import Table
 
 _PROVENANCE = {"broker_id": "int", "file": "string", "position": "bigint"}
 
+# A log in text is rolled while it is read run by run: ``file`` is its name when a row was taken.
+_BEGINS = {"file_begins": "string"}  # digest of the line of its first entry: the same under any name
+
 _BATCH_HEADER = {
     "topic": "string",
     "topic_id": "string",
@@ -90,6 +93,7 @@ REQUESTS = Table(
         "response": "string",
         "line_digest": "string",  # sha256 of the line: the same line in a rotated file counts once
         **_PROVENANCE,
+        **_BEGINS,
     },
     ("cluster", "broker_id", "line_digest"),
     ("cluster",),
@@ -234,6 +238,7 @@ CLIENT_LINES = Table(
         "line_digest": "string",
         "file": "string",
         "position": "bigint",
+        **_BEGINS,
     },
     ("cluster", "client", "line_digest", "position"),
     ("cluster",),
@@ -253,6 +258,7 @@ FILES = Table(
         "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken
         "skipped": "bigint",  # lines that no protocol wants
+        **_BEGINS,  # of logs in text
         "run_id": "string",
         "captured_at": "timestamp",
     },

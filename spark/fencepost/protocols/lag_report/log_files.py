@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from fencepost.replay.log_names import GONE
+
 Line = dict[str, Any]
 
 _OUT_OF_ORDER_MS = 1_000
@@ -85,7 +87,7 @@ def _files(lines: Sequence[Line]) -> list[_File]:
 
 
 def _number(path: str) -> tuple[str, int | None]:
-    name = _PACKED.sub("", path.rpartition("/")[2])
+    name = _PACKED.sub("", path.rpartition("/")[2].partition(GONE)[0])
     found = _NUMBERED.fullmatch(name)
     return (name, None) if found is None else (found["stem"] + (found["end"] or ""), int(found["number"]))
 

@@ -9,6 +9,7 @@ _LINE = {
     "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
     "file": "string",
     "position": "bigint",
+    "file_begins": "string",  # digest of the line of its first entry: the same under any name
 }
 
 COORDINATOR_LINES = Table(

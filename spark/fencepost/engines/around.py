@@ -1,0 +1,57 @@
+"""An engine that does what another does, but for what a subclass does in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from fencepost.engines import Change, Engine, Replay, Rows, T, Work
+from fencepost.lake import Where
+from fencepost.tables import Table
+
+
+class Around:
+    """See :class:`fencepost.engines.Engine`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name, self.parallelism = engine.name, engine.parallelism
+
+    def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
+        """The rows that all tasks give, by the table's name."""
+        return self._engine.spread(tasks, work, tables)
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """Rows of a table."""
+        return self._engine.scan(table, columns, where)
+
+    def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
+        """What ``change`` makes of the rows."""
+        return self._engine.map(rows, change, schema)
+
+    def replay(
+        self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]
+    ) -> Mapping[str, Rows]:
+        """The rows that ``replay`` gives for each entity, by the table's name."""
+        return self._engine.replay(evidence, replay, tables)
+
+    def keep(self, rows: Rows) -> Rows:
+        """The same rows, made once however often they are used."""
+        return self._engine.keep(rows)
+
+    def union(self, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts."""
+        return self._engine.union(parts)
+
+    def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
+        """Append the rows whose key the table does not hold yet, once each."""
+        return self._engine.append_new(table, rows, within, distinct=distinct)
+
+    def replace(self, table: Table, rows: Rows) -> int:
+        """Make ``rows`` the whole content of the table."""
+        return self._engine.replace(table, rows)
+
+    def collect(self, rows: Rows) -> pa.Table:
+        """The rows, here."""
+        return self._engine.collect(rows)
