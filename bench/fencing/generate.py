@@ -23,6 +23,7 @@ import encoding
 import pyarrow as pa
 import pyarrow.parquet as pq
 from coordinator import POLICIES, RELEASES, Group, Release
+from crowd import Crowd, CrowdedGroup
 from encoding import Record, uuid_text
 from walk import Clients, Decided, Mix
 
@@ -30,18 +31,22 @@ OFFSETS_PARTITIONS = 50
 START_MS = 1_795_132_800_000
 SPREAD_MS = 600_000
 SEGMENT_BYTES = 4 << 20
-_SHARED_TOPICS = 40
-_TOPIC_PARTITIONS = 10
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much to generate: ``commits`` counts requests, ``coordinators`` partitions that hold groups."""
+    """How much to generate: ``commits`` counts requests, ``coordinators`` partitions that hold groups,
+    ``partitions`` those of each of the ``topics``. ``crowd``: so many members that not all do something
+    between two changes of their group (crowd.Crowd).
+    """
 
     commits: int = 200_000
     groups: int = 1_000
     members: int = 10_000
     coordinators: int = 8
+    topics: int = 40
+    partitions: int = 10
+    crowd: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,17 +77,18 @@ def generate(
 ) -> Generated:
     """Write the files of a cluster into ``folder``; the same seed gives the same bytes."""
     rng = Random(seed)
-    topics = [(f"events.{number:02}", rng.randbytes(16)) for number in range(_SHARED_TOPICS)]
+    topics = [(f"events.{number:02}", rng.randbytes(16)) for number in range(size.topics)]
     homes = frozenset(rng.sample(range(OFFSETS_PARTITIONS), size.coordinators))
     logs: dict[int, list[tuple[int, list[Record]]]] = {home: [] for home in homes}
     decided: list[Decided] = []
     members = 0
+    group_class, walk = (CrowdedGroup, Crowd) if size.crowd else (Group, Clients)
     for index, group_name in enumerate(_group_names(size.groups, homes)):
         own = Random(f"{seed} {index}")
-        subscribed = {topic: (raw, _TOPIC_PARTITIONS) for topic, raw in own.sample(topics, 2)}
-        group = Group(group_name, subscribed, RELEASES[release], own)
+        subscribed = {topic: (raw, size.partitions) for topic, raw in own.sample(topics, 2)}
+        group = group_class(group_name, subscribed, RELEASES[release], own)
         many = _share(size.members, size.groups, index)
-        clients = Clients(group, many, START_MS + 60_000 + own.randrange(SPREAD_MS), own, mix or Mix())
+        clients = walk(group, many, START_MS + 60_000 + own.randrange(SPREAD_MS), own, mix or Mix())
         written = clients.run(_share(size.commits, size.groups, index))
         logs[coordinator_of(group_name)] += written.batches
         decided += written.decided
@@ -91,7 +97,9 @@ def generate(
     log_dir.mkdir(parents=True)
     offsets_id, disk = rng.randbytes(16), rng.randbytes(16)
     records = sum(_write_partition(log_dir, home, log, offsets_id) for home, log in logs.items())
-    _write_metadata(log_dir, RELEASES[release], [*topics, ("__consumer_offsets", offsets_id)], disk, rng)
+    counts = {name: (raw, size.partitions) for name, raw in topics}
+    counts["__consumer_offsets"] = (offsets_id, OFFSETS_PARTITIONS)
+    _write_metadata(log_dir, RELEASES[release], counts, disk, rng)
     decided.sort(key=lambda each: each.done_ms)
     _write_requests(folder / "broker-1" / "kafka-request.log", decided, dict(topics))
     _write_truth(folder / "ground_truth.parquet", decided)
@@ -170,7 +178,7 @@ def _partition_folder(log_dir: Path, name: str, topic_id: bytes) -> Path:
 
 
 def _write_metadata(
-    log_dir: Path, release: Release, topics: list[tuple[str, bytes]], disk: bytes, rng: Random
+    log_dir: Path, release: Release, topics: dict[str, tuple[bytes, int]], disk: bytes, rng: Random
 ) -> None:
     """The metadata log of a node that is broker and controller, and what else its log directory holds."""
     batches = [
@@ -192,8 +200,7 @@ def _write_metadata(
         ),
     ]
     counts = [1, 2, 1]
-    for name, topic_id in topics:
-        size = OFFSETS_PARTITIONS if name == "__consumer_offsets" else _TOPIC_PARTITIONS
+    for name, (topic_id, size) in topics.items():
         records = [encoding.topic(name, topic_id)]
         records += [encoding.partition(topic_id, number, disk) for number in range(size)]
         batches.append(encoding.batch(records, START_MS + 3))

@@ -192,7 +192,10 @@ class Clients:
         moves = [(client, move) for client in self.clients if (move := self._next_move(client))]
         if not moves:
             return False
-        client, move = self._rng.choice(moves)
+        self._do(*self._rng.choice(moves))
+        return True
+
+    def _do(self, client: Client, move: str) -> None:
         if move == "hear":
             self._hear(client)
         elif move == "revoke":
@@ -208,7 +211,6 @@ class Clients:
                 self._join(client)
             else:
                 self.clients.remove(client)
-        return True
 
     def _next_move(self, client: Client) -> str | None:
         member = self.group.members.get(client.member_id)
@@ -247,13 +249,10 @@ class Clients:
         if chance < mix.outsider:
             self._decide_outsider()
             return
-        live = [each for each in self.clients if each.owned and each.member_id in self.group.members]
-        if rng.random() >= mix.unheard:
-            live = [each for each in live if self._next_move(each) != "hear"]
-        if not live:
+        client = self._one_that_commits(unheard=rng.random() < mix.unheard)
+        if client is None:
             self._move()
             return
-        client = rng.choice(live)
         epoch, chosen = client.epoch, sorted(client.owned)
         chance -= mix.outsider
         if chance < mix.rogue:
@@ -261,6 +260,13 @@ class Clients:
         elif chance < mix.rogue + mix.ahead:
             epoch = self.group.epoch + 3
         self._decide(client, self._request(client, epoch, chosen))
+
+    def _one_that_commits(self, *, unheard: bool) -> Client | None:
+        """A member that owns something, perhaps one that has not heard of its new epoch."""
+        live = [each for each in self.clients if each.owned and each.member_id in self.group.members]
+        if not unheard:
+            live = [each for each in live if self._next_move(each) != "hear"]
+        return self._rng.choice(live) if live else None
 
     def _request(self, client: Client, epoch: int, places: list[Place]) -> Request:
         count = min(len(places), self._rng.choice((1, 1, 1, 1, 2, 3)))

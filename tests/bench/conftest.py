@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-sys.path += [str(BENCH / name) for name in ("fencing", "incarnations", "rebalances")]
+sys.path += [str(BENCH / name) for name in ("fencing", "incarnations", "rebalances", "producers")]

@@ -15,9 +15,11 @@ import pytest
 import rebalance_files
 import rebalance_group
 import topic_lives
+import transaction_cluster
 from coordinator import RELEASES
 from generate import Size, generate
 from rebalance_bytes import Partition
+from transaction_walk import Size as Transactions
 from walk import Mix
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,7 +102,9 @@ def test_dump_log_has_nothing_to_complain_about(tmp_path: Path) -> None:
     """It prints what it finds wrong to the end of its output, or to the console."""
     generate(tmp_path / "groups", Size(100, 4, 20, 2))
     topic_lives.generate(tmp_path / "topics", topic_lives.Size(30, 40, 10, 200, rounds=8))
+    transaction_cluster.generate(tmp_path / "producers", Transactions(60, 5, 60))
     files = sorted(tmp_path.glob("*/broker-1/log_dir/__*/*.log"))
+    files += sorted(tmp_path.glob("producers/broker-1/log_dir/payments.*/*.log"))
     jars = Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars"))
     command = [
         "java",

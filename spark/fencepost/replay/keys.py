@@ -30,7 +30,9 @@ def topic_key(topic_id: str | None, topic: str | None, partition: int) -> str | 
 
 def digest_of(*values: object) -> str:
     """The id of what these values name: sha256 of their texts with ``|`` between; None is left out."""
-    text = "|".join([str(value) for value in values if value is not None])
+    if None in values:
+        values = tuple(value for value in values if value is not None)
+    text = "|".join(map(str, values))
     # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 

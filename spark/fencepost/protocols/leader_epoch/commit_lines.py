@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.client import Client
@@ -28,6 +30,38 @@ COMMIT_LINES = Table(
     },
     ("cluster", "request_id", "topic", "topic_id", "partition"),
 )  # fmt: skip
+
+
+class CommitLine(NamedTuple):
+    """A row of COMMIT_LINES."""
+
+    cluster: str
+    group_id: str | None
+    topic: str
+    topic_id: str | None
+    partition: int
+    offset: int
+    leader_epoch: int
+    error: str | None
+    fetched_topic_id: str | None
+    told_from_ms: int | None
+    told_to_ms: int | None
+    told_leader_epoch: int | None
+    client: str | None
+    client_id: str | None
+    client_host: str | None
+    software_name: str | None
+    software_version: str | None
+    connection: str | None
+    request_id: str
+    broker_id: int
+    api_name: str
+    api_version: int
+    correlation_id: int
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
 
 
 class CommitLines:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.commits import StoredOffset
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.live import candidates
@@ -28,6 +31,7 @@ from fencepost.protocols.leader_epoch.tables import (
 )
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
+from fencepost.replay.entities import tuples
 from fencepost.replay.keys import digest_of, key_of
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
@@ -47,6 +51,9 @@ STORED = Table(
 
 TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, FETCH_POSITIONS, FETCH_POSITION_STATES)
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
+_OF_CLIENT = slice(CommitLine._fields.index("client"), CommitLine._fields.index("file"))
+_STORED = attrgetter(*STORED.columns)
+_KEPT = 1 << 14
 Extents = Mapping[tuple[str, str], tuple[int | None, int | None]]
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
 Row = dict[str, Any]
@@ -56,7 +63,7 @@ def stored_rows(stored: Iterable[StoredOffset]) -> pa.Table:
     """Stored offsets as rows of STORED."""
     rows = Columns(STORED)
     for each in stored:
-        rows.add(*(getattr(each, name) for name in STORED.columns))
+        rows.add(*_STORED(each))
     return rows.to_arrow()
 
 
@@ -82,28 +89,32 @@ def committed_offsets(
     Given are their rows of STORED, of COMMIT_LINES, and of MET_FETCHES that OffsetFetch gave.
     """
     rows = Columns(MET_COMMITS)
-    lines: dict[tuple[Any, ...], list[Row]] = {}
+    clusters = {name: _Cluster(groups, name) for name in groups.known}
+    lines: dict[tuple[Any, ...], list[CommitLine]] = {}
     refused = []
-    for line in asked.to_pylist():
-        if line["error"] == NONE:
+    for line in map(CommitLine._make, tuples(asked.select(CommitLine._fields))):
+        if line.error == NONE:
             lines.setdefault(_key(line), []).append(line)
-        elif line["error"] == _UNKNOWN_TOPIC_ID:
+        elif line.error == _UNKNOWN_TOPIC_ID:
             refused.append(line)
     found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
-    before: dict[tuple[Any, ...], _Commit] = {}
-    for each in stored.sort_by([(name, "ascending") for name in STORED.key]).to_pylist():
-        if each["cluster"] not in groups.known:
+    before: dict[tuple[str, int, int | None], _Commit] = {}
+    in_order = stored.select(list(STORED.columns)).sort_by([(name, "ascending") for name in STORED.key])
+    for values in tuples(in_order):
+        each = StoredOffset(*values)
+        cluster = clusters.get(each.cluster)
+        if cluster is None:
             continue
         matched = [line for line in lines.get(_key(each), ()) if _meets(line, each, groups.tolerance_ms)]
-        follows = before.get((each["cluster"], each["commit_partition"], each["follows"]))
-        commit = _Commit(groups, each, matched[0] if len(matched) == 1 else None, follows)
-        before[each["cluster"], each["commit_partition"], each["record_offset"]] = commit
+        follows = before.get((each.cluster, each.commit_partition, each.follows))
+        commit = _Commit(cluster, each, matched[0] if len(matched) == 1 else None, follows)
+        before[each.cluster, each.commit_partition, each.record_offset] = commit
         rows.add(*commit.row())
-        of = (each["cluster"], each["group_id"], each["topic"], each["partition"], each["offset"])
-        found.setdefault(of, []).append((each["ms"], commit.id, commit.origin[0], each["leader_epoch"]))
+        of = (each.cluster, each.group_id, each.topic, each.partition, each.offset)
+        found.setdefault(of, []).append((each.ms, commit.id, commit.origin[0], each.leader_epoch))
     for line in refused:
-        if line["cluster"] in groups.known:
-            rows.add(*_refused(groups, line))
+        if line.cluster in clusters:
+            rows.add(*_refused(clusters[line.cluster], line))
     placed = [_placed(groups, position, found) for position in positions.to_pylist()]
     commits, fetches = rows.to_arrow(), pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema)
     return {
@@ -114,45 +125,70 @@ def committed_offsets(
     }
 
 
-def _key(row: Row) -> tuple[Any, ...]:
-    names = ("cluster", "group_id", "topic", "partition", "offset", "leader_epoch")
-    return tuple(row[name] for name in names)
+def _key(row: CommitLine | StoredOffset) -> tuple[Any, ...]:
+    return (row.cluster, row.group_id, row.topic, row.partition, row.offset, row.leader_epoch)
 
 
-def _meets(line: Row, stored: Row, tolerance_ms: int) -> bool:
+def _meets(line: CommitLine, stored: StoredOffset, tolerance_ms: int) -> bool:
     """Whether a request may have written a record: both dated by the coordinator."""
-    early, late = line["requested_ms"] - tolerance_ms, line["responded_ms"] + tolerance_ms
-    return bool(early <= stored["ms"] <= late)
+    return line.requested_ms - tolerance_ms <= stored.ms <= line.responded_ms + tolerance_ms
+
+
+class _Cluster:
+    """What commits meet in one cluster. Many meet the same: the newest answers are kept."""
+
+    def __init__(self, groups: Groups, name: str) -> None:
+        self.known, self.leaders = groups.known[name], groups.leaders.get(name, {})
+        self.tolerance_ms = groups.tolerance_ms
+        self._name, self._extents = name, groups.extents
+        self.met = lru_cache(maxsize=_KEPT)(self._met)
+        self.extent = lru_cache(maxsize=_KEPT)(self._extent)
+
+    def _met(
+        self, window: Window, topic: str, partition: int, topic_id: str | None = None
+    ) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
+        """The columns of what lived in a window, and their lists (states.columns_of)."""
+        return columns_of(candidates(self.known.history, window, topic, partition, topic_id))
+
+    def _extent(self, topic: str, partition: int) -> tuple[int | None, int | None]:
+        """Where the log of the topic that lives now begins and ends."""
+        lives = self.known.history.by_name.get(topic, [])
+        if not lives or lives[-1].gone is not None or not lives[-1].known:
+            return (None, None)
+        key = key_of(lives[-1].topic_id, partition)
+        return self._extents.get((self._name, key or ""), (None, None))
 
 
 class _Commit:
     """One stored commit; ``follows`` is the one before it of the same key, if it is known which."""
 
-    def __init__(self, groups: Groups, stored: Row, line: Row | None, follows: _Commit | None) -> None:
-        self._groups, self._stored, self._line, self._follows = groups, stored, line, follows
-        self._known = groups.known[stored["cluster"]]
-        self.id = digest_of(stored["cluster"], "commit", stored["commit_partition"], stored["record_offset"])
+    __slots__ = ("_cluster", "_follows", "_line", "_stored", "id", "origin")
+
+    def __init__(
+        self, cluster: _Cluster, stored: StoredOffset, line: CommitLine | None, follows: _Commit | None
+    ) -> None:
+        self._cluster, self._stored, self._line, self._follows = cluster, stored, line, follows
+        self.id = digest_of(stored.cluster, "commit", stored.commit_partition, stored.record_offset)
         self.origin = self._origin()
 
     def row(self) -> tuple[Any, ...]:
         """Its row of MET_COMMITS."""
-        each, window = self._stored, self._window()
-        topic_id = each["topic_id"]
-        met = candidates(self._known.history, window, each["topic"], each["partition"], topic_id)
-        found, lists = columns_of(met)
+        each, cluster, window = self._stored, self._cluster, self._window()
+        topic_id, (origin, told_by) = each.topic_id, self.origin
+        found, lists = cluster.met(window, each.topic, each.partition, topic_id)
         return (
-            each["cluster"], METADATA_LOG, each["topic"], each["partition"], self.id, each["group_id"],
-            each["offset"], each["leader_epoch"], topic_id is not None, topic_id or "", *found,
-            self.origin[0], _epoch(self._known, self.origin[0], each["partition"]), self.origin[1], NONE,
-            each["commit_partition"], each["record_offset"], each["is_transactional"], each["removed"],
-            each["current"], *_extent(self._groups, each), *_asked(self._line, each), each["ms"],
-            window.lowest, window.highest + 1, each["ms"], each["ms"], *lists,
+            each.cluster, METADATA_LOG, each.topic, each.partition, self.id, each.group_id,
+            each.offset, each.leader_epoch, topic_id is not None, topic_id or "", *found,
+            origin, _epoch(cluster.known, origin, each.partition), told_by, NONE,
+            each.commit_partition, each.record_offset, each.is_transactional, each.removed,
+            each.current, *cluster.extent(each.topic, each.partition), *_asked(self._line, each), each.ms,
+            window.lowest, window.highest + 1, each.ms, each.ms, *lists,
         )  # fmt: skip
 
     def _window(self) -> Window:
-        leaders = self._groups.leaders.get(self._stored["cluster"], {})
-        coordinator = leaders.get((self._stored["commit_partition"], self._stored["coordinator_epoch"]), -1)
-        return self._known.moments.window(coordinator, self._stored["ms"], self._stored["ms"])
+        each = self._stored
+        coordinator = self._cluster.leaders.get((each.commit_partition, each.coordinator_epoch), -1)
+        return self._cluster.known.moments.window(coordinator, each.ms, each.ms)
 
     def _origin(self) -> tuple[str | None, str | None]:
         """The incarnation that the offset is of, and what tells it.
@@ -162,61 +198,47 @@ class _Commit:
         """
         if self._line is None:
             return (None, None)
-        if of := self._line["fetched_topic_id"]:
+        if of := self._line.fetched_topic_id:
             return (of, "fetched")
         again = self._told(self._line)
         return (again.origin[0], "committed") if again is not None and again.origin[0] else (None, None)
 
-    def _told(self, line: Row) -> _Commit | None:
+    def _told(self, line: CommitLine) -> _Commit | None:
         """The commit that its client had been told by OffsetFetch, and repeats."""
-        if line["told_from_ms"] is None:
+        first, last = line.told_from_ms, line.told_to_ms
+        if first is None or last is None:
             return None
-        first, last = line["told_from_ms"], line["told_to_ms"]
-        one, tolerance_ms = self._follows, self._groups.tolerance_ms
-        while one is not None and one._stored["ms"] > last + tolerance_ms:
+        one, tolerance_ms = self._follows, self._cluster.tolerance_ms
+        while one is not None and one._stored.ms > last + tolerance_ms:
             one = one._follows
-        if one is None or one._stored["ms"] >= first - tolerance_ms:
+        if one is None or one._stored.ms >= first - tolerance_ms:
             # it may have come before the answer, or after
             return None
-        what = (one._stored["offset"], one._stored["leader_epoch"])
-        return one if what == (line["offset"], line["told_leader_epoch"]) else None
+        what = (one._stored.offset, one._stored.leader_epoch)
+        return one if what == (line.offset, line.told_leader_epoch) else None
 
 
-def _refused(groups: Groups, line: Row) -> tuple[Any, ...]:
-    known = groups.known[line["cluster"]]
-    window = known.moments.window(line["broker_id"], line["requested_ms"], line["responded_ms"])
-    found, lists = columns_of(candidates(known.history, window, line["topic"], line["partition"]))
-    identity = digest_of(line["request_id"], line["topic"], line["topic_id"], line["partition"])
-    origin = line["fetched_topic_id"]
+def _refused(cluster: _Cluster, line: CommitLine) -> tuple[Any, ...]:
+    known = cluster.known
+    window = known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
+    found, lists = cluster.met(window, line.topic, line.partition)
+    identity = digest_of(line.request_id, line.topic, line.topic_id, line.partition)
+    origin = line.fetched_topic_id
     return (
-        line["cluster"], METADATA_LOG, line["topic"], line["partition"], identity, line["group_id"],
-        line["offset"], line["leader_epoch"], line["topic_id"] is not None, line["topic_id"] or "",
-        *found, origin, _epoch(known, origin, line["partition"]),
-        "fetched" if origin else None, line["error"], None, None,
-        None, None, False, *_extent(groups, line), *_asked(line, line), None, window.lowest,
-        window.highest + 1, line["requested_ms"], line["responded_ms"], *lists,
+        line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
+        line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
+        *found, origin, _epoch(known, origin, line.partition),
+        "fetched" if origin else None, line.error, None, None,
+        None, None, False, *cluster.extent(line.topic, line.partition), *_asked(line, line), None,
+        window.lowest, window.highest + 1, line.requested_ms, line.responded_ms, *lists,
     )  # fmt: skip
 
 
-def _asked(line: Row | None, at: Row) -> tuple[Any, ...]:
+def _asked(line: CommitLine | None, at: CommitLine | StoredOffset) -> tuple[Any, ...]:
     """The columns of the client and of the request line."""
     if line is None:
-        return (None,) * 13 + (at["file"], at["position"])
-    return (
-        line["client"], line["client_id"], line["client_host"], line["software_name"],
-        line["software_version"], line["connection"], line["request_id"], line["broker_id"],
-        line["api_name"], line["api_version"], line["correlation_id"], line["requested_ms"],
-        line["responded_ms"], at["file"], at["position"],
-    )  # fmt: skip
-
-
-def _extent(groups: Groups, row: Row) -> tuple[int | None, int | None]:
-    """Where the log of the topic that lives now begins and ends."""
-    lives = groups.known[row["cluster"]].history.by_name.get(row["topic"], [])
-    if not lives or lives[-1].gone is not None or not lives[-1].known:
-        return (None, None)
-    key = key_of(lives[-1].topic_id, row["partition"])
-    return groups.extents.get((row["cluster"], key or ""), (None, None))
+        return (None,) * 13 + (at.file, at.position)
+    return (*tuple(line)[_OF_CLIENT], at.file, at.position)
 
 
 def _epoch(known: Known, topic_id: str | None, partition: int) -> int | None:

@@ -47,7 +47,8 @@ APPLIED = Table(
 )
 
 _ANSWERS = (METADATA, DESCRIBE_TOPIC_PARTITIONS)
-ORDER_APIS = (*_ANSWERS, FETCH, OFFSET_COMMIT)
+_CONSUMED = (FETCH, OFFSET_COMMIT)
+ORDER_APIS = (*_ANSWERS, *_CONSUMED)
 TABLES = (ORDERS, APPLIED)
 HEARTBEAT_COLUMNS = ("cluster", "broker_id", "api_key", "logged_at_ms", "total_time_ms", "request")
 """What is read of heartbeats."""
@@ -127,12 +128,22 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
                 furthest[each.broker_id] = each.position
                 images.add(cluster, *each)
         software = software_of(lines)
-        for key, found in by_client(lines, (FETCH, OFFSET_COMMIT), software):
+        for key, found in by_client(_of_several_brokers(lines), _CONSUMED, software):
             own = [line for line in found if line.api_key == OFFSET_COMMIT or replica_of(line) < 0]
             _consumed(own, instances(cluster, own, key.software), closest)
         for order in closest:
             rows.add(cluster, *order)
     return {ORDERS.name: rows.to_arrow(), APPLIED.name: images.to_arrow()}
+
+
+def _of_several_brokers(requests: pa.Table) -> pa.Table:
+    """What was fetched and committed by clients that asked several brokers: no other bounds a clock."""
+    rows = requests.filter(pc.is_in(requests["api_key"], pa.array(_CONSUMED, pa.int32())))
+    clients = pc.fill_null(rows["client_id"], "")
+    brokers = pa.table({"client": clients, "broker": rows["broker_id"]}).group_by("client")
+    found = brokers.aggregate([("broker", "count_distinct")])
+    several = found.filter(pc.greater(found["broker_count_distinct"], 1))["client"]
+    return rows.filter(pc.is_in(clients, several.combine_chunks()))
 
 
 class _Closest:

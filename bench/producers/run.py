@@ -1,0 +1,74 @@
+"""Transactions of generated clusters of two sizes: time, CPU, memory, and how they grow.
+
+    python bench/producers/run.py [small large [logged]]
+
+Transactional ids grow with the transactions: 100,000 are of 1,000 ids, each with four to five requests.
+``logged``: so many of the large one's transactions, the last, are in the request log. Each step has a fresh
+process; what was rebuilt is compared with what the generator knows.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path += [str(Path(__file__).resolve().parents[1] / name) for name in ("fencing", "incarnations")]
+
+from measured_step import Took, goal, missed, step
+from transaction_cluster import generate
+from transaction_walk import Size
+
+STEPS = Path(__file__).with_name("transaction_steps.py")
+MEBIBYTES = 4_096
+RATE = 10_000
+"""Requests, or transactions where few are logged, in a CPU second, beyond what the fewest take."""
+FIXED = 100
+"""So few transactions that a step takes what it takes for any."""
+OF_AN_ID = 100
+
+
+def main() -> int:
+    """Print every run and whether the goals were met; 1 when one was missed."""
+    small, large, *rest = (int(each) for each in sys.argv[1:] or ("10000", "100000"))
+    logged = {FIXED: FIXED, small: small, large: rest[0] if rest else large}
+    runs, requests = {}, {}
+    for transactions, of_them in logged.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            size = Size(transactions, max(10, transactions // OF_AN_ID), of_them)
+            runs[transactions], requests[transactions] = _audited(Path(scratch), size)
+    for name in ("rebuild", "judge"):
+        least, few, many = (runs[transactions][name] for transactions in (FIXED, small, large))
+        what = f"{name} of {large:,} transactions"
+        of_goal = f"{many.peak:,.0f} MiB, {many.peak / MEBIBYTES:.2f} of it"
+        goal(f"{what} within {MEBIBYTES:,} MiB", many.peak <= MEBIBYTES, of_goal)
+        spent, before = (max(took.cpu - least.cpu, 0.01) for took in (many, few))
+        rate = max(requests[large], large) / spent
+        measure = f"{rate:,.0f} requests, {large / spent:,.0f} transactions; {rate / RATE:.2f} of the goal"
+        goal(f"{what}: {RATE:,} requests in a CPU second", rate >= RATE, measure)
+        growth = large / small
+        goal(
+            f"{what}: linear from {small:,} on", spent / before <= growth * 1.1, f"{spent / before:.1f} times"
+        )
+    return int(bool(missed))
+
+
+def _audited(folder: Path, size: Size) -> tuple[dict[str, Took], int]:
+    """Generate a cluster, audit and check it; gives what each step took, and the requests."""
+    begun = time.monotonic()
+    made = generate(folder, size)
+    print(
+        f"  {made.transactions:,} transactions of {size.ids:,} ids, {made.requests:,} requests, "
+        f"{made.bytes / 1e6:,.0f} MB of logs, {made.fencings:,} fenced "
+        f"({time.monotonic() - begun:.0f} s to generate)",
+        flush=True,
+    )
+    took = {name: step(STEPS, folder, name) for name in ("capture", "rebuild", "judge", "check")}
+    wrong = took["check"].steps["check"]["said"]["wrong"]
+    goal(f"each of {made.transactions:,} transactions is told as it was made", not wrong, str(wrong)[:2000])
+    return took, made.requests
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Steps of an audit of producers over a generated cluster, in a process of its own that can be measured.
+
+    python bench/producers/transaction_steps.py FOLDER {capture,rebuild,judge,check}
+
+``rebuild`` and ``judge`` are of this protocol alone: others read the same lines. ``check`` compares silver
+with what the generator knows: of each table the rows that are not the same, either way; and what is violated
+or unknown. Prints one line of JSON: what the step took and said.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
+
+from run_steps import run_steps
+
+from fencepost import lake, pipeline
+from fencepost.definitions import queries
+from fencepost.judge.engine import choose, opened
+from fencepost.judge.run import run as judge_all
+from fencepost.protocols.producer_epoch.protocol import PROTOCOL
+from fencepost.replay.evidence import evidence
+from fencepost.tables import BATCHES, RECORDS, REQUESTS, VERDICT_COVERAGE
+
+_LOGGED = {
+    "init_producer_ids": "TRUE",
+    "end_txns": "error = 'NONE'",
+    "add_partitions_to_txns": "TRUE",
+}
+"""Which rows of a table are compared, where not all are."""
+_UNKNOWN = "aborted_transactions_are_indexed"
+"""No indexes of aborted transactions are generated."""
+
+
+def main() -> int:
+    """Run the step."""
+    folder, step = Path(sys.argv[1]), sys.argv[2]
+    return run_steps(folder, {step: STEPS[step]})
+
+
+def rebuild(run: pipeline.Run) -> dict[str, Any]:
+    """Rebuild the tables of this protocol."""
+    size = sum(lake.size(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
+    engine = run.engine_for(size, "rebuild")
+    found = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings))
+    rows = {table.name: engine.replace(table, found[table.name]) for table in PROTOCOL.tables}
+    return {"engine": engine.name, "bytes": size, **rows}
+
+
+def judge(run: pipeline.Run) -> dict[str, Any]:
+    """Judge the definitions of this protocol."""
+    own = {table.name for table in PROTOCOL.tables}
+    rows = sum(lake.count(run.catalog, table) for table in PROTOCOL.tables)
+    choice = choose(run.settings, rows)
+    with opened(choice, run.settings, run.catalog, run.spark) as engine:
+        asked = [query for query in queries(engine.dialect) if own.issuperset(query.tables)]
+        return {"engine": choice.engine, **vars(judge_all(engine, run.settings, asked))}
+
+
+def differences(run: pipeline.Run) -> dict[str, Any]:
+    """Of each table some of the rows that are told and not found, or found and not told."""
+    tables = {table.name: table for table in PROTOCOL.tables}
+    wrong: dict[str, Any] = {}
+    with duckdb.connect() as connection:
+        for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
+            told = f"SELECT * FROM read_parquet('{file}')"
+            names = ", ".join(f'"{each[0]}"' for each in connection.sql(f"DESCRIBE {told}").fetchall())
+            connection.register("rows", lake.scan(run.catalog, tables[f"silver.{file.stem}"]))
+            found = f"SELECT {names} FROM rows WHERE {_LOGGED.get(file.stem, 'TRUE')}"
+            for first, second, what in ((told, found, "missing"), (found, told, "more")):
+                different = connection.sql(f"({first}) EXCEPT ALL ({second})").to_arrow_table()
+                if different.num_rows:
+                    wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
+    for each in lake.scan(run.catalog, VERDICT_COVERAGE).to_pylist():
+        unknown = each["unknown"] and each["invariant"] != _UNKNOWN
+        if each["module"] == "ProducerEpochProps" and (each["status"] == "violated" or unknown):
+            wrong[f"{each['invariant']}: {each['status']}"] = f"{each['unknown']} unknown"
+    return {"wrong": wrong}
+
+
+STEPS: dict[str, Callable[[pipeline.Run], Any]] = {
+    "capture": pipeline.STEPS["capture"],
+    "rebuild": rebuild,
+    "judge": judge,
+    "check": differences,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
