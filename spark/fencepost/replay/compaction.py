@@ -74,12 +74,9 @@ def compacted(
     reached = [each for each in checkpoints if each <= to]
     log = Log(Batches.of(batches), damaged=damaged_batches(records), cleaned_to=reached)
     whole = _is_whole(log, to, reached)
-    if name[1] == OFFSETS_TOPIC:
-        return *compacted_groups(batches, records, log), whole
-    if not whole:
-        # as if it had not been captured
-        return batches.slice(0, 0), records.slice(0, 0), whole
-    return *_last_of_each_key(batches, records, log), whole
+    # also of a log with holes the last records stay: a checkpoint of the cleaner beyond them may be found later
+    left = compacted_groups if name[1] == OFFSETS_TOPIC else _last_of_each_key
+    return *left(batches, records, log), whole
 
 
 def _is_whole(log: Log, to: int, checkpoints: Sequence[int]) -> bool:

@@ -341,8 +341,8 @@ COMPACTED_LOGS = Table(
 )
 
 WINDOWS = Table(
-    "bronze.windows",
-    "One row per cluster: from when on the last rebuild looked at it.",
+    "silver.windows",
+    "One row per cluster: from when on the rebuild looked at it.",
     {
         "cluster": "string",
         "since": "timestamp",  # null: everything is looked at

@@ -2,8 +2,8 @@
 
 All that says something about groups stays, so that their lives and members are known as ever. Of commits,
 which are nearly all of such a log, those stay that tell what is stored at its end: the last one of each key,
-the marker of its transaction, and what is in a transaction that has not ended. A group keeps its first commit,
-too: it names the life of one that has nothing else.
+the marker of its transaction, and what is in a transaction that has not ended. A group keeps its first
+commit, too: it names the life of one that has nothing else.
 """
 
 from __future__ import annotations
