@@ -74,7 +74,7 @@ def compacted(
     reached = [each for each in checkpoints if each <= to]
     log = Log(Batches.of(batches), damaged=damaged_batches(records), cleaned_to=reached)
     whole = _is_whole(log, to, reached)
-    # also of a log with holes the last records stay: a checkpoint of the cleaner beyond them may be found later
+    # also of a log with holes the last records stay: a checkpoint beyond them may be found later
     left = compacted_groups if name[1] == OFFSETS_TOPIC else _last_of_each_key
     return *left(batches, records, log), whole
 

@@ -46,10 +46,6 @@ class Windows:
 
     newest: Mapping[str, int]
     window_ms: int | None
-    late_ms: int = LATEST_MS
-    """So much before the window a log goes on: the line of a request is written after the record that the
-    request left.
-    """
 
     @property
     def since_ms(self) -> dict[str, int]:
@@ -115,8 +111,10 @@ def windows(catalog: Catalog, settings: Settings, dated: pa.Table) -> Windows:
 
 
 def cuts(engine: Engine, window: Windows) -> Cuts:
-    """Where the logs of all clusters are cut: at their first batch of the window, and of a little before."""
-    since = {cluster: ms - window.late_ms for cluster, ms in window.since_ms.items()}
+    """Where the logs of all clusters are cut: at their first batch of the window, and of LATEST_MS before,
+    because the line of a request is written after the record that the request left.
+    """
+    since = {cluster: ms - LATEST_MS for cluster, ms in window.since_ms.items()}
     where: list[Condition] = [
         {"cluster": cluster, "max_timestamp_ms": AtLeast(ms)} for cluster, ms in since.items()
     ]
