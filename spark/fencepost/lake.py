@@ -13,8 +13,10 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
+from pyiceberg.conversions import from_bytes
 from pyiceberg.exceptions import TableAlreadyExistsError
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -40,11 +42,13 @@ from fencepost.tables import SCHEMAS, VERDICTS, Table
 
 __all__ = [
     "AtLeast",
+    "Condition",
     "Where",
     "append",
     "batches",
     "count",
     "ensure",
+    "greatest",
     "replace",
     "replace_by_batches",
     "scan",
@@ -62,7 +66,9 @@ class AtLeast:
 # built by pydantic from names that mypy does not know
 _of: Any = expressions
 
-Where = Sequence[Mapping[str, Any]]
+Condition = Mapping[str, Any]
+
+Where = Sequence[Condition]
 """Which rows: those that meet any of the given conditions.
 
 One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
@@ -130,9 +136,31 @@ def count(catalog: Catalog, table: Table) -> int:
     return _summed(catalog, table, "total-records")
 
 
-def size(catalog: Catalog, table: Table) -> int:
-    """How many bytes the table's files have, as its newest snapshot says: nothing is read."""
-    return _summed(catalog, table, "total-files-size")
+def size(catalog: Catalog, table: Table, where: Where | None = None) -> int:
+    """How many bytes the table's files have, or those that can hold rows that ``where`` chooses: none is
+    read.
+    """
+    if where is None:
+        return _summed(catalog, table, "total-files-size")
+    found = catalog.load_table(table.name).scan(_condition(where))
+    return sum(task.file.file_size_in_bytes for task in found.plan_files())
+
+
+def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
+    """The greatest value of a column of bigint in the rows that ``where`` chooses; None without any.
+
+    ``where`` names columns that the table is partitioned by: files tell it, and are not read.
+    """
+    present = catalog.load_table(table.name)
+    number = present.schema().find_field(column).field_id
+    found: list[int] = []
+    for task in present.scan(_condition(where)).plan_files():
+        bound = (task.file.upper_bounds or {}).get(number)
+        if bound is None:
+            rows = scan(catalog, table, (column,), where)[column]
+            return None if not len(rows) else int(pc.max(rows).as_py())
+        found.append(int(from_bytes(LongType(), bound)))
+    return max(found, default=None)
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:

@@ -147,6 +147,9 @@ class _Report:
         coverage = self._coverage[cluster]
         title = f"Cluster {printable(cluster)}"
         lines = ["", title, "=" * len(title)]
+        since = next((row["since"] for row in coverage if row.get("since") is not None), None)
+        if since is not None:
+            lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
         for report in self._reports:
             lines += report(cluster)
         violated = [row for row in coverage if row["status"] == "violated"]

@@ -35,6 +35,8 @@ LAKE_ENV = "FENCEPOST_LAKE"
 SEVERITIES = ("critical", "warning", "info")
 SQLITE = "sqlite:///"
 
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
 DEFAULT_SPARK = {
     "spark.master": "local[2]",
     "spark.driver.memory": "2g",
@@ -87,6 +89,14 @@ def _not_blank(name: str) -> str:
     if not name.strip():
         raise _mistake("must not be empty.")
     return name
+
+
+def _duration(text: Any) -> Any:
+    """A length of time such as 36h or 30d, in milliseconds."""
+    found = re.fullmatch(r"([1-9]\d{0,5})([smhdw])", text) if isinstance(text, str) else None
+    if not found:
+        raise _mistake(f"{text!r} is not a length of time such as 36h, 30d or 8w.")
+    return int(found[1]) * _UNITS_MS[found[2]]
 
 
 def _not_negative(number: int) -> int:
@@ -229,6 +239,8 @@ class Settings:
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = 256
     """Up to so much evidence, work is done in the process itself, without Spark."""
+    window_ms: int | None = None
+    """How far back from a cluster's newest evidence it is audited; None: as far as there is any."""
 
     @property
     def spark_is_remote(self) -> bool:
@@ -263,6 +275,12 @@ class _Engine(_Table):
     ] = 256
 
 
+class _Audit(_Table):
+    window: Annotated[
+        int | None, _Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(_duration)
+    ] = None
+
+
 class _Gate(_Table):
     severities: Annotated[
         dict[str, Literal["critical", "warning", "info"]], _Told(f"one of {', '.join(SEVERITIES)}")
@@ -273,6 +291,7 @@ class _File(_Table):
     lake: _LakeTable = _LakeTable()
     clock: _Clock = _Clock()
     engine: _Engine = _Engine()
+    audit: _Audit = _Audit()
     gate: _Gate = _Gate()
     spark: Annotated[dict[str, str], _flattened("spark.")] = {}
     clusters: Annotated[
@@ -304,6 +323,7 @@ def load(path: Path | None = None) -> Settings:
         clock_tolerance_ms=file.clock.tolerance_ms,
         severities=dict(file.gate.severities),
         in_process_mb=file.engine.in_process_mb,
+        window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},
     )
 

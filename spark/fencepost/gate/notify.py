@@ -17,7 +17,7 @@ from fencepost.places import work_folder
 from fencepost.reading import Reader
 from fencepost.report import VERDICTS, finding_sentence, findings
 from fencepost.settings import Settings
-from fencepost.words import WIDTH, printable
+from fencepost.words import WIDTH, printable, time_of
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,10 @@ def _what_to_do(outcome: Outcome) -> list[str]:
 
 def _beside(result: GateResult) -> list[str]:
     """What is not critical, in a few lines: it must not look as if it were well."""
-    lines = []
+    lines = [
+        f"Cluster {printable(cluster)} since {time_of(since)}: what was over before is left out."
+        for cluster, since in result.since
+    ]
     for label, group in (
         ("Warnings", result.warnings),
         ("Unknown, for evidence is missing", result.unknown),

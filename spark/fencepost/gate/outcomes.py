@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from fencepost.words import printable, time_of
 
 
 @dataclass(frozen=True)
@@ -13,7 +16,7 @@ class Outcome:
     """What came of one marked definition in one cluster; counts are states, steps or commits.
 
     ``status`` is violated, unknown, holds or not_exercised; ``severity`` is the one that counts here, after
-    the configuration's overrides.
+    the configuration's overrides. ``since``: from when on; None for all of history.
     """
 
     cluster: str
@@ -27,6 +30,7 @@ class Outcome:
     violated: int
     unknown: int
     description: str
+    since: datetime | None = None
 
     def __str__(self) -> str:
         return f"{self.invariant} in cluster {self.cluster}"
@@ -38,7 +42,8 @@ class GateResult:
 
     ``warnings`` are violated with a lower severity. ``unknown`` (violated nowhere, but evidence is missing
     somewhere) and ``not_exercised`` hold anything the gate cannot vouch for, of every severity. ``data_docs``
-    is the page to open; ``alert`` the file with the alert, when one was written.
+    is the page to open; ``alert`` the file with the alert, when one was written. ``since``: from when on a
+    cluster was audited, of those of which not all of history was.
     """
 
     critical: tuple[Outcome, ...]
@@ -48,6 +53,7 @@ class GateResult:
     holding: int
     data_docs: Path
     alert: Path | None = None
+    since: tuple[tuple[str, datetime], ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -58,6 +64,7 @@ class GateResult:
         return (
             f"{len(self.critical)} critical, {len(self.warnings)} warnings, {len(self.unknown)} unknown, "
             f"{len(self.not_exercised)} not exercised, {self.holding} hold"
+            + "".join(f"; {printable(name)} since {time_of(since)}" for name, since in self.since)
         )
 
 
@@ -79,7 +86,8 @@ def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -
     """Rows of ``marts.fct_invariant_coverage`` -> outcomes, severities overridden per invariant."""
     found = []
     for row in rows:
-        values = {name: row[name] for name in Outcome.__dataclass_fields__}
+        values = {name: row[name] for name in Outcome.__dataclass_fields__ if name != "since"}
+        values["since"] = row.get("since")
         values["severity"] = severities.get(values["invariant"], values["severity"])
         found.append(Outcome(**values))
     return sorted(found, key=lambda each: (each.cluster, each.module, each.invariant))
@@ -96,4 +104,5 @@ def decide(found: Iterable[Outcome], data_docs: Path) -> GateResult:
         not_exercised=tuple(each for each in found if each.status == "not_exercised"),
         holding=sum(each.status == "holds" for each in found),
         data_docs=data_docs,
+        since=tuple(sorted({(each.cluster, each.since) for each in found if each.since is not None})),
     )

@@ -15,7 +15,7 @@ from fencepost.definitions import Query, definitions, queries
 from fencepost.judge.engine import Engine, choose, opened
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE
+from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE, WINDOWS
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -52,19 +52,26 @@ def judge(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
     with opened(choice, settings, catalog, session) as engine:
-        summary = run(engine, settings, queries(engine.dialect))
+        summary = run(engine, settings, queries(engine.dialect), lake.scan(catalog, WINDOWS))
     log.info("judged %d definitions: %s", len(definitions()), summary)
     return summary
 
 
-def run(engine: Engine, settings: Settings, compiled: Sequence[Query]) -> JudgeSummary:
-    """Judge on this engine. Row-level results are computed once, for the episodes and for the counts."""
+def run(
+    engine: Engine, settings: Settings, compiled: Sequence[Query], windows: pa.Table | None = None
+) -> JudgeSummary:
+    """Judge on this engine. Row-level results are computed once, for the episodes and for the counts.
+
+    ``windows``: rows of WINDOWS; a cluster without one is judged for all of its history.
+    """
+    engine.give("windows", WINDOWS.arrow_schema.empty_table() if windows is None else windows)
     engine.give("definitions", _definitions(settings))
     engine.give("clusters", pa.table({"cluster": pa.array([each.name for each in settings.clusters])}))
     engine.view("decided", _union([each for each in compiled if each.decides]))
     engine.replace(DECISIONS, rule("decisions"))
     for group in engine.together([each for each in compiled if not each.decides]):
-        engine.keep("judged", _union(group))
+        engine.view("found", _union(group))
+        engine.keep("judged", rule("in_window"))
         for name in ("scopes", "unmet", "stretches", "met"):
             engine.keep(name, rule(name))
         engine.add("episodes", rule("episodes"))

@@ -12,12 +12,16 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
+from fencepost.replay.compaction import TABLES as COMPACTED
+from fencepost.replay.compaction import compaction
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
+from fencepost.replay.window import Windows, cuts, windows
+from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, WINDOWS
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -65,7 +69,19 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
             _of(rows, cluster) for rows in (batches, records, quarantine, taken)
         )
         logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
-    return Evidence(as_named_now(engine), catalog, logs, releases, settings.clock_tolerance_ms)
+    window = windows(catalog, settings, batches)
+    lake.replace(catalog, WINDOWS, window.rows())
+    audited = _windowed(engine, window) if window.since_ms else engine
+    return Evidence(as_named_now(audited), catalog, logs, releases, settings.clock_tolerance_ms)
+
+
+def _windowed(engine: Engine, window: Windows) -> Windowed:
+    """The engine that reads the window, after what lies before it has been compacted."""
+    cut = cuts(engine, window)
+    left = compaction(engine, cut)
+    for table in COMPACTED:
+        engine.replace(table, left[table.name])
+    return Windowed(engine, window.since_ms, cut)
 
 
 def _of(rows: pa.Table, cluster: str) -> pa.Table:

@@ -24,6 +24,9 @@ from fencepost.tables.bronze import (
     BATCHES,
     CLEANED,
     CLIENT_LINES,
+    COMPACTED_BATCHES,
+    COMPACTED_LOGS,
+    COMPACTED_RECORDS,
     FILES,
     LOG_ENDS,
     METADATA_SNAPSHOTS,
@@ -34,6 +37,7 @@ from fencepost.tables.bronze import (
     REQUESTS,
     TOPIC_ANSWERS,
     TOPIC_LISTS,
+    WINDOWS,
 )
 from fencepost.tables.table import Table
 from fencepost.tables.verdicts import DECISIONS, EPISODES, VERDICT_COVERAGE
@@ -53,6 +57,10 @@ BRONZE: tuple[Table, ...] = (
     CLEANED,
     LOG_ENDS,
     QUARANTINE,
+    COMPACTED_BATCHES,
+    COMPACTED_RECORDS,
+    COMPACTED_LOGS,
+    WINDOWS,
 )
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
@@ -63,6 +71,9 @@ __all__ = [
     "BRONZE",
     "CLEANED",
     "CLIENT_LINES",
+    "COMPACTED_BATCHES",
+    "COMPACTED_LOGS",
+    "COMPACTED_RECORDS",
     "DECISIONS",
     "EPISODES",
     "FILES",
@@ -78,5 +89,6 @@ __all__ = [
     "TOPIC_LISTS",
     "VERDICTS",
     "VERDICT_COVERAGE",
+    "WINDOWS",
     "Table",
 ]

@@ -317,3 +317,45 @@ QUARANTINE = Table(
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
+
+COMPACTED_BATCHES = Table(
+    "bronze.compacted_batches",
+    "What compaction left, before the window of the audit, of the batches of coordinators' logs.",
+    # crc is null where one row stands for several batches, of which nothing else is left
+    BATCHES.columns,
+    BATCHES.key,
+    ("cluster",),
+)
+
+COMPACTED_RECORDS = Table(
+    "bronze.compacted_records",
+    "What compaction left, before the window of the audit, of the records of coordinators' logs.",
+    RECORDS.columns,
+    RECORDS.key,
+    ("cluster",),
+)
+
+COMPACTED_LOGS = Table(
+    "bronze.compacted_logs",
+    "One row per coordinator's log: how far bronze.compacted_records and compacted_batches reach.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "compacted_to": "bigint",  # the first offset that is in the window
+        "whole": "boolean",  # what was left tells the state there: no hole lies before it
+    },
+    ("cluster", "topic", "topic_id", "partition"),
+)
+
+WINDOWS = Table(
+    "silver.windows",
+    "One row per cluster: from when on the rebuild looked at it.",
+    {
+        "cluster": "string",
+        "since": "timestamp",  # null: everything is looked at
+        "newest": "timestamp",  # of its evidence, by the clocks of its brokers
+    },
+    ("cluster",),
+)

@@ -41,6 +41,7 @@ VERDICT_COVERAGE = Table(
         "violated": "bigint",
         "unknown": "bigint",
         "status": "string",  # violated, unknown, holds, not_exercised
+        "since": "timestamp",  # what was over before was not looked at; null: everything was
     },
     ("module", "invariant", "cluster"),
 )

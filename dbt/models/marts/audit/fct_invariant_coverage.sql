@@ -12,5 +12,6 @@ select
     violated,
     `unknown`,
     status,
+    since,
     {{ definition_text('module', 'invariant') }} as description
 from {{ source('verdicts', 'coverage') }}

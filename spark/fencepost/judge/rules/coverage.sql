@@ -1,4 +1,4 @@
--- counts, definitions, clusters -> the rows of verdicts.coverage: every definition for every configured cluster, so
+-- counts, definitions, clusters, windows -> the rows of verdicts.coverage: every definition for every configured cluster, so
 -- that what has no row at all is reported as well. What nothing exercised never counts as holding.
 SELECT
   definitions.module,
@@ -17,10 +17,13 @@ SELECT
     WHEN counts.unknown > 0 THEN 'unknown'
     WHEN counts.exercised > 0 THEN 'holds'
     ELSE 'not_exercised'
-  END AS status
+  END AS status,
+  windows.since
 FROM definitions
 CROSS JOIN clusters
 LEFT JOIN counts
   ON definitions.definition = counts.definition
   AND clusters.cluster = counts.cluster
+LEFT JOIN windows
+  ON clusters.cluster = windows.cluster
 WHERE definitions.kind <> 'decision'

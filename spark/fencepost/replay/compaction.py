@@ -1,0 +1,111 @@
+"""What is kept of coordinators' logs before the window of an audit: the state that it begins with.
+
+Every run carries it forward: what was left at one offset, and what followed it up to the next, compacted once
+more, is what compacting all of it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.replay.entities import tuples, with_entity
+from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
+from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import Batches, Log, Longs, damaged_batches, longs
+from fencepost.replay.window import COORDINATORS, LOG, Cuts, LogName, log_texts
+from fencepost.tables import (
+    BATCHES,
+    CLEANED,
+    COMPACTED_BATCHES,
+    COMPACTED_LOGS,
+    COMPACTED_RECORDS,
+    RECORDS,
+    Table,
+)
+
+TABLES = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS)
+
+_OF_COORDINATORS = [{"topic": COORDINATORS}]
+
+Steps = Iterable[tuple[Table, pa.Table]]
+
+
+def compaction(engine: Engine, cuts: Cuts) -> Mapping[str, Rows]:
+    """The rows of TABLES, by the table's name: every coordinator's log before its cut."""
+    cleaned = engine.collect(engine.scan(CLEANED, where=_OF_COORDINATORS))
+    evidence = {
+        "batches": _of_logs(engine, BATCHES, [engine.scan(BATCHES, where=_OF_COORDINATORS)]),
+        "records": _of_logs(engine, RECORDS, [engine.scan(RECORDS, where=_OF_COORDINATORS)]),
+    }
+    return engine.replay(evidence, partial(_of_log, cuts, cleaned), TABLES)
+
+
+def _of_logs(engine: Engine, table: Table, parts: Sequence[Rows]) -> list[Rows]:
+    return [with_entity(engine, table, each, log_texts) for each in parts]
+
+
+def _of_log(cuts: Cuts, cleaned: pa.Table, _: str, evidence: Mapping[str, pa.Table]) -> Steps:
+    batches, records = evidence["batches"], evidence["records"]
+    if not batches.num_rows:
+        return
+    name: LogName = next(iter(tuples(batches.select(LOG).slice(0, 1))))
+    to = cuts.offsets.get(name, pc.max(batches["last_offset"]).as_py() + 1)
+    left, records, whole = compacted(batches, records, name, to, _checkpoints(cleaned, name))
+    yield COMPACTED_BATCHES, left
+    yield COMPACTED_RECORDS, records
+    yield COMPACTED_LOGS, COMPACTED_LOGS.rows([(*name, to, whole)])
+
+
+def compacted(
+    batches: pa.Table, records: pa.Table, name: LogName, to: int, checkpoints: Iterable[int]
+) -> tuple[pa.Table, pa.Table, bool]:
+    """What is left of one log's batches and records below an offset, and whether that tells the state there.
+
+    ``checkpoints``: of the log cleaner, and of compaction before.
+    """
+    batches = batches.filter(pc.less(batches["base_offset"], to))
+    records = records.filter(pc.less(records["base_offset"], to))
+    reached = [each for each in checkpoints if each <= to]
+    log = Log(Batches.of(batches), damaged=damaged_batches(records), cleaned_to=reached)
+    whole = _is_whole(log, to, reached)
+    # also of a log with holes the last records stay: a checkpoint beyond them may be found later
+    left = compacted_groups if name[1] == OFFSETS_TOPIC else _last_of_each_key
+    return *left(batches, records, log), whole
+
+
+def _is_whole(log: Log, to: int, checkpoints: Sequence[int]) -> bool:
+    known_to = max([0, *checkpoints])
+    if not len(log):
+        return known_to == to
+    (first, *others) = log.stretches
+    return not others and first.number <= 0 and max(first.last_offset + 1, known_to) == to
+
+
+def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:
+    """The last record of each key, if it has a value, and its batch: as the log cleaner leaves them."""
+    place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
+    there = np.flatnonzero(place >= 0)
+    records, place = records.take(pa.array(there)), place[there]
+    order = np.argsort(longs(records["record_offset"]), kind="stable")
+    codes = longs(records["key"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))[order]
+    last = len(codes) - 1 - np.unique(codes[::-1], return_index=True)[1]
+    kept = np.sort(order[last])
+    valued = pc.is_valid(records["value"].take(pa.array(kept))).to_numpy(zero_copy_only=False)
+    kept = kept[valued]
+    left = batches.take(pa.array(log.rows))
+    counts: Longs = np.bincount(place[kept], minlength=len(log))
+    at = left.schema.get_field_index("record_count")
+    left = left.set_column(at, left.schema.field(at), pa.array(counts, pa.int32()))
+    return left.filter(pa.array(counts > 0)), records.take(pa.array(kept))
+
+
+def _checkpoints(cleaned: pa.Table, name: LogName) -> list[int]:
+    columns = ("cluster", "topic", "partition", "cleaned_to")
+    of = (name[0], name[1], name[3])
+    return [to for *log, to in tuples(cleaned.select(columns)) if tuple(log) == of]

@@ -1,0 +1,156 @@
+"""What is kept of a group coordinator's log before the window of an audit.
+
+All that says something about groups stays, so that their lives and members are known as ever. Of commits,
+which are nearly all of such a log, those stay that tell what is stored at its end: the last one of each key,
+the marker of its transaction, and what is in a transaction that has not ended. A group keeps its first
+commit, too: it names the life of one that has nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fencepost.replay.group_coordinator.records import COMMIT_TYPES, MARKERS
+from fencepost.replay.logs import Log, Longs, longs
+
+Mask = NDArray[np.bool_]
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:
+    """What is left of rows of ``bronze.batches`` and ``bronze.records`` of a log.
+
+    Batches of which no record is left and that follow one upon the other are one row, without crc: no offset
+    is missing that was there before.
+    """
+    place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
+    there = np.flatnonzero(place >= 0)
+    records, place = records.take(pa.array(there)), place[there]
+    bulk = _bulk(records)
+    kept = ~bulk | _kept(records)
+    batches = batches.take(pa.array(log.rows))
+    first_of_epoch = np.concatenate([[True], log.leader_epoch[1:] != log.leader_epoch[:-1]])[: len(log)]
+    stay = first_of_epoch | ~_whole(batches)
+    stay[place[kept]] = True
+    # a batch that nothing is known of is not one that may go
+    mentioned = np.zeros(len(log), dtype=np.bool_)
+    mentioned[place] = True
+    stay |= ~mentioned & np.asarray(pc.is_valid(batches["crc"]).to_numpy(zero_copy_only=False))
+    return _joined(batches, stay), records.filter(pa.array(kept))
+
+
+def _bulk(records: pa.Table) -> Mask:
+    """Commits that can be read, and markers."""
+    commits = pc.and_(
+        pc.is_in(records["record_type"], pa.array(COMMIT_TYPES, pa.int32())),
+        pc.equal(records["decode_status"], "known"),
+    )
+    return _mask(pc.or_(commits, records["is_control"]))
+
+
+def _kept(records: pa.Table) -> Mask:
+    """The commits and markers that stay."""
+    kept = np.zeros(records.num_rows, dtype=np.bool_)
+    offsets = longs(records["record_offset"])
+    control = _mask(records["is_control"])
+    commits = np.flatnonzero(_bulk(records) & ~control)
+    if not len(commits):
+        return kept
+    ended, marker, committed = _ends(records, offsets, control, commits)
+    at = offsets[commits]
+    pending = ended == _NEVER
+    keys = records["key"].take(pa.array(commits)).combine_chunks().dictionary_encode()
+    codes = longs(keys.indices.cast(pa.int64()))
+    effective = np.flatnonzero(committed & ~pending)
+    for order in (at, ended):
+        stay = effective[_last(codes[effective], order[effective])]
+        kept[commits[stay]] = True
+        kept[marker[stay][marker[stay] >= 0]] = True
+    kept[commits[pending]] = True
+    valued = np.flatnonzero(_mask(pc.is_valid(records["value"].take(pa.array(commits)))))
+    if len(valued):
+        names = np.array([_group_of(key) for key in keys.dictionary.to_pylist()], dtype=object)
+        groups = np.unique(names, return_inverse=True)[1][codes]
+        kept[commits[valued[_last(groups[valued], -at[valued])]]] = True
+    return kept
+
+
+def _ends(records: pa.Table, offsets: Longs, control: Mask, commits: Longs) -> tuple[Longs, Longs, Mask]:
+    """Of each commit the offset at which it took effect or was dropped (_NEVER: not yet), the row of the
+    marker that said so (-1: none was needed), and whether it took effect.
+    """
+    ended, marker = offsets[commits].copy(), np.full(len(commits), -1, dtype=np.int64)
+    committed = np.ones(len(commits), dtype=np.bool_)
+    producers = longs(records["producer_id"])
+    kinds = longs(pc.fill_null(records["record_type"], -1))
+    markers = np.flatnonzero(control & np.isin(kinds, list(MARKERS)))
+    markers = markers[np.lexsort((offsets[markers], producers[markers]))]
+    for each in np.flatnonzero(_mask(records["is_transactional"].take(pa.array(commits)))).tolist():
+        row = commits[each]
+        first, last = np.searchsorted(producers[markers], [producers[row], producers[row] + 1])
+        after = first + int(np.searchsorted(offsets[markers[first:last]], offsets[row]))
+        if after == last:
+            ended[each] = _NEVER
+            continue
+        marker[each], ended[each] = markers[after], offsets[markers[after]]
+        committed[each] = MARKERS[int(kinds[markers[after]])] == "committed"
+    return ended, marker, committed
+
+
+def _last(groups: Longs, order: Longs) -> Longs:
+    """The place of the last of each group by ``order``; of two alike the later."""
+    places = np.lexsort((order, groups))
+    ends = np.concatenate([groups[places][1:] != groups[places][:-1], [True]])[: len(places)]
+    return np.asarray(places[ends], dtype=np.int64)
+
+
+def _group_of(key: bytes) -> bytes:
+    """A key begins with its int16 type, an int16 length and the group's id of that length."""
+    return key[4 : 4 + int.from_bytes(key[2:4], "big")]
+
+
+def _whole(batches: pa.Table) -> Mask:
+    spans = longs(batches["last_offset"]) - longs(batches["base_offset"]) + 1
+    return np.asarray(longs(batches["record_count"]) == spans)
+
+
+def _joined(batches: pa.Table, stay: Mask) -> pa.Table:
+    """The batches that stay, and one for each run of others of one leader without a hole."""
+    if not batches.num_rows:
+        return batches
+    base, last = longs(batches["base_offset"]), longs(batches["last_offset"])
+    epoch, size, ms = (longs(batches[name]) for name in ("leader_epoch", "size", "max_timestamp_ms"))
+    begins = np.ones(len(base), dtype=np.bool_)
+    begins[1:] = stay[1:] | stay[:-1] | (base[1:] != last[:-1] + 1) | (epoch[1:] != epoch[:-1])
+    first = np.flatnonzero(begins)
+    ends = np.concatenate([first[1:], [len(base)]]) - 1
+    found = batches.take(pa.array(first))
+    joined = ~stay[first]
+    spans = last[ends] - base[first] + 1
+    columns = {
+        "last_offset": last[ends],
+        "record_count": np.where(joined, spans, longs(found["record_count"])),
+        "size": np.add.reduceat(size, first),
+        "max_timestamp_ms": np.maximum.reduceat(ms, first),
+    }
+    nothing = {"attributes": 0, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1,
+               "is_transactional": False, "is_control": False, "crc": None}  # fmt: skip
+    for name, values in columns.items():
+        found = _with(found, name, pa.array(values))
+    for name, value in nothing.items():
+        of = pa.scalar(value, found.schema.field(name).type)
+        found = _with(found, name, pc.if_else(pa.array(joined), of, found[name]))
+    return found
+
+
+def _with(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), values.cast(rows.schema.field(at).type))
+
+
+def _mask(column: pa.ChunkedArray) -> Mask:
+    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -1,0 +1,164 @@
+"""The window of an audit: from when on each cluster is looked at, and where its logs are cut.
+
+Evidence alone decides: the newest that a cluster's brokers dated, less the window. The wall clock is never
+asked, so the same evidence has the same window whenever it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.engines import Engine
+from fencepost.lake import AtLeast, Condition
+from fencepost.replay.entities import tuples
+from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.requests import LATEST_MS
+from fencepost.settings import Settings
+from fencepost.tables import BATCHES, FILES, REQUESTS, WINDOWS
+
+COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+LOG = ("cluster", "topic", "topic_id", "partition")
+"""The columns that tell one log from another."""
+
+LogName = tuple[str, str, str | None, int]
+
+_EXTENTS = pa.schema(
+    [
+        *((name, BATCHES.arrow_schema.field(name).type) for name in LOG),
+        ("from_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("offsets", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """By cluster: ``newest`` is the newest time of its evidence, ``since_ms`` when its window begins."""
+
+    newest: Mapping[str, int]
+    window_ms: int | None
+
+    @property
+    def since_ms(self) -> dict[str, int]:
+        """Empty where all of history is audited."""
+        if self.window_ms is None:
+            return {}
+        return {cluster: newest - self.window_ms for cluster, newest in self.newest.items()}
+
+    def rows(self) -> pa.Table:
+        """Rows of WINDOWS."""
+        since = self.since_ms
+        return WINDOWS.rows(
+            (cluster, _utc(since.get(cluster)), _utc(newest))
+            for cluster, newest in sorted(self.newest.items())
+        )
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where each log is cut: ``offsets`` has the first one in the window; a log that is not there has none.
+
+    ``jumbled``: by cluster, the topics with a log whose dates go back and forth, or that has holes; of these
+    what is in the window is told by offsets, not by dates.
+    """
+
+    offsets: Mapping[LogName, int] = field(default_factory=dict)
+    jumbled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    since_ms: Mapping[str, int] = field(default_factory=dict)
+
+    def condition(self, cluster: str, dated_by: str, slack_ms: int = 0) -> list[Condition]:
+        """What rows of a cluster's window meet, and few others; ``dated_by``: the column of their time."""
+        found: list[Condition] = [{"cluster": cluster, dated_by: AtLeast(self.since_ms[cluster] - slack_ms)}]
+        if topics := self.jumbled.get(cluster):
+            first = min(at for log, at in self.offsets.items() if log[0] == cluster and log[1] in topics)
+            found.append({"cluster": cluster, "topic": topics, "base_offset": AtLeast(first)})
+        return found
+
+    def inside(self, rows: pa.Table) -> pa.Table:
+        """Those rows of logs that are in the window; the metadata log is none that is cut."""
+        names = pa.array([_text(log) for log in self.offsets], pa.string())
+        cut = pa.array(self.offsets.values(), pa.int64()).take(pc.index_in(log_texts(rows), names))
+        return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), False))
+
+
+def windows(catalog: Catalog, settings: Settings, dated: pa.Table) -> Windows:
+    """The window of every cluster in bronze; ``dated``: clusters and max_timestamp_ms of metadata logs.
+
+    A cluster without request lines and metadata log is dated by its coordinators' logs.
+    """
+    newest: dict[str, int] = {}
+    for cluster, ms in tuples(_newest(dated)):
+        newest[cluster] = ms
+    for cluster in set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()):
+        of = [{"cluster": cluster}]
+        ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", of)
+        if ms is not None:
+            newest[cluster] = max(ms, newest.get(cluster, ms))
+        if cluster not in newest:
+            written = lake.scan(catalog, BATCHES, ("max_timestamp_ms",), [{**of[0], "topic": COORDINATORS}])
+            if written.num_rows:
+                newest[cluster] = pc.max(written["max_timestamp_ms"]).as_py()
+    return Windows(newest, settings.window_ms)
+
+
+def cuts(engine: Engine, window: Windows) -> Cuts:
+    """Where the logs of all clusters are cut: at their first batch of the window, and of LATEST_MS before,
+    because the line of a request is written after the record that the request left.
+    """
+    since = {cluster: ms - LATEST_MS for cluster, ms in window.since_ms.items()}
+    where: list[Condition] = [
+        {"cluster": cluster, "max_timestamp_ms": AtLeast(ms)} for cluster, ms in since.items()
+    ]
+    columns = (*LOG, "base_offset", "last_offset")
+    found = engine.collect(engine.map(engine.scan(BATCHES, columns, where), _extents, _EXTENTS))
+    together = found.group_by(list(LOG)).aggregate(
+        [("from_offset", "min"), ("last_offset", "max"), ("offsets", "sum")]
+    )
+    offsets: dict[LogName, int] = {}
+    jumbled: defaultdict[str, set[str]] = defaultdict(set)
+    for cluster, topic, topic_id, partition, first, last, count in tuples(together):
+        offsets[cluster, topic, topic_id, partition] = first
+        if count != last - first + 1:
+            jumbled[cluster].add(topic)
+    return Cuts(offsets, {cluster: frozenset(topics) for cluster, topics in jumbled.items()}, since)
+
+
+def _extents(batches: pa.Table) -> pa.Table:
+    """Of rows of bronze.batches, from where to where each log has some, and how many offsets they have."""
+    rows = batches.filter(pc.not_equal(batches["topic"], METADATA_TOPIC))
+    count = pc.add(pc.subtract(rows["last_offset"], rows["base_offset"]), 1)
+    found = (
+        rows.append_column("offsets", count)
+        .group_by(list(LOG))
+        .aggregate([("base_offset", "min"), ("last_offset", "max"), ("offsets", "sum")])
+    )
+    names = [*LOG, "base_offset_min", "last_offset_max", "offsets_sum"]
+    return found.select(names).rename_columns(_EXTENTS.names).cast(_EXTENTS)
+
+
+def _newest(dated: pa.Table) -> pa.Table:
+    found = dated.group_by("cluster").aggregate([("max_timestamp_ms", "max")])
+    return found.select(["cluster", "max_timestamp_ms_max"])
+
+
+def log_texts(rows: pa.Table) -> pa.ChunkedArray:
+    """The name of the log of each row."""
+    names = [rows[name].cast(pa.string()) for name in LOG]
+    return pc.binary_join_element_wise(*names, "/", null_handling="replace", null_replacement="?")
+
+
+def _text(log: LogName) -> str:
+    return "/".join("?" if each is None else str(each) for each in log)
+
+
+def _utc(ms: int | None) -> datetime | None:
+    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)
