@@ -89,6 +89,8 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "fencepost-spark-warehouse"),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # ten thousand rows at a time may be gigabytes, of values as large as those of a group's records
+        "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         **(_FOR_FEW_ROWS if small else _FOR_MANY_ROWS),
         **jar_conf,
         **spark_catalog_conf(settings.lake),

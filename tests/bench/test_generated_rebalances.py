@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from rebalance_files import generate
@@ -17,7 +18,7 @@ from rebalance_steps import differences, judge, rebuild
 
 from fencepost import lake, pipeline
 from fencepost.settings import Settings, load
-from fencepost.tables import VERDICT_COVERAGE
+from fencepost.tables import RECORDS, VERDICT_COVERAGE
 
 SIZE = Size(members=14, partitions=30, rebalances=160, logged=50)
 TROUBLED = Mix(
@@ -45,6 +46,21 @@ def test_nothing_is_told_differently(audited: tuple[Path, Settings, dict[str, An
     assert found["wrong"] == {}
     assert found["rows"]["claims"] < found["counts"]["claims"] / 2
     assert found["known"] > 0.8 * found["joins"]
+
+
+def test_records_that_are_kept_compressed_tell_the_same(
+    empty_lake: Callable[[], Settings], tmp_path: Path
+) -> None:
+    """Members enough for a record to be a large value; those of the group above are not."""
+    generate(tmp_path, Size(members=110, partitions=160, rebalances=10, logged=2), mix=TROUBLED, whole=True)
+    settings = replace(load(tmp_path / "fencepost.toml"), lake=empty_lake().lake)
+    with pipeline.Run(settings) as run:
+        pipeline.STEPS["capture"](run)
+        kept = lake.scan(run.catalog, RECORDS, ("value", "value_size"), [{"topic": "__consumer_offsets"}])
+        assert kept["value_size"].null_count == 0
+        assert pc.sum(pc.binary_length(kept["value"])).as_py() < pc.sum(kept["value_size"]).as_py() / 3
+        rebuild(run)
+        assert differences(run)["wrong"] == {}
 
 
 def test_a_truth_that_is_another_is_seen(

@@ -1,7 +1,10 @@
-"""Spark rebuilds what this process does, of every protocol, from logs of real brokers and applications."""
+"""Spark rebuilds what this process does, of every protocol: from logs of real brokers and applications, and
+of a generated group whose records are large.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +18,29 @@ from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
 from fencepost.settings import Settings, load
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench" / "fencing"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench" / "rebalances"))
+
+from rebalance_files import generate
+from rebalance_group import Size
+
 CAPTURES = ("ends-4.0.2", "incarnations-4.1.2", "lags-3.9.2")
 TABLES = {protocol.name: protocol.tables for protocol in protocols()}
 Silver = dict[str, list[str]]
 
 
 @pytest.fixture(scope="module")
-def rebuilt(captures: Path, empty_lake: Callable[[], Settings], spark: SparkSession) -> tuple[Silver, Silver]:
+def rebuilt(
+    captures: Path,
+    empty_lake: Callable[[], Settings],
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Silver, Silver]:
     """The rows of each table of silver as this process makes them, and as Spark does."""
-    clusters = [each for name in CAPTURES for each in load(captures / name / "fencepost.toml").clusters]
+    generated = tmp_path_factory.mktemp("generated")
+    generate(generated, Size(members=110, partitions=160, rebalances=10, logged=2))
+    folders = [*(captures / name for name in CAPTURES), generated]
+    clusters = [each for folder in folders for each in load(folder / "fencepost.toml").clusters]
     here = replace(empty_lake(), clusters=tuple(clusters))
     with pipeline.Run(here) as run:
         capture(here, run.catalog, run.engine_for, run.run_id, lambda line: None)

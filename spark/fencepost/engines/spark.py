@@ -31,6 +31,7 @@ _PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 _OF_ENTITY = pa.schema([("entity", pa.string()), ("name", pa.string()), ("rows", pa.binary())])
 _TASK = pa.schema([("task", pa.binary())])
 _ROWS_AT_ONCE = 1 << 16
+_BYTES_AT_ONCE = 16 << 20
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -180,15 +181,22 @@ def _rows_of(schema: pa.Schema) -> Batches:
 
 
 def _pack_entities(name: str) -> Batches:
-    """A batch's rows as one value for each entity."""
+    """A batch's rows as one value for each entity, or as several that are not large."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
-                packed = {"entity": [entity], "name": [name], "rows": [_written(rows[name])]}
-                yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
+                for some in _pieces(rows[name]):
+                    packed = {"entity": [entity], "name": [name], "rows": [_written(some)]}
+                    yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
 
     return pack
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    count = max(1, rows.num_rows * _BYTES_AT_ONCE // max(rows.nbytes, 1))
+    for first in range(0, rows.num_rows, count):
+        yield rows.slice(first, count)
 
 
 def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from fencepost.protocols.ownership_claim.joins import read_lines
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
-from fencepost.protocols.ownership_claim.records import GenerationRecord, MemberOfGeneration
+from fencepost.protocols.ownership_claim.records import GenerationRecord
 from fencepost.protocols.ownership_claim.shard import ShardEvidence, replay_shard
 from fencepost.protocols.ownership_claim.subscriptions import Said, read_assignments, read_subscriptions
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fencepost.protocols.ownership_claim.generations import Generation
-from fencepost.protocols.ownership_claim.records import MemberOfGeneration
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 
 

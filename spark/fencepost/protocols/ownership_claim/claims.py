@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from fencepost.protocols.ownership_claim.changes import Change, claimed
-from fencepost.protocols.ownership_claim.records import MemberOfGeneration
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import NO_CLAIM, NO_GENERATION
 from fencepost.replay.keys import digest_of

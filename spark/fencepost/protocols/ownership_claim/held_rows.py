@@ -12,9 +12,9 @@ from fencepost.protocols.ownership_claim.assignments import Owners, Past
 from fencepost.protocols.ownership_claim.changes import Change, Members, claimed
 from fencepost.protocols.ownership_claim.claims import Claims
 from fencepost.protocols.ownership_claim.generations import Generation
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.previous_owners import Moment
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
-from fencepost.protocols.ownership_claim.records import MemberOfGeneration
 from fencepost.protocols.ownership_claim.runs import Runs
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import CLASSIC_ASSIGNMENTS, OWNERSHIP_CLAIMS

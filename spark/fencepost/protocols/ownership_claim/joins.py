@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.protocols.ownership_claim.records import CONSUMER
+from fencepost.protocols.ownership_claim.members import CONSUMER
 from fencepost.protocols.ownership_claim.said_before import SaidBefore
 from fencepost.protocols.ownership_claim.subscriptions import Said
 from fencepost.replay.group_coordinator.requests import (

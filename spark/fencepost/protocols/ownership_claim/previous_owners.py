@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from fencepost.protocols.ownership_claim.changes import Members
 from fencepost.protocols.ownership_claim.generations import Generation
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
-from fencepost.protocols.ownership_claim.records import MemberOfGeneration
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 
 

@@ -9,8 +9,8 @@ from fencepost.protocols.ownership_claim.changes import Change, Members
 from fencepost.protocols.ownership_claim.claims import Claims, is_cooperative
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.held_rows import HeldRows
+from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import Rebalance, Rebalances
-from fencepost.protocols.ownership_claim.records import MemberOfGeneration
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import (
     CLASSIC_ASSIGNMENTS,

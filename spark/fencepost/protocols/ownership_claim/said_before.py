@@ -6,6 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
 from fencepost.protocols.ownership_claim.message_reader import Reader
 from fencepost.protocols.ownership_claim.subscriptions import (
     COOPERATIVE_STICKY,
@@ -16,6 +21,9 @@ from fencepost.protocols.ownership_claim.subscriptions import (
 )
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
 
+Longs = NDArray[np.int64]
+
+_AT_ONCE = 1_000
 _MOST = 100_000
 """So many messages are remembered: user data of other assignors may be another each time."""
 
@@ -36,6 +44,25 @@ class _Numbers(NamedTuple):
 
 _Shape = tuple[str | None, tuple[bytes, ...], bool, bool]
 """An assignor, a message without its generations, and which of the two are none."""
+
+
+class SaidInColumn:
+    """What the messages of a column say: ``subscriptions``, by the ``codes`` of the messages, and the
+    ``generations`` of their claims.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.subscriptions: list[Subscription] = []
+        self.codes: Longs = np.full(count, -1, dtype=np.int64)
+        self.generations: Longs = np.full(count, NO_GENERATION, dtype=np.int64)
+        self._codes: dict[int, int] = {}
+
+    def code(self, subscription: Subscription) -> int:
+        """The code of a subscription, which is the same object each time."""
+        code = self._codes.setdefault(id(subscription), len(self.subscriptions))
+        if code == len(self.subscriptions):
+            self.subscriptions.append(subscription)
+        return code
 
 
 class SaidBefore:
@@ -61,6 +88,66 @@ class SaidBefore:
             self._learn(assignor, data, next(read)) if said is None else said
             for data, said in zip(messages, again, strict=True)
         ]
+
+    def read_column(self, assignor: str | None, column: pa.BinaryArray) -> SaidInColumn:
+        """The same of a whole column, without a look at each message that says what another one did."""
+        found = SaidInColumn(len(column))
+        left, at_once = self._recognise(assignor, column, np.arange(len(column)), found), _AT_ONCE
+        while left.size:
+            some, left = left[:at_once], left[at_once:]
+            read = self.read(assignor, column.take(pa.array(some)).to_pylist())
+            for at, said in zip(some.tolist(), read, strict=True):
+                found.codes[at], found.generations[at] = found.code(said.subscription), said.generation
+            # what was learned of some of them, most others say as well
+            left, at_once = self._recognise(assignor, column, left, found), 2 * at_once
+        return found
+
+    def _recognise(
+        self, assignor: str | None, column: pa.BinaryArray, at: Longs, found: SaidInColumn
+    ) -> Longs:
+        """Tell those of the messages that were read before; gives back the others."""
+        offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]
+        data = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+        lengths = np.diff(offsets)[at]
+        for length in np.unique(lengths[lengths > 0]).tolist():
+            left = at[lengths == length]
+            for places in self._places.get((assignor, length), ()):
+                left = left[found.codes[left] < 0]
+                if left.size:
+                    messages = sliding_window_view(data, length)[offsets[left]]
+                    self._recognise_alike(assignor, places, left, messages, found)
+        return at[found.codes[at] < 0]
+
+    def _recognise_alike(
+        self,
+        assignor: str | None,
+        places: _Places,
+        at: Longs,
+        messages: NDArray[np.uint8],
+        found: SaidInColumn,
+    ) -> None:
+        """The same of messages of one length, with their generations at these places."""
+        user, own = (_numbers(messages, place) for place in places)
+        for place in places:
+            if place is not None:
+                messages[:, place : place + 4] = 0
+        rows, length = messages.shape
+        shapes = pa.Array.from_buffers(pa.binary(length), rows, [None, pa.py_buffer(messages)])
+        shape = shapes.dictionary_encode().indices.to_numpy().astype(np.int64)
+        _, first, which = np.unique(
+            4 * shape + 2 * (user < 0) + (own < 0), return_index=True, return_inverse=True
+        )
+        codes = np.full(len(first), -1, dtype=np.int64)
+        for number, row in enumerate(first.tolist()):
+            pieces, _ = _cut(messages[row].tobytes(), places)
+            known = self._known.get((assignor, pieces, bool(user[row] < 0), bool(own[row] < 0)))
+            if known is not None:
+                codes[number] = found.code(known)
+        found.codes[at] = codes[which]
+        told = (
+            user if assignor == STICKY else np.where((own < 0) & (assignor == COOPERATIVE_STICKY), user, own)
+        )
+        found.generations[at] = np.maximum(told, NO_GENERATION)
 
     def _again(self, assignor: str | None, data: bytes) -> Said | None:
         for places in self._places.get((assignor, len(data)), ()):
@@ -141,3 +228,10 @@ def _cut(data: bytes, places: _Places) -> tuple[tuple[bytes, ...], _Numbers]:
 
 def _number(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "big", signed=True)
+
+
+def _numbers(messages: NDArray[np.uint8], at: int | None) -> Longs:
+    """The number at a place of each message; NO_GENERATION where there is no place."""
+    if at is None:
+        return np.full(len(messages), NO_GENERATION, dtype=np.int64)
+    return np.ascontiguousarray(messages[:, at : at + 4]).view(">i4")[:, 0].astype(np.int64)
