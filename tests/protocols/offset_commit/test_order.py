@@ -47,12 +47,17 @@ def test_a_group_can_be_stored_and_taken_up_again(
     assert stored > 100
 
 
+def _nothing_tells(_: object) -> None:
+    """What epochs a group has before any is written."""
+
+
 def _histories(
     name: str, case: dict[str, Any], decode: Callable[..., Any], group_id: str, *, interrupted: bool
 ) -> list[pa.Table]:
     evidence, metadata = decode(name, case)
     stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-    state = (Group(group_id, metadata.topics, stretches), Endings(), Histories(name, 0, metadata.topics))
+    group = Group(group_id, metadata.topics, stretches, _nothing_tells)
+    state = (group, Endings(), Histories(name, 0, metadata.topics))
     records = without_compacted(placed(evidence.group_records, evidence.log), evidence.log)
     for batch in batches_of([record for record in records if record.group_id == group_id]):
         group, endings, out = pickle.loads(pickle.dumps(state)) if interrupted else state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -96,11 +96,18 @@ class Span:
     classic_size: int | None = None
 
 
+FirstEpoch = Callable[[GroupRecord], int | None]
+"""The epochs that a group that is not classic has before any is written; None where nothing tells."""
+
+
 class Group(Lives[Histories]):
     """One group in one log. Its records are replayed in order, batch by batch."""
 
-    def __init__(self, group_id: str, topics: Topics, stretches: Mapping[int, Stretch]) -> None:
+    def __init__(
+        self, group_id: str, topics: Topics, stretches: Mapping[int, Stretch], first_epoch: FirstEpoch
+    ) -> None:
         super().__init__(group_id, stretches)
+        self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
         self.written: Generation | None = None
@@ -127,11 +134,14 @@ class Group(Lives[Histories]):
         into a classic group, whose tombstones mean nothing else.
         """
         at = Point(record.last_offset, record.timestamp_ms)
-        if self.enter(record, out):
-            self.base_epoch = None
+        begins = self.enter(record, out)
         self.written = None
         if self.span is None:
             self.span = Span(record.stretch)
+        if begins:
+            self.base_epoch = None
+            if record.type != CLASSIC_METADATA and not record.based and self._is_known_alive(record):
+                self.span.group_epoch = self.span.target_assignment_epoch = self._first_epoch(record)
         if not self._over:
             self._replay_group(record, self.span)
             self._replay_members(record, self.span, at, taken_over, out)

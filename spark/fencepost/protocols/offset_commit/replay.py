@@ -12,6 +12,7 @@ from operator import attrgetter
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.brokers import FIRST_EPOCH_IS_ONE, is_since
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
@@ -212,7 +213,7 @@ class GroupCoordinatorShard:
             elif not candidates and undecided.met_none(request, self._stretches, self._base):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask(asked)
-        group = Group(group_id, self._metadata.topics, self._stretches)
+        group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
         questions.answer(group)
         for batch, ends in batches:
             taken_over = _taken_over(batch)
@@ -224,6 +225,12 @@ class GroupCoordinatorShard:
         questions.finish()
         if not evidence.records:
             self._write_simple_group(group_id, evidence.commit_records)
+
+    def _first_epoch(self, record: GroupRecord) -> int | None:
+        leader = self._leaders.get(record.leader_epoch)
+        if leader is None:
+            return None
+        return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
 
     def _write_simple_group(self, group_id: str, records: Iterable[OffsetCommitRecord]) -> None:
         """A group of which only commits were ever seen."""

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from math import inf
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, told_by
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
+
+_Rank = tuple[float, bool]
+
+
+def _rank(answer: Answer) -> _Rank:
+    """The epoch of an answer, and whether it assigned anything there; above all others for what may end it: a
+    member that left, or a heartbeat that was refused.
+    """
+    epoch = epoch_of(answer)
+    if epoch is not None:
+        return epoch, isinstance(answer, HeartbeatAnswer) and answer.assigned is not None
+    # a member is given its id once, before all else
+    gives_id = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
+    return (0, False) if gives_id else (inf, True)
 
 
 class Moving:
@@ -17,12 +32,21 @@ class Moving:
     def __init__(self, answers: Iterable[Answer], lateness: Lateness) -> None:
         self._lateness = lateness
         self._answers = sorted(answers, key=lambda answer: answer.responded_ms)
-        self._brokers = {answer.broker_id for answer in self._answers}
+        self._last_of: dict[int, _Rank] = {}
+        for answer in self._answers:
+            last = self._last_of.get(answer.broker_id)
+            self._last_of[answer.broker_id] = max(last or _rank(answer), _rank(answer))
         self._reach = max((each.responded_ms - self._from(each) for each in self._answers), default=0)
 
-    def is_still(self, before: Answer, request: CommitRequest) -> bool:
-        """Whether none was given on another connection from an answer to a request after it."""
-        if self._brokers - {before.broker_id}:
+    def is_still(self, before: Answer, told: Told, request: CommitRequest) -> bool:
+        """Whether none was given on another connection from an answer to a request after it; ``told``: what
+        the member had been told by that answer.
+
+        Another broker, which had the group before or after, has another clock. What it answered was before if
+        it is of an earlier epoch: a member's epoch never falls.
+        """
+        here = (told.epoch, False)
+        if any(last > here for broker, last in self._last_of.items() if broker != before.broker_id):
             return False
         start_ms = before.requested_ms - self._lateness.of(before)
         first = bisect_left(self._answers, start_ms, key=lambda answer: answer.responded_ms)
@@ -30,6 +54,8 @@ class Moving:
             other = self._answers[at]
             if other.responded_ms > request.responded_ms + self._reach:
                 break
+            if other.broker_id != before.broker_id:
+                continue
             if other.connection != before.connection and self._from(other) <= request.responded_ms:
                 return False
         return True

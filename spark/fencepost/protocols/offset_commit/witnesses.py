@@ -127,7 +127,7 @@ class Witnesses:
             # who presents a later epoch was told more than is in the log
             if lasts or (
                 request.client_epoch <= told.epoch
-                and self._is_next(before.answer, request, after)
+                and self._is_next(before, request, after)
                 and self._is_kept(before, request, after)
             ):
                 shown = after is not None and (lasts or stays(after))
@@ -141,10 +141,11 @@ class Witnesses:
             return False
         return after.generation > told.epoch + 1 or (after.member_id, after.generation) not in self._joins
 
-    def _is_next(self, before: Answer, request: CommitRequest, after: Answer | None) -> bool:
+    def _is_next(self, last: _Last, request: CommitRequest, after: Answer | None) -> bool:
         """Whether the member sent nothing meanwhile that may have moved its epoch, on any connection: a file
         has every line of its time, but for those that could not be read.
         """
+        before = last.answer
         unread = self._unread_lines.get(before.file, ())
         end = after.position if after is not None and after.file == before.file else None
         if before.file != request.file or any(
@@ -152,7 +153,7 @@ class Witnesses:
         ):
             return False
         moving = self._moving.get(before.member_id)
-        return moving is None or moving.is_still(before, request)
+        return moving is None or moving.is_still(before, last.told, request)
 
     def _is_kept(self, before: _Last, request: CommitRequest, after: Answer | None) -> bool:
         """Whether the member of a request was one still, and no generation had begun without it: a later line
