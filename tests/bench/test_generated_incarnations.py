@@ -38,8 +38,8 @@ def test_nothing_is_told_differently(checked: tuple[Path, dict[str, object]]) ->
     assert found["wrong"] == {}
     # a connection may fit two instances of one client: then both are unknown
     assert found["unsure"] <= SIZE.clients // 2  # type: ignore[operator]
-    # of an answer that may not have come, and of what follows it, little is open
-    assert 0 < found["open"] < 0.15  # type: ignore[operator]
+    # of an answer that may not have come, or not for the cache, and of what follows it, little is open
+    assert 0 < found["open"] < 0.18  # type: ignore[operator]
 
 
 def test_every_corner_was_generated(checked: tuple[Path, dict[str, object]]) -> None:

@@ -220,13 +220,13 @@ def test_stale_answers_are_older_than_what_their_client_had(silver: Silver, capt
     stale = told(captures, THREE_BROKERS)["stale_answer"]
     rows = of(silver, "metadata_answer_partitions", THREE_BROKERS)
     found = {(r["client_id"], r["correlation_id"], r["topic"], r["partition"]): r for r in rows}
-    seen = 0
+    seen = set()
     for each in stale:
         row = found.get((each["client_id"], each["correlation_id"], each["topic"], each["partition"]))
         if row is None or each["told_topic_id"] is None:
-            # the same again, after the client took it; or a client that is told no ids
+            # the same again, after the client took it; a client that is told no ids; an answer for no cache
             continue
-        seen += 1
+        seen.add(each["what"])
         assert (row["told_topic_id"], row["told_leader_epoch"]) == (
             each["told_topic_id"], each["told_leader_epoch"],
         )  # fmt: skip
@@ -235,7 +235,23 @@ def test_stale_answers_are_older_than_what_their_client_had(silver: Silver, capt
         # a change of the id always wins; an older epoch of the same incarnation never does
         assert row["accepted"] is older_incarnation
         assert row["told_max_partition_epoch"] < row["cached_max_partition_epoch"]
-    assert seen >= 3
+    assert seen == {"incarnation", "leader_epoch"}
+
+
+def test_who_only_looks_goes_back_to_nothing(silver: Silver, captures: Path) -> None:
+    """Real clients that were told of an earlier incarnation after the later one; they keep neither."""
+    seen: dict[str, list[int]] = {}
+    for line in (captures / THREE_BROKERS / "clients" / "bystanders.log").read_text().splitlines():
+        if line.startswith("{"):
+            told_it = json.loads(line)
+            seen.setdefault(told_it["client"], []).append(told_it["partitions"])
+    # the later one has two partitions
+    went_back = {client for client, counts in seen.items() if (2, 1) in pairwise(counts)}
+    assert went_back
+    rows = of(silver, "metadata_answer_partitions", THREE_BROKERS)
+    found = [row for row in rows if row["client_id"] in seen and row["topic"] in ("stale", None)]
+    assert went_back <= {row["client_id"] for row in found}
+    assert {row["accepted"] for row in found} <= {None, False}
 
 
 def test_whoever_was_refused_is_told(silver: Silver, cluster: str, truth: dict[str, list[Row]]) -> None:

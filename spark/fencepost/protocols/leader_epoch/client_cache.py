@@ -30,6 +30,11 @@ class Change:
     error: int
     accepted: bool | None
 
+    @property
+    def of_another(self) -> bool:
+        """Whether not the same incarnation is told: within one an older leader epoch is never taken."""
+        return self.told is None or self.cached_gone or self.told_topic_id != self.cached_topic_id
+
 
 @dataclass(slots=True)
 class _Topic:
@@ -136,7 +141,7 @@ class ClientCache:
                 had_id, was_there = (None, False) if of is None else (of.topic_id, not of.gone)
                 changes = list(self._take(told, of, version))
                 is_taken = is_received and is_kept and (self._a_producer or not is_full)
-                is_open = not is_taken and any(change.accepted for change in changes)
+                is_open = not is_taken and any(change.of_another for change in changes)
                 yield from self._told(changes, is_taken=is_taken)
                 if is_open or not is_received:
                     self._doubt(topic, had_id, was_there=was_there)
