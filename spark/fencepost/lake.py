@@ -47,6 +47,7 @@ __all__ = [
     "append",
     "batches",
     "count",
+    "delete",
     "ensure",
     "greatest",
     "replace",
@@ -186,6 +187,14 @@ def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None 
         warnings.simplefilter("ignore", UserWarning)
         catalog.load_table(table.name).overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
     return int(rows.num_rows)
+
+
+def delete(catalog: Catalog, table: Table, where: Where) -> None:
+    """Take the rows that ``where`` chooses out of the table, in one commit."""
+    with warnings.catch_warnings():
+        # PyIceberg warns where there was nothing to take away
+        warnings.simplefilter("ignore", UserWarning)
+        catalog.load_table(table.name).delete(_condition(where))
 
 
 def replace_by_batches(catalog: Catalog, table: Table, rows: pa.RecordBatchReader) -> None:

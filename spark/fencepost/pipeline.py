@@ -70,6 +70,14 @@ class Run:
             self._session = session
         return session
 
+    def step(self, name: str) -> Summary:
+        """A step's work, unless it has been done already; its summary."""
+        if name in ("capture", "gate"):
+            return STEPS[name](self)
+        from fencepost.unchanged import unless_done
+
+        return unless_done(name, self.settings, self.catalog, lambda: STEPS[name](self))
+
     def engine_for(self, size: int, what: str) -> engines.Engine:
         """The engine for work on so many bytes of evidence; ``what`` it is, for the log."""
         return engines.choose(self.settings, self.catalog, self.spark, size, what)
@@ -80,7 +88,7 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
     for name in ("capture", "rebuild", "judge", "marts"):
         started = time.monotonic()
         logger.info("%s ...", name)
-        summary = STEPS[name](run)
+        summary = run.step(name)
         logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
     try:
         return run_gate(run.settings, sinks)
@@ -94,7 +102,7 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
     Gives back its summary in plain values. Raises what the step raises; GateFailed when the gate is closed.
     """
     with Run(load(Path(config) if config else None), run_id) as run:
-        return STEPS[name](run)
+        return run.step(name)
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:

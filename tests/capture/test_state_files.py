@@ -227,3 +227,32 @@ def test_what_clients_are_told_of_topics_is_kept_once(site: Site, captures: Path
             found[key, row["connection"]] = response
     assert found == logged
     assert len(found) > 30
+
+
+def test_a_topics_id_that_comes_late_is_given_to_what_was_read_before(site: Site, captures: Path) -> None:
+    """A folder is copied file by file: the segments are there before ``partition.metadata`` is."""
+    whole = captures / "troubled-4.2.1" / "broker-1" / "log_dir" / "__transaction_state-0"
+    folder = site.folder / "data" / whole.name
+    shutil.copytree(whole, folder)
+    segment = next(folder.glob("*.log"))
+    data, told = segment.read_bytes(), (folder / "partition.metadata").read_bytes()
+    (folder / "partition.metadata").unlink()
+    segment.write_bytes(data[: len(data) // 2])
+    broker = Broker(1, log_dirs=site.glob("data"))
+    site.capture(broker)
+    before = site.rows(tables.RECORDS)
+    assert before
+    assert {row["topic_id"] for row in before} == {None}
+    (folder / "partition.metadata").write_bytes(told)
+    segment.write_bytes(data)
+    site.capture(broker)
+    found = site.rows(tables.RECORDS)
+    assert None not in {row["topic_id"] for row in found}
+    offsets = [row["record_offset"] for row in found]
+    assert sorted(offsets) == sorted(set(offsets)) == list(range(len(offsets)))
+    assert len(offsets) > len(before)
+    # it is unreadable for once: what is added is of the same topic
+    (folder / "partition.metadata").unlink()
+    segment.write_bytes(data + data[-100:])
+    site.capture(broker)
+    assert None not in {row["topic_id"] for row in site.rows(tables.BATCHES)}

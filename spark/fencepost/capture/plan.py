@@ -84,7 +84,7 @@ class Fault:
 @dataclass(frozen=True)
 class Read:
     """How far a file had been read: ``consumed_to`` as positions count, ``size`` in bytes on disk;
-    ``file_begins`` as ``bronze.files`` has it.
+    ``file_begins`` and ``topic_id`` as ``bronze.files`` has them.
     """
 
     file: str
@@ -92,13 +92,19 @@ class Read:
     size: int
     consumed_to: int
     file_begins: str | None = None
+    topic_id: str | None = None
 
 
 @dataclass
 class Plan:
-    """What a run does: read ``sources``, note files ``known`` under another name, report ``faults``."""
+    """What a run does: read ``sources``, note files ``known`` under another name, report ``faults``.
+
+    ``identified`` are those of the sources that were read before the id of their topic was known: what was
+    taken of them then is replaced.
+    """
 
     sources: list[Source] = field(default_factory=list)
+    identified: list[Source] = field(default_factory=list)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 

@@ -20,7 +20,7 @@ from fencepost.tables import FILES
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
 _TEXT = "_log"  # what the names of kinds end with whose files are logs in text
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
-_READ = ("head_digest", "size", "consumed_to", "file_begins")
+_READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id")
 
 
 class Progress:
@@ -51,6 +51,13 @@ class Progress:
         read = _find(source, size, [*([own] if own else ()), *others])
         if read is None or (source.in_place and read.size != size):
             plan.sources.append(source)
+            return
+        if source.topic_id is None and read.topic_id:
+            source = replace(source, topic_id=read.topic_id)
+        elif source.topic_id is not None and read.topic_id == "":
+            # a folder is copied file by file, and partition.metadata comes late
+            plan.sources.append(source)
+            plan.identified.append(source)
             return
         renamed = read.file != source.file
         if renamed and not still_holds(replace(source, file=read.file), read):

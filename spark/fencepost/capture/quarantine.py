@@ -15,6 +15,7 @@ from fencepost.tables import QUARANTINE
 
 # found while looking for files; every run looks again
 _OF_LISTING = ("missing", "unreadable")
+_OF_RUN = ("run_id", "captured_at")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
 
 Row = dict[str, Any]
@@ -43,7 +44,14 @@ def update(
         for fault in (*plan.faults, *faults)
     ]
     rows = _once([*_kept(plan, (row for row in old if row not in listed)), *found])
+    if _told(rows) == _told(old):
+        return len(old)
     return lake.replace(catalog, QUARANTINE, QUARANTINE.rows([tuple(row.values()) for row in rows]))
+
+
+def _told(rows: Iterable[Row]) -> set[tuple[Any, ...]]:
+    """What rows say, whichever run was the first to say it."""
+    return {tuple(value for name, value in row.items() if name not in _OF_RUN) for row in rows}
 
 
 def _kept(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:

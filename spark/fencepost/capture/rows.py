@@ -34,6 +34,7 @@ OUTCOME = Table(
         "skipped": "bigint",
         "faults": "bigint",
         "file_begins": "string",
+        "topic_id": "string",
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
@@ -65,6 +66,7 @@ def outcome(
             "broker_id": source.broker_id,
             "kind": source.kind,
             "file": source.file,
+            "topic_id": None if source.topic is None else source.topic_id or "",
         }
         rows.append({**origin, **progress, "faults": len(faults)})
     schema = OUTCOME.arrow_schema

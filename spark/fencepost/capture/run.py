@@ -69,6 +69,7 @@ def capture(
     report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
     outcomes, added = _read(plan.sources, engine_for, report)
     read = [row for row in outcomes if row["reason"] is None]
+    _forget_unidentified(catalog, plan.identified, read)
     faults = [Fault(*(row[name] for name in _FAULT)) for row in outcomes if row["reason"] is not None]
     clusters = [cluster.name for cluster in settings.clusters]
     quarantined = quarantine.update(catalog, plan, faults, clusters, run_id=run_id, now=now)
@@ -125,6 +126,23 @@ def _read(
     return engine.collect(found[OUTCOME.name]).to_pylist(), added
 
 
+def _forget_unidentified(catalog: Catalog, identified: Sequence[Source], read: Sequence[Outcome]) -> None:
+    """Delete the rows of partitions that were taken when nobody knew the id of their topic: by now they have
+    been taken with it.
+    """
+    done = {(row["cluster"], row["broker_id"], row["kind"], row["file"]) for row in read}
+    partitions = {
+        (source.cluster, source.topic, source.partition) for source in identified if _origin(source) in done
+    }
+    where = [
+        {"cluster": cluster, "topic": topic, "partition": partition, "topic_id": None}
+        for cluster, topic, partition in sorted(partitions, key=repr)
+    ]
+    for table in {table.name: table for kind in readers.kinds().values() for table in kind.tables}.values():
+        if where and {"topic_id", "partition"} <= set(table.columns):
+            lake.delete(catalog, table, where)
+
+
 def _unchanged(sources: Sequence[Source], read: Sequence[Outcome]) -> list[Outcome]:
     """What was read of the files that are still the same, so that all their rows came from them."""
     by_origin = {_origin(source): source for source in sources}
@@ -171,7 +189,7 @@ def _note_progress(catalog: Catalog, plan: Plan, read: Sequence[Outcome], run_id
     rows += [
         (
             *(source.cluster, source.broker_id, source.kind, source.file),
-            *(as_of.head_digest, as_of.size, as_of.consumed_to, 0, 0, as_of.file_begins),
+            *(as_of.head_digest, as_of.size, as_of.consumed_to, 0, 0, as_of.file_begins, as_of.topic_id),
         )
         for source, as_of in plan.known
     ]

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from fencepost.engines import Engine, Rows
@@ -55,7 +56,8 @@ def as_named_now(engine: Engine) -> Engine:
 
 
 def names_of(files: pa.Table) -> Names:
-    """The names of logs that had several in rows of ``bronze.files``, or one that another log has now.
+    """The names of all logs in rows of ``bronze.files``, also of those that had but one: a run that was
+    killed has not noted under which name it read them.
 
     What several files of one run begin with tells no log apart: their rows keep the names they have.
     """
@@ -73,16 +75,29 @@ def names_of(files: pa.Table) -> Names:
             continue
         (name,) = runs[max(runs)]
         is_there = holders[cluster, broker_id, name] == begins
-        now = name if is_there else f"{name}{GONE}{begins[:12]}"
-        if {now}.union(*runs.values()) != {now}:
-            names[cluster, broker_id, begins] = now
+        names[cluster, broker_id, begins] = name if is_there else f"{name}{GONE}{begins[:12]}"
     return names
 
 
 def _named(names: Names, columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    cluster = rows["cluster"].to_pylist()
-    broker = rows["broker_id"].to_pylist() if "broker_id" in rows.column_names else [None] * len(cluster)
-    logs = zip(cluster, broker, rows[_BEGINS].to_pylist(), strict=True)
-    found = [names.get(log, file) for log, file in zip(logs, rows["file"].to_pylist(), strict=True)]
+    """The rows, which are many and of few files."""
+    if rows.num_rows == 0:
+        return rows.select(list(columns))
+    cluster, begins, file = (_encoded(rows[name]) for name in ("cluster", _BEGINS, "file"))
+    of_client = pa.chunked_array([pa.nulls(rows.num_rows, pa.int32())])
+    broker = _encoded(rows["broker_id"] if "broker_id" in rows.column_names else of_client)
+    place = np.zeros(rows.num_rows, dtype=np.int64)
+    for each in (cluster, broker, begins, file):
+        place = place * len(each.dictionary) + each.indices.to_numpy(zero_copy_only=False)
+    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+    logs = zip(
+        *(each.take(pa.array(first)).to_pylist() for each in (cluster, broker, begins, file)), strict=True
+    )
+    now = pa.array([names.get(tuple(log), called) for *log, called in logs], pa.string())
     at = rows.column_names.index("file")
-    return rows.set_column(at, "file", pa.array(found, pa.string())).select(list(columns))
+    return rows.set_column(at, "file", now.take(pa.array(inverse))).select(list(columns))
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -259,6 +259,7 @@ FILES = Table(
         "entries": "bigint",  # batches or lines taken
         "skipped": "bigint",  # lines that no protocol wants
         **_BEGINS,  # of logs in text
+        "topic_id": "string",  # with which the rows of a partition's file were taken: "" without one
         "run_id": "string",
         "captured_at": "timestamp",
     },

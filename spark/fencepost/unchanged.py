@@ -1,0 +1,125 @@
+"""A step whose work is done already is not done again: a repeated run, or one that found nothing new.
+
+What a step makes follows from the tables that it reads, the settings, and the code. So it stands as long as
+each of these is what it was, and so is what the step wrote: Iceberg's snapshot ids tell of tables, digests of
+the rest. That is noted last of all, as a property of ``bronze.files``: a step that was killed has noted
+nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+
+import fencepost
+from fencepost.capture.readers import kinds
+from fencepost.places import project_folder
+from fencepost.protocols import protocols, tables
+from fencepost.settings import Settings
+from fencepost.tables import CLEANED, FILES, LOG_ENDS, QUARANTINE, VERDICTS
+
+Summary = dict[str, Any]
+
+_PROPERTY = "fencepost.done."
+_SAME_ROWS = ("path", "lake", "spark", "in_process_mb")
+"""Settings that say where and how work is done: whatever they are, the rows are the same."""
+_CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
+_log = logging.getLogger(__name__)
+
+
+def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[[], Summary]) -> Summary:
+    """Do the work of a step, or nothing if it has been done on the same; gives back the work's summary."""
+    reads, writes = _READS[step](), _WRITES[step]
+    before = [_snapshots(catalog, reads), _rest(settings)]
+    noted = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
+    if noted.get("from") == _digest(before) and noted["made"] == _digest(
+        _snapshots(catalog, writes(catalog))
+    ):
+        _log.info("%s: nothing has changed since it was done", step)
+        return dict(noted["summary"])
+    summary = work()
+    made = _digest(_snapshots(catalog, writes(catalog)))
+    note = json.dumps({"from": _digest(before), "made": made, "summary": summary})
+    with catalog.load_table(FILES.name).transaction() as change:
+        change.set_properties({_PROPERTY + step: note})
+    return summary
+
+
+def _captured() -> list[str]:
+    names = {table.name for kind in kinds().values() for table in kind.tables}
+    return sorted(names | {table.name for table in (CLEANED, FILES, LOG_ENDS, QUARANTINE)})
+
+
+def _silver() -> list[str]:
+    return [table.name for protocol in protocols() for table in protocol.tables]
+
+
+def _verdicts() -> list[str]:
+    return [table.name for table in VERDICTS]
+
+
+def _marts(catalog: Catalog) -> list[str]:
+    return sorted(".".join(name) for name in catalog.list_tables("marts"))
+
+
+_READS: dict[str, Callable[[], list[str]]] = {
+    "rebuild": _captured,
+    "judge": _silver,
+    "marts": lambda: [*_captured(), *_silver(), *_verdicts()],
+}
+_WRITES: dict[str, Callable[[Catalog], list[str]]] = {
+    "rebuild": lambda _: _silver(),
+    "judge": lambda _: _verdicts(),
+    "marts": _marts,
+}
+
+
+def _snapshots(catalog: Catalog, names: Iterable[str]) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    for name in names:
+        try:
+            table = catalog.load_table(name).metadata
+        except NoSuchTableError:
+            found.append([name])
+            continue
+        found.append([name, str(table.table_uuid), table.current_snapshot_id, table.current_schema_id])
+    return found
+
+
+def _rest(settings: Settings) -> list[str]:
+    """The settings that matter, and the code."""
+    of_rows = {name: value for name, value in vars(settings).items() if name not in _SAME_ROWS}
+    return [repr(sorted(of_rows.items())), _code()]
+
+
+@cache
+def _code() -> str:
+    """A digest of this package, protocols that lie elsewhere, dbt's project, and what is installed."""
+    folders = [
+        Path(fencepost.__file__).parent,
+        *(each.package for each in protocols()),
+        project_folder("dbt"),
+    ]
+    digest = hashlib.sha256(sys.version.encode())
+    for folder in sorted(set(folders)):
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in _CODE and file.is_file():
+                digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    installed = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
+    digest.update(repr(sorted(each.name for each in installed)).encode())
+    digest.update(repr([(table.name, table.columns) for table in tables()]).encode())
+    return digest.hexdigest()
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()
