@@ -18,6 +18,7 @@ from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
 from pyiceberg.exceptions import TableAlreadyExistsError
+from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
@@ -44,6 +45,7 @@ __all__ = [
     "AtLeast",
     "Condition",
     "Where",
+    "added",
     "append",
     "batches",
     "count",
@@ -54,6 +56,7 @@ __all__ = [
     "replace_by_batches",
     "scan",
     "size",
+    "snapshot",
 ]
 
 
@@ -145,6 +148,32 @@ def size(catalog: Catalog, table: Table, where: Where | None = None) -> int:
         return _summed(catalog, table, "total-files-size")
     found = catalog.load_table(table.name).scan(_condition(where))
     return sum(task.file.file_size_in_bytes for task in found.plan_files())
+
+
+def snapshot(catalog: Catalog, table: Table) -> int | None:
+    """The id of the table's newest snapshot; None of a table that never had a row."""
+    return catalog.load_table(table.name).metadata.current_snapshot_id
+
+
+def added(
+    catalog: Catalog, table: Table, columns: Sequence[str], where: Where, since: int | None
+) -> pa.Table | None:
+    """``columns`` of the rows that ``where`` chooses in files that a snapshot did not have.
+
+    None where that cannot be told: the snapshot has expired, or files of it are gone.
+    """
+    present = catalog.load_table(table.name)
+    found = present.scan(_condition(where), selected_fields=tuple(columns))
+    tasks = {task.file.file_path: task for task in found.plan_files()}
+    if since is not None:
+        if present.snapshot_by_id(since) is None:
+            return None
+        before = present.scan(_condition(where), snapshot_id=since).plan_files()
+        for task in before:
+            if tasks.pop(task.file.file_path, None) is None:
+                return None
+    read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
+    return read.to_table(tasks.values()).select(list(columns))
 
 
 def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.run import rule
 from fencepost.judge.spark_engine import SparkEngine
+from fencepost.tables import WINDOWS
 
 START = 1_767_225_600  # 2026-01-01
 SCHEMA = pa.schema(
@@ -90,17 +92,29 @@ def results(invariants: dict[str, list[Row]]) -> pa.Table:
 
 
 def apply(
-    engine: Engine, judged: pa.Table, severity: str = "critical", definition: str = "epoch_order"
+    engine: Engine,
+    judged: pa.Table,
+    severity: str = "critical",
+    definition: str = "epoch_order",
+    window: int | None = None,
 ) -> Found:
     """Every rule in turn: the rows of verdicts.episodes and verdicts.coverage."""
     names = {"definition": definition, "module": "M", "kind": "invariant", "severity": severity}
     engine.give("definitions", pa.table({name: [value] for name, value in names.items()}))
     engine.give("clusters", pa.table({"cluster": ["c"]}))
+    engine.give("windows", since("c", window))
     engine.give("given", judged)
-    engine.keep("judged", "SELECT * FROM given")
+    engine.view("found", "SELECT * FROM given")
+    engine.keep("judged", rule("in_window"))
     for name in ("scopes", "unmet", "stretches", "met", "counts"):
         engine.keep(name, rule(name))
     return {name: engine.rows(rule(name)) for name in ("episodes", "coverage")}
+
+
+def since(cluster: str, at: int | None) -> pa.Table:
+    """The window of a cluster: it begins at a position, of which START and so many seconds is the time."""
+    moment = None if at is None else datetime.fromtimestamp(START + at, UTC)
+    return WINDOWS.rows([(cluster, moment, None)])
 
 
 def by_id(found: Found) -> dict[str, dict[str, Any]]:
@@ -151,6 +165,19 @@ def test_the_times_of_an_episode_are_those_of_its_positions(found: Found) -> Non
             for end in ("from", "to"):
                 time, position = row[f"{end}_time"], row[f"{end}_position"]
                 assert (time and time.timestamp()) == (None if position is None else START + position)
+
+
+def test_what_was_over_before_the_window_is_left_out(engine: DuckEngine) -> None:
+    """What is still so, or has no time, may be about it; a cluster without a window is judged whole."""
+    rows: list[Row] = [("over", 0, 9, False), ("ends", 0, 10, False), ("open", 0, None, False)]
+    judged = results({"s": [*rows, ("timeless", None, None, None), ("over", 2, 5, True)]})
+    found = apply(engine, judged, window=10)
+    assert {row["witness"] for row in found["episodes"]} == {"ends", "open", "timeless"}
+    (coverage,) = found["coverage"]
+    assert (coverage["violated"], coverage["unknown"], coverage["holds"]) == (2, 1, 0)
+    assert coverage["since"].timestamp() == START + 10
+    (coverage,) = apply(engine, judged)["coverage"]
+    assert (coverage["violated"], coverage["holds"], coverage["since"]) == (3, 1, None)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -23,7 +23,8 @@ from fencepost.judge.run import rule
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
-from fencepost.replay.compaction import compacted
+from fencepost.replay.carried import carried
+from fencepost.replay.compaction import compacted, compaction, store
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -34,6 +35,7 @@ from fencepost.settings import Lake, Settings, load
 from fencepost.tables import (
     BATCHES,
     CLEANED,
+    COMPACTED_LOGS,
     QUARANTINE,
     RECORDS,
     REQUESTS,
@@ -225,3 +227,31 @@ def _stored(log: Any, batches: pa.Table, records: pa.Table) -> dict[Any, int | N
         for key, each in manager._partitions.items()
         if each.stored is not None and each.stored.committed_offset is not None
     }
+
+
+def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From one window to a later one, unless evidence was found that lies before."""
+    monkeypatch.setattr(window, "LATEST_MS", LATE_MS)
+    engine, catalog = ProcessEngine(audits.catalog), audits.catalog
+    given = window.windows(catalog, audits.settings, BATCHES.arrow_schema.empty_table()).newest
+    earlier, later = (window.cuts(engine, Windows(given, ms)) for ms in (2 * WINDOW_MS, WINDOW_MS))
+    lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
+    at_once = compaction(engine, catalog, later)
+    store(engine, catalog, compaction(engine, catalog, earlier))
+    before = carried(catalog, later.since_ms)
+    assert before is not None and before.cuts.offsets != later.offsets
+    again = compaction(engine, catalog, later)
+    for name, rows in at_once.items():
+        order = [
+            (each, "ascending")
+            for each in (*LOG, "base_offset", "record_offset")
+            if each in rows.schema.names
+        ]
+        assert again[name].sort_by(order).equals(rows.sort_by(order)), name
+    # a window that has grown
+    assert carried(catalog, {cluster: ms - 1 for cluster, ms in earlier.since_ms.items()}) is None
+    # the first record of a log, found late
+    name = max(earlier.offsets, key=lambda log: (log[1] in COORDINATORS, earlier.offsets[log]))
+    row = dict(zip(LOG, name, strict=True)) | {"base_offset": 0, "timestamp_ms": given[name[0]]}
+    lake.append(catalog, RECORDS, pa.Table.from_pylist([row], schema=RECORDS.arrow_schema))
+    assert carried(catalog, later.since_ms) is None

@@ -12,8 +12,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
 
+from fencepost import lake
 from fencepost.engines import Engine, Rows
+from fencepost.replay.carried import Carried, Snapshots, carried
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -36,30 +39,67 @@ _OF_COORDINATORS = [{"topic": COORDINATORS}]
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
-def compaction(engine: Engine, cuts: Cuts) -> Mapping[str, Rows]:
-    """The rows of TABLES, by the table's name: every coordinator's log before its cut."""
+def compaction(engine: Engine, catalog: Catalog, cuts: Cuts) -> Mapping[str, Rows]:
+    """The rows of TABLES, by the table's name: every coordinator's log before its cut.
+
+    What an earlier run left stands for the past, if nothing was found since that belongs there.
+    """
+    snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
+    before = carried(catalog, cuts.since_ms)
     cleaned = engine.collect(engine.scan(CLEANED, where=_OF_COORDINATORS))
     evidence = {
-        "batches": _of_logs(engine, BATCHES, [engine.scan(BATCHES, where=_OF_COORDINATORS)]),
-        "records": _of_logs(engine, RECORDS, [engine.scan(RECORDS, where=_OF_COORDINATORS)]),
+        name: [with_entity(engine, table, each, log_texts) for each in _parts(engine, table, left, before)]
+        for name, table, left in (
+            ("batches", BATCHES, COMPACTED_BATCHES),
+            ("records", RECORDS, COMPACTED_RECORDS),
+        )
     }
-    return engine.replay(evidence, partial(_of_log, cuts, cleaned), TABLES)
+    evidence["before"] = [with_entity(engine, COMPACTED_LOGS, engine.scan(COMPACTED_LOGS), log_texts)]
+    run = partial(_of_log, cuts, cleaned, snapshots, carry=before is not None)
+    return engine.replay(evidence, run, TABLES)
 
 
-def _of_logs(engine: Engine, table: Table, parts: Sequence[Rows]) -> list[Rows]:
-    return [with_entity(engine, table, each, log_texts) for each in parts]
+def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows]) -> None:
+    """Keep what compaction left. A run that is killed meanwhile leaves nothing for the next to go on from."""
+    lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
+    for table in TABLES:
+        engine.replace(table, left[table.name])
 
 
-def _of_log(cuts: Cuts, cleaned: pa.Table, _: str, evidence: Mapping[str, pa.Table]) -> Steps:
+def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) -> list[Rows]:
+    """What there is of coordinators' logs, or what was left of it and all that may have come since."""
+    if before is None:
+        return [engine.scan(table, where=_OF_COORDINATORS)]
+    rows = engine.scan(
+        table, where=before.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
+    )
+    return [engine.scan(left), engine.map(rows, before.cuts.inside, table.arrow_schema)]
+
+
+def _of_log(
+    cuts: Cuts,
+    cleaned: pa.Table,
+    snapshots: Snapshots,
+    _: str,
+    evidence: Mapping[str, pa.Table],
+    *,
+    carry: bool,
+) -> Steps:
     batches, records = evidence["batches"], evidence["records"]
-    if not batches.num_rows:
+    before = evidence["before"].to_pylist() if carry else []
+    found = batches if batches.num_rows else evidence["before"]
+    if not (batches.num_rows or before):
         return
-    name: LogName = next(iter(tuples(batches.select(LOG).slice(0, 1))))
-    to = cuts.offsets.get(name, pc.max(batches["last_offset"]).as_py() + 1)
-    left, records, whole = compacted(batches, records, name, to, _checkpoints(cleaned, name))
+    name: LogName = next(iter(tuples(found.select(LOG).slice(0, 1))))
+    ends = [each["compacted_to"] for each in before]
+    if batches.num_rows:
+        ends.append(pc.max(batches["last_offset"]).as_py() + 1)
+    to = cuts.offsets.get(name, max(ends))
+    checkpoints = [*_checkpoints(cleaned, name), *(each["compacted_to"] for each in before if each["whole"])]
+    left, records, whole = compacted(batches, records, name, to, checkpoints)
     yield COMPACTED_BATCHES, left
     yield COMPACTED_RECORDS, records
-    yield COMPACTED_LOGS, COMPACTED_LOGS.rows([(*name, to, whole)])
+    yield COMPACTED_LOGS, COMPACTED_LOGS.rows([(*name, to, whole, cuts.since_ms[name[0]], *snapshots)])
 
 
 def compacted(

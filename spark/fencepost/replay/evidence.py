@@ -12,8 +12,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
-from fencepost.replay.compaction import TABLES as COMPACTED
-from fencepost.replay.compaction import compaction
+from fencepost.replay.compaction import compaction, store
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
 from fencepost.replay.metadata import ClusterMetadata
@@ -71,16 +70,14 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
         logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
     window = windows(catalog, settings, batches)
     lake.replace(catalog, WINDOWS, window.rows())
-    audited = _windowed(engine, window) if window.since_ms else engine
+    audited = _windowed(engine, catalog, window) if window.since_ms else engine
     return Evidence(as_named_now(audited), catalog, logs, releases, settings.clock_tolerance_ms)
 
 
-def _windowed(engine: Engine, window: Windows) -> Windowed:
+def _windowed(engine: Engine, catalog: Catalog, window: Windows) -> Windowed:
     """The engine that reads the window, after what lies before it has been compacted."""
     cut = cuts(engine, window)
-    left = compaction(engine, cut)
-    for table in COMPACTED:
-        engine.replace(table, left[table.name])
+    store(engine, catalog, compaction(engine, catalog, cut))
     return Windowed(engine, window.since_ms, cut)
 
 

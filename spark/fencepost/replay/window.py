@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +34,7 @@ LogName = tuple[str, str, str | None, int]
 _EXTENTS = pa.schema(
     [
         *((name, BATCHES.arrow_schema.field(name).type) for name in LOG),
+        ("cut", pa.int64()),
         ("from_offset", pa.int64()),
         ("last_offset", pa.int64()),
         ("offsets", pa.int64()),
@@ -63,6 +65,12 @@ class Windows:
         )
 
 
+SLACK_MS = 3_600_000
+"""No date in a log goes back by more than this, but where a clock was set; and no record is older than the
+newest one of its batch by more.
+"""
+
+
 @dataclass(frozen=True)
 class Cuts:
     """Where each log is cut: ``offsets`` has the first one in the window; a log that is not there has none.
@@ -75,9 +83,10 @@ class Cuts:
     jumbled: Mapping[str, frozenset[str]] = field(default_factory=dict)
     since_ms: Mapping[str, int] = field(default_factory=dict)
 
-    def condition(self, cluster: str, dated_by: str, slack_ms: int = 0) -> list[Condition]:
+    def condition(self, cluster: str, dated_by: str) -> list[Condition]:
         """What rows of a cluster's window meet, and few others; ``dated_by``: the column of their time."""
-        found: list[Condition] = [{"cluster": cluster, dated_by: AtLeast(self.since_ms[cluster] - slack_ms)}]
+        oldest = self.since_ms[cluster] - 2 * SLACK_MS
+        found: list[Condition] = [{"cluster": cluster, dated_by: AtLeast(oldest)}]
         if topics := self.jumbled.get(cluster):
             first = min(at for log, at in self.offsets.items() if log[0] == cluster and log[1] in topics)
             found.append({"cluster": cluster, "topic": topics, "base_offset": AtLeast(first)})
@@ -116,32 +125,41 @@ def cuts(engine: Engine, window: Windows) -> Cuts:
     """
     since = {cluster: ms - LATEST_MS for cluster, ms in window.since_ms.items()}
     where: list[Condition] = [
-        {"cluster": cluster, "max_timestamp_ms": AtLeast(ms)} for cluster, ms in since.items()
+        {"cluster": cluster, "max_timestamp_ms": AtLeast(ms - SLACK_MS)} for cluster, ms in since.items()
     ]
-    columns = (*LOG, "base_offset", "last_offset")
-    found = engine.collect(engine.map(engine.scan(BATCHES, columns, where), _extents, _EXTENTS))
-    together = found.group_by(list(LOG)).aggregate(
-        [("from_offset", "min"), ("last_offset", "max"), ("offsets", "sum")]
+    columns = (*LOG, "base_offset", "last_offset", "max_timestamp_ms")
+    rows = engine.scan(BATCHES, columns, where)
+    found = engine.collect(engine.map(rows, partial(_extents, since), _EXTENTS)).group_by(list(LOG))
+    together = found.aggregate(
+        [("cut", "min"), ("from_offset", "min"), ("last_offset", "max"), ("offsets", "sum")]
     )
     offsets: dict[LogName, int] = {}
     jumbled: defaultdict[str, set[str]] = defaultdict(set)
-    for cluster, topic, topic_id, partition, first, last, count in tuples(together):
-        offsets[cluster, topic, topic_id, partition] = first
+    for cluster, topic, topic_id, partition, cut, first, last, count in tuples(together):
+        if cut is None:
+            continue
+        offsets[cluster, topic, topic_id, partition] = cut
         if count != last - first + 1:
             jumbled[cluster].add(topic)
     return Cuts(offsets, {cluster: frozenset(topics) for cluster, topics in jumbled.items()}, since)
 
 
-def _extents(batches: pa.Table) -> pa.Table:
-    """Of rows of bronze.batches, from where to where each log has some, and how many offsets they have."""
+def _extents(since_ms: Mapping[str, int], batches: pa.Table) -> pa.Table:
+    """Of rows of bronze.batches, by log: the first offset of the window, the first and last of all, and how
+    many there are.
+    """
     rows = batches.filter(pc.not_equal(batches["topic"], METADATA_TOPIC))
-    count = pc.add(pc.subtract(rows["last_offset"], rows["base_offset"]), 1)
+    clusters = pa.array(since_ms, pa.string())
+    since = pa.array(since_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
+    inside = pc.greater_equal(rows["max_timestamp_ms"], since)
+    none = pa.scalar(None, pa.int64())
     found = (
-        rows.append_column("offsets", count)
+        rows.append_column("cut", pc.if_else(inside, rows["base_offset"], none))
+        .append_column("offsets", pc.add(pc.subtract(rows["last_offset"], rows["base_offset"]), 1))
         .group_by(list(LOG))
-        .aggregate([("base_offset", "min"), ("last_offset", "max"), ("offsets", "sum")])
+        .aggregate([("cut", "min"), ("base_offset", "min"), ("last_offset", "max"), ("offsets", "sum")])
     )
-    names = [*LOG, "base_offset_min", "last_offset_max", "offsets_sum"]
+    names = [*LOG, "cut_min", "base_offset_min", "last_offset_max", "offsets_sum"]
     return found.select(names).rename_columns(_EXTENTS.names).cast(_EXTENTS)
 
 

@@ -33,9 +33,6 @@ from fencepost.tables import (
 LINES = {REQUESTS.name: "logged_at_ms", REQUEST_IDS.name: "first_logged_at_ms"}
 """By which column the window takes rows about lines."""
 
-LINGER_MS = 3_600_000
-"""No record is older by this than the newest one of its batch."""
-
 _LOGS = {BATCHES.name: COMPACTED_BATCHES, RECORDS.name: COMPACTED_RECORDS}
 
 
@@ -95,11 +92,11 @@ def lines(table: Table, since_ms: Mapping[str, int], where: Where | None) -> lis
 
 def in_window(table: Table, cuts: Cuts, where: Where) -> list[Condition]:
     """A condition that rows of logs in the window meet, and few others."""
-    dated_by = ("max_timestamp_ms", 0) if table is BATCHES else ("timestamp_ms", LINGER_MS)
+    dated_by = "max_timestamp_ms" if table is BATCHES else "timestamp_ms"
     found: list[Condition] = []
     for each in where:
         for cluster in cuts.since_ms:
-            for condition in cuts.condition(cluster, *dated_by):
+            for condition in cuts.condition(cluster, dated_by):
                 topics = _topics(each) & condition.get("topic", _topics(each))
                 if topics or not _topics(each):
                     found.append({**condition, **each, **({"topic": topics} if topics else {})})

@@ -346,6 +346,10 @@ COMPACTED_LOGS = Table(
         "partition": "int",
         "compacted_to": "bigint",  # the first offset that is in the window
         "whole": "boolean",  # what was left tells the state there: no hole lies before it
+        "since_ms": "bigint",  # from when on logs of the cluster were in the window
+        # of bronze.batches and bronze.records: what they did not have has not been compacted
+        "batches_snapshot": "bigint",
+        "records_snapshot": "bigint",
     },
     ("cluster", "topic", "topic_id", "partition"),
 )

@@ -1,0 +1,62 @@
+"""What an earlier run left of coordinators' logs, and whether it still stands for their past."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.lake import Condition
+from fencepost.replay.entities import tuples
+from fencepost.replay.window import COORDINATORS, LOG, SLACK_MS, Cuts
+from fencepost.tables import BATCHES, COMPACTED_LOGS, RECORDS
+
+
+class Snapshots(NamedTuple):
+    """Which snapshots of bronze.batches and bronze.records a compaction has seen."""
+
+    batches: int | None
+    records: int | None
+
+
+@dataclass(frozen=True)
+class Carried:
+    """``cuts``: how far each log was compacted, and from when on what follows is dated."""
+
+    cuts: Cuts
+
+    def condition(self, dated_by: str) -> list[Condition]:
+        """What rows of coordinators' logs that were not compacted meet, and few others."""
+        return [
+            {"topic": COORDINATORS, **each}
+            for cluster in self.cuts.since_ms
+            for each in self.cuts.condition(cluster, dated_by)
+        ]
+
+
+def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
+    """What was left before windows that begin then; None where all of it has to be read again.
+
+    So it is where a window has grown, and where evidence was found that lies before what was compacted, or is
+    older than it: a segment that was missing, a replica, a log that nobody knew.
+    """
+    rows = lake.scan(catalog, COMPACTED_LOGS).to_pylist()
+    then = {row["cluster"]: row["since_ms"] for row in rows}
+    if not rows or any(since_ms.get(cluster, ms - 1) < ms for cluster, ms in then.items()):
+        return None
+    offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
+    for table, dated_by in ((BATCHES, "max_timestamp_ms"), (RECORDS, "timestamp_ms")):
+        (seen,) = {row[f"{table.name.partition('.')[2]}_snapshot"] for row in rows}
+        columns = (*LOG, "base_offset", dated_by)
+        added = lake.added(catalog, table, columns, [{"topic": COORDINATORS}], seen)
+        if added is None:
+            return None
+        found = added.group_by(list(LOG)).aggregate([("base_offset", "min"), (dated_by, "min")])
+        for *log, first, oldest in tuples(found):
+            to = offsets.get(tuple(log))
+            if to is None or first < to or oldest < then[log[0]] - SLACK_MS:
+                return None
+    return Carried(Cuts(offsets, {}, then))
