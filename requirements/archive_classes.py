@@ -1,7 +1,8 @@
-"""Archive the classes that a session of Spark loads, beside its jars: the next JVM starts in half the time.
+"""Keep beside Spark's jars what each lake would make anew: archived classes, and the parsed marts.
 
-The archive is made by what most sessions do: dbt builds every mart, of an empty lake. It belongs to one JVM
-and one class path; another JVM leaves it aside.
+Both are made by what most sessions do: dbt builds every mart, of an empty lake. The archive belongs to one
+JVM and class path; another JVM leaves it aside. What was parsed belongs to one version of dbt; another leaves
+it aside, and files that have changed since are parsed again.
 
 Usage: ``python requirements/archive_classes.py``, when the jars are there. ``FENCEPOST_JARS`` as everywhere.
 """
@@ -9,6 +10,7 @@ Usage: ``python requirements/archive_classes.py``, when the jars are there. ``FE
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -16,12 +18,13 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from fencepost import marts, pipeline
-from fencepost.session import CLASS_ARCHIVE, java_options, spark_jars
+from fencepost.places import work_folder
+from fencepost.session import CLASS_ARCHIVE, java_options, prepared, spark_jars
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
 
 def main() -> int:
-    """Make the archive, if it is not there; gives back the exit code."""
+    """Make both, unless they are there; gives back the exit code."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         settings = Settings(
@@ -30,8 +33,8 @@ def main() -> int:
             clusters=(Cluster("none", (Broker(1),)),),
         )
         jars = spark_jars(settings)
-        archive = jars[0].with_name(CLASS_ARCHIVE)
-        if archive.is_file():
+        archive, parsed = prepared(jars, CLASS_ARCHIVE), prepared(jars, marts.PARSED)
+        if archive.is_file() and parsed.is_file():
             return 0
         print(
             "Preparing Spark's classes, so that it starts in half the time (once; a minute) ...",
@@ -42,6 +45,7 @@ def main() -> int:
         with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
             run.catalog  # noqa: B018 (the tables are made)
             marts.build(run.spark(), run.settings)
+            shutil.copyfile(work_folder(run.settings, "dbt") / "target" / marts.PARSED, parsed)
         _end_jvm()
     return 0
 

@@ -109,11 +109,16 @@ def java_options(jars: list[Path], *, small: bool) -> str:
     if small:
         # the quick compiler's default code cache is too small for Spark, which would then be interpreted
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"]
-    archive = jars[0].with_name(CLASS_ARCHIVE)
+    archive = prepared(jars, CLASS_ARCHIVE)
     if small and archive.is_file():
         # an archive of another JVM or class path is left aside without a word
         options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"]
     return " ".join(options)
+
+
+def prepared(jars: list[Path], name: str) -> Path:
+    """Where setting up keeps what it has made once for every lake: beside the jars."""
+    return jars[0].with_name(name)
 
 
 def spark_jars(settings: Settings) -> list[Path]:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from fencepost import lake, marts, protocols
 from fencepost.definitions import definitions
 from fencepost.protocols.offset_commit.report import POLICIES
-from fencepost.session import spark_session
+from fencepost.session import JARS_ENV, spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
 TWIN = "twin"
@@ -198,6 +198,29 @@ def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: o
         marts.MartsError, match=r"fct_offset_commits_sound: commit_id occurs twice \(1 rows\)"
     ):
         marts.build(session, settings, select="fct_offset_commits")
+
+
+def test_a_new_lake_takes_what_was_parsed_when_setting_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jars" / "spark").mkdir(parents=True)
+    (tmp_path / "jars" / "spark" / "iceberg.jar").touch()
+    monkeypatch.setenv(JARS_ENV, str(tmp_path / "jars"))
+    settings = Settings(
+        path=tmp_path / "fencepost.toml",
+        lake=Lake(str(tmp_path / "warehouse"), f"sqlite:///{tmp_path / 'catalog.db'}"),
+        clusters=(),
+    )
+    place = tmp_path / "target" / marts.PARSED
+    marts.take_parsed(settings, place)
+    assert not place.exists(), "setting up has parsed nothing"
+    parsed = tmp_path / "jars" / "spark" / marts.PARSED
+    parsed.write_text("as set up")
+    marts.take_parsed(settings, place)
+    assert place.read_text() == "as set up"
+    place.write_text("of the last run")
+    marts.take_parsed(settings, place)
+    assert place.read_text() == "of the last run"
 
 
 def test_sources_are_the_tables_of_the_lake() -> None:
