@@ -69,7 +69,7 @@ class InMemory(ProcessEngine):
             for name, value in condition.items():
                 wanted = value if isinstance(value, frozenset) else (value,)
                 kind = rows.schema.field(name).type
-                rows = rows.filter(pc.is_in(rows[name], pa.array(sorted(wanted), kind)))
+                rows = rows.filter(pc.is_in(rows[name], pa.array(list(wanted), kind)))
         return rows.select(list(columns)) if columns else rows
 
 
