@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:440 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:446 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Zombie(c) =>
@@ -91,13 +91,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:442)'
+      THEN '~Strict(c) (OffsetCommitProps:448)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:443)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:449)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:444)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:450)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:445)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:451)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

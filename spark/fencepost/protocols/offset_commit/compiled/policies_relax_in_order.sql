@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:422 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:428 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
---     \A c \in commits : Owner(c) =>
+--     \A c \in commits : Owner(c) /\ ~HadBackInItsEpoch(c) =>
 --         /\ Strict(c) => MemberRevocation(c)
 --         /\ MemberRevocation(c) => PartitionRevocation(c)
 --         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
@@ -18,18 +18,23 @@ WITH frame AS (
     to_time,
     owned_at_client_epoch AS `c.ownedAtClientEpoch`,
     uninterrupted AS `c.uninterrupted`,
-    unfenced AS `c.unfenced`,
     member_known AS `c.memberKnown`,
-    client_epoch AS `c.clientEpoch`,
-    member_epoch AS `c.memberEpoch`,
-    revocation_epoch AS `c.revocationEpoch`,
     partition_revocation_epoch AS `c.partitionRevocationEpoch`,
+    member_epoch AS `c.memberEpoch`,
+    unfenced AS `c.unfenced`,
+    client_epoch AS `c.clientEpoch`,
+    revocation_epoch AS `c.revocationEpoch`,
     assignment_epoch AS `c.assignmentEpoch`
   FROM silver.offset_commit_states
 ), judged AS (
   SELECT
     *,
-    `c.ownedAtClientEpoch` AND `c.uninterrupted` AS antecedent,
+    (
+      `c.ownedAtClientEpoch` AND `c.uninterrupted`
+    )
+    AND NOT (
+      `c.memberKnown` AND `c.partitionRevocationEpoch` = `c.memberEpoch`
+    ) AS antecedent,
     NOT (
       `c.unfenced` OR (
         `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
@@ -91,12 +96,12 @@ WITH frame AS (
     to_time,
     `c.ownedAtClientEpoch`,
     `c.uninterrupted`,
-    `c.unfenced`,
     `c.memberKnown`,
-    `c.clientEpoch`,
-    `c.memberEpoch`,
-    `c.revocationEpoch`,
     `c.partitionRevocationEpoch`,
+    `c.memberEpoch`,
+    `c.unfenced`,
+    `c.clientEpoch`,
+    `c.revocationEpoch`,
     `c.assignmentEpoch`,
     NOT antecedent OR (
       c1 AND c2 AND c3
@@ -104,11 +109,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:424)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:430)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:425)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:431)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:426)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:432)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -132,18 +137,18 @@ WITH frame AS (
         `c.ownedAtClientEpoch`,
         'c.uninterrupted',
         `c.uninterrupted`,
-        'c.unfenced',
-        `c.unfenced`,
         'c.memberKnown',
         `c.memberKnown`,
-        'c.clientEpoch',
-        `c.clientEpoch`,
-        'c.memberEpoch',
-        `c.memberEpoch`,
-        'c.revocationEpoch',
-        `c.revocationEpoch`,
         'c.partitionRevocationEpoch',
         `c.partitionRevocationEpoch`,
+        'c.memberEpoch',
+        `c.memberEpoch`,
+        'c.unfenced',
+        `c.unfenced`,
+        'c.clientEpoch',
+        `c.clientEpoch`,
+        'c.revocationEpoch',
+        `c.revocationEpoch`,
         'c.assignmentEpoch',
         `c.assignmentEpoch`
       ),
@@ -193,12 +198,12 @@ SELECT
       STRUCT(
         agreed.first_state.`c.ownedAtClientEpoch` AS `c.ownedAtClientEpoch`,
         agreed.first_state.`c.uninterrupted` AS `c.uninterrupted`,
-        agreed.first_state.`c.unfenced` AS `c.unfenced`,
         agreed.first_state.`c.memberKnown` AS `c.memberKnown`,
-        agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
-        agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
-        agreed.first_state.`c.revocationEpoch` AS `c.revocationEpoch`,
         agreed.first_state.`c.partitionRevocationEpoch` AS `c.partitionRevocationEpoch`,
+        agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
+        agreed.first_state.`c.unfenced` AS `c.unfenced`,
+        agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
+        agreed.first_state.`c.revocationEpoch` AS `c.revocationEpoch`,
         agreed.first_state.`c.assignmentEpoch` AS `c.assignmentEpoch`
       ),
       MAP('ignoreNullFields', 'false')

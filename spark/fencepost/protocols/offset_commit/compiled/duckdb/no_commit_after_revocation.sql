@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:497 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:503 by `tlasql compile`; do not edit
 --
 -- NoCommitAfterRevocation ==
 --     \A c \in commits :
@@ -44,7 +44,7 @@ WITH frame AS (
     "c.revocationEpoch",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:499)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:505)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
