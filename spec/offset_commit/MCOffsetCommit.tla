@@ -35,6 +35,10 @@ KeepsTheProposal ==
 \* TLC must refute this. That it refuses no further one is PoliciesRelaxInOrder.
 RefusesAllThatStrictDoes == \A c \in commits : Owner(c) /\ ~Strict(c) => ~MemberRevocation(c)
 
+\* For every owner each policy accepts what the one before it accepts: PoliciesRelaxInOrder without its exception.
+\* TLC must refute this where a member may have a partition back in the epoch in which it gave it up.
+RelaxesInOrderThroughout == \A c \in commits : Owner(c) /\ Strict(c) => PartitionRevocation(c)
+
 (***************************************************************************)
 (* Transactions.                                                           *)
 (***************************************************************************)

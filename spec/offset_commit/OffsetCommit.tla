@@ -306,15 +306,16 @@ Presentable(m, epoch) ==
     \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
     \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
 
-\* What a step does to it; the actions of the protocol do not speak of it.
+\* What a step does to it; the actions of the protocol do not speak of it. Who has a partition back in the epoch in which it
+\* gave it up owns it at that epoch.
 RecordTruth ==
     LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
         broken         == {t \in held : GivesUp(t[1], t[2])}
         anothers(t)    == \E n \in DOMAIN owned' \ {t[1]} : t[2] \in owned'[n]
         now            == UNION {{<<m, p, memberEpoch'[m]>> : p \in owned'[m]} : m \in DOMAIN owned'}
     IN  /\ held' = keep((held \ broken) \cup now)
-        /\ lost' = keep({t \in lost \cup broken : ~anothers(t)})
-        /\ taken' = keep(taken \cup {t \in lost \cup broken : anothers(t)})
+        /\ lost' = keep({t \in lost \cup broken : ~anothers(t)} \ now)
+        /\ taken' = keep((taken \cup {t \in lost \cup broken : anothers(t)}) \ now)
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -461,6 +462,9 @@ Obtainable(m) == {p \in targetAssignment[m] \ Assigned(m) : Free(p, m)}
 UnwantedStandby(m)   == Standing(m) \ targetStandby[m]
 ObtainableStandby(m) == (targetStandby[m] \ standby[m]) \ owned[m]
 
+\* The largest epoch at which p was revoked from m; 0 when it never was.
+LastRevoked(m, p) == IF p \in DOMAIN partitionRevocationEpoch[m] THEN partitionRevocationEpoch[m][p] ELSE 0
+
 \* The epoch of m when it has nothing left to revoke.
 EpochReached(m) == targetAssignmentEpoch
 
@@ -552,6 +556,24 @@ HeartbeatUnsubscribes(m) ==
                    pendingStandby, gone>>
     /\ UNCHANGED <<clientVars, storedVars, requests>>
 
+\* The client subscribes again to what it has given up, or is giving up, before the next target assignment is there: the
+\* one that exists has those partitions for m, which can have them back in the epoch in which it released them. A broker
+\* gives them back while m waits for others' partitions as well (UNRELEASED_PARTITIONS); here m need not.
+HeartbeatSubscribesAgain(m) ==
+    \* enabling conditions
+    /\ ReleasesUnsubscribed
+    /\ m \in Live
+    /\ HeardLastResponse(m)
+    /\ memberEpoch[m] = targetAssignmentEpoch
+    /\ targetAssignmentEpoch < groupEpoch
+    \* state changes
+    /\ \E again \in SUBSET {p \in Partitions : p \in pendingRevocation[m] \/ LastRevoked(m, p) = memberEpoch[m]} \ {{}} :
+        /\ \A n \in Live : again \cap targetAssignment[n] = {}
+        /\ targetAssignment' = [targetAssignment EXCEPT ![m] = @ \cup again]
+    /\ groupEpoch' = groupEpoch + 1
+    /\ UNCHANGED <<targetAssignmentEpoch, targetStandby>>
+    /\ UNCHANGED <<memberVars, clientVars, storedVars, requests>>
+
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* The client.                                                             *)
@@ -628,9 +650,6 @@ SendCommit(r, m, transactional) ==
 \* Nothing to be fenced by: a client outside the group protocol commits to an empty group, or a producer commits
 \* without saying for which member.
 Unfenced(q) == q.clientEpoch < 0 /\ (Live = {} \/ q.transactional)
-
-\* The largest epoch at which p was revoked from m; 0 when it never was.
-LastRevoked(m, p) == IF p \in DOMAIN partitionRevocationEpoch[m] THEN partitionRevocationEpoch[m][p] ELSE 0
 
 \* An epoch of m that has passed, by this coordinator's rule.
 AdmitsOlder(m, p, epoch) ==
@@ -756,6 +775,7 @@ GroupStep ==
         \/ HeartbeatStartsRevocation(m)
         \/ HeartbeatReachesTarget(m)
         \/ HeartbeatUnsubscribes(m)
+        \/ HeartbeatSubscribesAgain(m)
 
 \* Commits outside and inside transactions.
 Kinds == IF Transactions THEN BOOLEAN ELSE {FALSE}

@@ -49,6 +49,7 @@ CRITICAL: dict[str, set[str]] = {
     "compacted": ANOTHERS,
     "troubled": {*ANOTHERS, *ZOMBIE},
     "subscriptions": {*ANOTHERS, *ZOMBIE},
+    "subscribed-again": set(),
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "natural": set(),

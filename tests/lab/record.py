@@ -30,6 +30,7 @@ STORED = {
     "failover": ("4.3.1",),
     "compacted": ("4.3.1",),
     "subscriptions": ("4.3.1",),
+    "subscribed-again": ("4.3.1",),
     "producers": ("4.3.1", "3.9.2"),
     "producers-tv1": ("4.3.1",),
     "producers-failover": ("4.3.1", "4.2.1"),

@@ -183,6 +183,7 @@ SCENARIOS: dict[str, Scenario] = {
     "failover": failover.SCENARIO,
     "compacted": compacted.SCENARIO,
     "subscriptions": subscriptions.SCENARIO,
+    "subscribed-again": subscriptions.AGAIN,
     "producers": producer_scenario.SCENARIO,
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,

@@ -1,10 +1,10 @@
-"""The scenario ``subscriptions``: a member gives up what it does not subscribe to any more (KAFKA-19431)."""
+"""Members that give up what they do not subscribe to any more (KAFKA-19431), or have it back soon after."""
 
 from __future__ import annotations
 
 import time
 
-from brokers import Plan
+from brokers import LabError, Plan
 from cases import OTHER_TOPIC, TOPIC
 from members import Group, Member
 from scenario import ROLL_BYTES, Scenario, Stage, prepare
@@ -49,6 +49,40 @@ def _unsubscribe(stage: Stage, group_id: str) -> None:
         group.close()
 
 
+def play_again(stage: Stage) -> None:
+    """A member waits for what another one is slow to release. It gives up what it has by a change of
+    subscription, and changes it back before the next target assignment: it has it back in the same epoch.
+    """
+    prepare(stage, {TOPIC: 3, OTHER_TOPIC: 3}, "1000")
+    group_id = "subscribed-again"
+    stage.cluster.set_group_config(group_id, "consumer.assignment.interval.ms", _INTERVAL_MS)
+    stage.say(group_id)
+    group = Group(stage.cluster, stage.truth, group_id)
+    try:
+        quick, slow = (group.member(f"{group_id}-{name}", [TOPIC, OTHER_TOPIC]).join() for name in "bc")
+        group.settle(quick, slow)
+        a = group.member(f"{group_id}-a", [TOPIC, OTHER_TOPIC]).join()
+        deadline = time.monotonic() + _PATIENCE_S
+        while not a.owned and time.monotonic() < deadline:
+            slow.heartbeat()
+            quick.heartbeat()
+            quick.give_up_revoked()
+            a.heartbeat()
+            time.sleep(0.1)
+        held, mine = a.epoch, set(a.owned)
+        kept = {TOPIC, OTHER_TOPIC} - {topic for topic, _ in mine}
+        a.commit("before_the_change", held, mine, "owner")
+        a.subscribe(*kept)
+        a.give_up_revoked()
+        a.subscribe(TOPIC, OTHER_TOPIC)
+        if a.owned != mine or a.epoch != held:
+            raise LabError(f"{group_id}: had {mine} at {held}, has {a.owned} at {a.epoch}")
+        a.commit("subscribed_again", held, mine, "owner")
+        group.settle(a, quick, slow)
+    finally:
+        group.close()
+
+
 def _shared(member: Member) -> set[Partition]:
     return {partition for partition in member.assigned if partition[0] == TOPIC}
 
@@ -59,3 +93,4 @@ def plan(version: str) -> Plan:
 
 
 SCENARIO = Scenario(plan, play)
+AGAIN = Scenario(plan, play_again, clean=True)

@@ -1,10 +1,11 @@
-"""Rules about commits of classic groups, seen violated in a real request log: one line of it was altered."""
+"""Rules about commits, seen violated in real brokers' logs: a line of them, or a record, was altered."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,9 +20,12 @@ from fencepost.definitions import queries
 from fencepost.protocols.offset_commit.replay import replay_rows
 from fencepost.protocols.offset_commit.shard import ShardRows
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.tables import RECORDS
 
 CAPTURE, TOLERANCE_MS = "rebalances-3.9.2", 25
 COMMITS = ("silver.offset_commits", "silver.offset_commit_states")
+_TOPICS, _PARTITIONS = 11, 28
+"""Where a member's current assignment has the number of topics, and of the first one's partitions."""
 
 Line = dict[str, Any]
 Verdicts = dict[str, set[str]]
@@ -147,3 +151,56 @@ def _by_definition(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[
     bad = [row for row in rows if row["verdict"] is False]
     for definition in {row["definition"] for row in bad}:
         yield definition, [row for row in bad if row["definition"] == definition]
+
+
+def test_an_assignment_epoch_that_moves_with_its_member_is_seen(
+    captures: Path,
+    bronze_of: Callable[[Path], dict[str, pa.Table]],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+) -> None:
+    """A member keeps its partitions, and its records say that each was assigned anew: KIP-1251 refuses what
+    revocation epochs accept.
+    """
+    bronze = bronze_of(captures / "groups-4.3.1")
+    moved = {**bronze, RECORDS.name: _assigned_anew(bronze[RECORDS.name], "late-kept")}
+    whole, broken = (
+        _violated([replay_rows(rows, metadata, TOLERANCE_MS) for rows in parts])
+        for parts, metadata in (shards_of(bronze), shards_of(moved))
+    )
+    new = {definition: commits - whole.get(definition, set()) for definition, commits in broken.items()}
+    assert {definition for definition, commits in new.items() if commits} == {
+        "policies_relax_in_order",
+        "broker_keeps_its_rule",
+    }
+
+
+def test_a_partition_that_comes_back_in_the_same_epoch_breaks_no_rule(
+    captures: Path,
+    bronze_of: Callable[[Path], dict[str, pa.Table]],
+    shards_of: Callable[..., tuple[list[ShardRows], ClusterMetadata]],
+) -> None:
+    parts, metadata = shards_of(bronze_of(captures / "subscribed-again-4.3.1"))
+    found = [replay_rows(rows, metadata, TOLERANCE_MS) for rows in parts]
+    states = [row for each in found for row in each["silver.offset_commit_states"].to_pylist()]
+    assert any(
+        row["partition_revocation_epoch"] == row["client_epoch"] == row["member_epoch"] for row in states
+    )
+    assert _violated(found) == {}
+
+
+def _assigned_anew(records: pa.Table, group_id: str) -> pa.Table:
+    """Every assignment epoch in the records of a group's members as large as the member's epoch."""
+    values = records["value"].to_pylist()
+    names, keys = records["record_name"].to_pylist(), records["key"].to_pylist()
+    for at, (name, key, value) in enumerate(zip(names, keys, values, strict=True)):
+        if name != "ConsumerGroupCurrentMemberAssignment" or value is None or group_id.encode() not in key:
+            continue
+        # int16 version, int32 member epoch, int32 the one before, int8 state; topics of id, partitions, tags
+        (epoch,) = struct.unpack_from(">i", value, 2)
+        count = value[_PARTITIONS] - 1
+        if value[_TOPICS] == 2 and count > 0:
+            first = _PARTITIONS + 1 + 4 * count + 4
+            anew = struct.pack(f">{count}i", *[epoch] * count)
+            values[at] = value[:first] + anew + value[first + 4 * count :]
+    column = pa.chunked_array([pa.array(values, records.schema.field("value").type)])
+    return records.set_column(records.schema.get_field_index("value"), "value", column)

@@ -86,8 +86,8 @@ WITH quantified_1_rows AS (
     offset_commit_states.api_version AS "c.apiVersion",
     offset_commit_states.group_known AS "c.groupKnown",
     offset_commit_states.instance_fenced AS "c.instanceFenced",
-    offset_commit_states.revocation_epoch AS "c.revocationEpoch",
     offset_commit_states.partition_revocation_epoch AS "c.partitionRevocationEpoch",
+    offset_commit_states.revocation_epoch AS "c.revocationEpoch",
     offset_commit_states.assignment_epoch AS "c.assignmentEpoch",
     offset_commit_states.owned_by_another AS "c.ownedByAnother",
     offset_commit_states.owned_by_self AS "c.ownedBySelf",
@@ -500,13 +500,18 @@ WITH quantified_1_rows AS (
         )
       )
     ) AS evaluates_4,
-    NOT (
-      "c.error" = 'NOT_COORDINATOR'
-      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
-      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    (
+      NOT (
+        "c.error" = 'NOT_COORDINATOR'
+        OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+        OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+      )
+      AND (
+        "c.ownedAtClientEpoch" AND "c.uninterrupted"
+      )
     )
-    AND (
-      "c.ownedAtClientEpoch" AND "c.uninterrupted"
+    AND NOT (
+      "c.memberKnown" AND "c.partitionRevocationEpoch" = "c.memberEpoch"
     ) AS antecedent_5,
     NOT (
       "c.unfenced" OR (
@@ -642,8 +647,8 @@ WITH quantified_1_rows AS (
     "c.apiVersion",
     "c.groupKnown",
     "c.instanceFenced",
-    "c.revocationEpoch",
     "c.partitionRevocationEpoch",
+    "c.revocationEpoch",
     "c.assignmentEpoch",
     "c.ownedByAnother",
     "c.ownedBySelf",
@@ -667,11 +672,11 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:428)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:434)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:429)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:435)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:430)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:436)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR (
       c1_6 AND c2_6 AND c3_6 AND c4_6
@@ -679,28 +684,28 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE
       WHEN antecedent_6 AND NOT c1_6
-      THEN '~Strict(c) (OffsetCommitProps:446)'
+      THEN '~Strict(c) (OffsetCommitProps:452)'
       WHEN antecedent_6 AND NOT c2_6
-      THEN '~MemberRevocation(c) (OffsetCommitProps:447)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:453)'
       WHEN antecedent_6 AND NOT c3_6
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:448)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:454)'
       WHEN antecedent_6 AND NOT c4_6
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:449)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:455)'
     END AS failed_conjunct_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
-    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:466)' END AS failed_conjunct_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:472)' END AS failed_conjunct_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:483)'
+      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:489)'
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
     CASE
       WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:503)'
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:509)'
     END AS failed_conjunct_9
   FROM judged
 ), agreed AS (
@@ -713,7 +718,7 @@ WITH quantified_1_rows AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
       candidate
     ) AS first_state,
     CASE
@@ -981,18 +986,18 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
             'c.uninterrupted',
             STRUCT_EXTRACT(agreed.first_state, 'c.uninterrupted'),
-            'c.unfenced',
-            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
             'c.memberKnown',
             STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
-            'c.clientEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
-            'c.memberEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
-            'c.revocationEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
             'c.partitionRevocationEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'c.partitionRevocationEpoch'),
+            'c.memberEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.revocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
             'c.assignmentEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch')
           ) AS TEXT)

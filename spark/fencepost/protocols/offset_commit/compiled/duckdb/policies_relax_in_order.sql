@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:426 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:432 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
---     \A c \in commits : Decided(c) /\ Owner(c) =>
+--     \A c \in commits : Decided(c) /\ Owner(c) /\ ~HadBackInItsEpoch(c) =>
 --         /\ Strict(c) => MemberRevocation(c)
 --         /\ MemberRevocation(c) => PartitionRevocation(c)
 --         /\ PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)
@@ -19,24 +19,29 @@ WITH frame AS (
     error AS "c.error",
     owned_at_client_epoch AS "c.ownedAtClientEpoch",
     uninterrupted AS "c.uninterrupted",
-    unfenced AS "c.unfenced",
     member_known AS "c.memberKnown",
-    client_epoch AS "c.clientEpoch",
-    member_epoch AS "c.memberEpoch",
-    revocation_epoch AS "c.revocationEpoch",
     partition_revocation_epoch AS "c.partitionRevocationEpoch",
+    member_epoch AS "c.memberEpoch",
+    unfenced AS "c.unfenced",
+    client_epoch AS "c.clientEpoch",
+    revocation_epoch AS "c.revocationEpoch",
     assignment_epoch AS "c.assignmentEpoch"
   FROM silver.offset_commit_states
 ), judged AS (
   SELECT
     *,
-    NOT (
-      "c.error" = 'NOT_COORDINATOR'
-      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
-      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    (
+      NOT (
+        "c.error" = 'NOT_COORDINATOR'
+        OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+        OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+      )
+      AND (
+        "c.ownedAtClientEpoch" AND "c.uninterrupted"
+      )
     )
-    AND (
-      "c.ownedAtClientEpoch" AND "c.uninterrupted"
+    AND NOT (
+      "c.memberKnown" AND "c.partitionRevocationEpoch" = "c.memberEpoch"
     ) AS antecedent,
     NOT (
       "c.unfenced" OR (
@@ -100,12 +105,12 @@ WITH frame AS (
     "c.error",
     "c.ownedAtClientEpoch",
     "c.uninterrupted",
-    "c.unfenced",
     "c.memberKnown",
-    "c.clientEpoch",
-    "c.memberEpoch",
-    "c.revocationEpoch",
     "c.partitionRevocationEpoch",
+    "c.memberEpoch",
+    "c.unfenced",
+    "c.clientEpoch",
+    "c.revocationEpoch",
     "c.assignmentEpoch",
     NOT antecedent OR (
       c1 AND c2 AND c3
@@ -113,11 +118,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:428)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:434)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:429)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:435)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:430)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:436)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -130,7 +135,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.uninterrupted': "c.uninterrupted", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.error': "c.error", 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.uninterrupted': "c.uninterrupted", 'c.memberKnown': "c.memberKnown", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.unfenced': "c.unfenced", 'c.clientEpoch': "c.clientEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch"},
       candidate
     ) AS first_state,
     CASE
@@ -179,18 +184,18 @@ SELECT
       STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
       'c.uninterrupted',
       STRUCT_EXTRACT(agreed.first_state, 'c.uninterrupted'),
-      'c.unfenced',
-      STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
       'c.memberKnown',
       STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
-      'c.clientEpoch',
-      STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
-      'c.memberEpoch',
-      STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
-      'c.revocationEpoch',
-      STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
       'c.partitionRevocationEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'c.partitionRevocationEpoch'),
+      'c.memberEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+      'c.unfenced',
+      STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+      'c.clientEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+      'c.revocationEpoch',
+      STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
       'c.assignmentEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch')
     ) AS TEXT)
