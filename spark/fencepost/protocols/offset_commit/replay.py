@@ -88,7 +88,6 @@ class GroupCoordinatorShard:
         self._tolerance_ms = tolerance_ms
         self._metadata = metadata
         self._unread_lines = evidence.unread_lines
-        self._base = evidence.log.base
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
@@ -156,7 +155,7 @@ class GroupCoordinatorShard:
             offsets = [record.offset for record in self._groups[group_id].records]
             found[group_id] = matching.place_by_clock(self._lateness.of, partial(bisect_left, offsets))
             group = self._groups[group_id]
-            undecided = Undecided(group.requests, group.commit_records, elected, self._lateness)
+            undecided = Undecided(group.requests, group.commit_records, log, elected, self._lateness)
             undecided.settle(found[group_id])
             self._undecided[group_id] = undecided
             self._places.update(matching.between(found[group_id]))
@@ -210,7 +209,7 @@ class GroupCoordinatorShard:
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
-            elif not candidates and undecided.met_none(request, self._stretches, self._base):
+            elif not candidates and undecided.met_none(request):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask(asked)
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)

@@ -9,6 +9,7 @@ was told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import (
@@ -23,7 +24,7 @@ from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE, LOADING
-from fencepost.replay.logs import Base, Stretch
+from fencepost.replay.logs import Log
 
 _ANSWERED_LATER = ELSEWHERE - {LOADING}
 
@@ -35,7 +36,8 @@ class Undecided:
         self,
         requests: Iterable[CommitRequest],
         records: Iterable[OffsetCommitRecord],
-        leaders: Mapping[int, int | None],
+        log: Log,
+        leaders: Mapping[int, int],
         lateness: Lateness,
     ) -> None:
         """``leaders``: who was elected, by leader epoch."""
@@ -48,6 +50,12 @@ class Undecided:
         self._records = records
         self._leaders, self._lateness = leaders, lateness
         self._stored: dict[Commit, list[OffsetCommitRecord]] = {}
+        # what compaction has been over, and what a hole may hide, shows nothing
+        self._from_ms, self._to_ms = -inf, -inf
+        if len(log.stretches) == 1 and len(log):
+            self._to_ms = int(log.max_timestamp_ms.max())
+            if log.base is not None:
+                self._from_ms = inf if log.base.ms is None else log.base.ms
 
     def settle(self, matches: Matches) -> None:
         """Take the request of a commit that alone can have written a record, and no other, for accepted."""
@@ -81,15 +89,15 @@ class Undecided:
             and same_topic(commit, record)
         )
 
-    def met_none(self, request: CommitRequest, stretches: Mapping[int, Stretch], base: Base | None) -> bool:
-        """Whether no coordinator decided any commit of the request: the log, which is whole there, has none
-        of them.
+    def met_none(self, request: CommitRequest) -> bool:
+        """Whether no coordinator decided any commit of the request: its log, which is whole there and goes on
+        behind it, has none of them.
         """
         start_ms = request.requested_ms - self._lateness.of(request)
-        is_whole = len(stretches) == 1 and (base is None or (base.ms is not None and base.ms < start_ms))
+        is_shown = self._from_ms < start_ms and request.responded_ms <= self._to_ms
         return all(
             commit.broker_error == LOADING
-            or (is_whole and commit.broker_error in _ANSWERED_LATER and not self._stored.get(commit))
+            or (is_shown and commit in self._stored and not self._stored[commit])
             for commit in request.commits
         )
 

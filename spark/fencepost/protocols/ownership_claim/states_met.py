@@ -66,6 +66,7 @@ class StatesMet:
     ) -> None:
         self._generations = generations
         self._times = [generation.begin.ms or 0 for generation in generations]
+        self._epochs = [generation.record.leader_epoch for generation in generations]
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
         self._whole = whole
@@ -85,18 +86,52 @@ class StatesMet:
         return self._place_by_clock(join)
 
     def _place_by_clock(self, join: Join) -> Place:
-        first = bisect_right(self._times, join.line.requested_ms - self._tolerance_ms) - 1
-        last = bisect_right(self._times, join.line.responded_ms + self._tolerance_ms) - 1
+        first, last = self._newest_by_then(join)
         near = self._generations[max(first, 0) : last + 2]
         brokers: set[int | None] = {self._leaders.get(generation.record.leader_epoch) for generation in near}
-        if brokers - {None, join.line.broker_id}:
+        elsewhere = bool(brokers - {None, join.line.broker_id})
+        if elsewhere and (
+            self._only_term(join.line.broker_id) is None
+            or self._may_be_over(first)
+            or self._may_be_over(last)
+        ):
             return Place(why_not="its broker's clock is not the one that wrote the group's records")
         if any(generation.lost for generation in near):
             return Place(why_not="the log has a hole here")
         if first < 0 and not self._whole:
             return Place(why_not="the log does not show the group before this request")
         arrived, answered = join.line.requested_ms, join.line.responded_ms
+        if elsewhere:
+            arrived = answered = 0  # of another clock than the next record, before which they are
         return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
+
+    def _may_be_over(self, number: int) -> bool:
+        """Whether something else ended the generation with this number than the next one."""
+        if number < 0 or self._generations[number].end is None:
+            return False
+        following = self._generations[number + 1 : number + 2]
+        return not following or following[0].before is not self._generations[number]
+
+    def _newest_by_then(self, join: Join) -> tuple[int, int]:
+        """The numbers of the newest generations that were written when it arrived, and when it was answered.
+
+        A broker that led the log once has no clock in common with those before and after it, and needs none.
+        """
+        term = self._only_term(join.line.broker_id)
+        low, high = 0, len(self._times)
+        if term is not None:
+            low, high = bisect_left(self._epochs, term), bisect_right(self._epochs, term)
+        times = self._times[low:high]
+        first = bisect_right(times, join.line.requested_ms - self._tolerance_ms)
+        last = bisect_right(times, join.line.responded_ms + self._tolerance_ms)
+        return low + first - 1, low + last - 1
+
+    def _only_term(self, broker_id: int) -> int | None:
+        """The one leader epoch in which a broker coordinated the group; None where there may be more."""
+        led = [epoch for epoch, leader in self._leaders.items() if leader == broker_id]
+        # the first epoch is known, so all are
+        told = 0 in self._leaders and all(epoch in self._leaders for epoch in self._epochs)
+        return led[0] if told and len(led) == 1 else None
 
     def _newest(self, number: int, ms: int) -> Generation | None:
         """The generation with this number, unless the group was gone, or of another kind, by then."""
@@ -219,7 +254,12 @@ class StatesMet:
         failed = self._signs.failed.get((join.line.broker_id, join.member_id))
         if failed is not None and failed < before:
             return True
-        return 0 <= last < now and self._times[last + 1] < before
+        if not 0 <= last < now:
+            return False
+        term = self._only_term(join.line.broker_id)
+        if term is not None and self._epochs[last + 1] < term:
+            return True
+        return self._times[last + 1] < before
 
     def _never_was(self, join: Join) -> bool:
         """Neither a record nor an answer named a member that was refused."""
