@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.facts import FOREVER
-from fencepost.protocols.producer_epoch.producer_requests import INIT
+from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition
 from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses
@@ -191,6 +191,8 @@ class States:
             found.update(self._in_term(term, start_ms, end_ms))
             if coordinator.replicated and asked.verify_only:
                 found.update(self._not_in_effect(term, start_ms, granted=asked.error == NONE))
+            if asked.api_key == END and asked.error == NONE:
+                found.update(self._written_by_itself(term, start_ms, order))
         at_least, below = order.bounds(asked, start_ms)
         return [
             (number, candidate)
@@ -215,12 +217,25 @@ class States:
         and writes the next one after that. Meanwhile it answers CONCURRENT_TRANSACTIONS, but verifies. What
         it grants then is of a transaction whose end is being written.
         """
+        newest = self._just_before(term, start_ms)
+        if newest is not None and (not granted or newest.record.prepares):
+            yield Candidate(newest.number - 1, term.stretch, term.leader_epoch)
+
+    def _written_by_itself(self, term: Term, start_ms: int, order: Order) -> Iterable[Candidate]:
+        """The state before a Prepare record that nobody else is known to have written: an accepted EndTxn
+        whose line is later than the tolerance may have written it.
+        """
+        newest = self._just_before(term, start_ms)
+        if newest is not None and newest.record.prepares and newest.record.offset not in order.written:
+            yield Candidate(newest.number - 1, term.stretch, term.leader_epoch)
+
+    def _just_before(self, term: Term, ms: int) -> Transition | None:
+        """The newest record of a term from before a time, if it is not older than a line may be late."""
         times, _, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
-        before = bisect_left(times, start_ms) - 1
-        if before < 0 or times[before] + LATEST_MS < start_ms:
-            return
-        if not granted or self.transitions[newest[before] - 1].record.prepares:
-            yield Candidate(newest[before] - 1, term.stretch, term.leader_epoch)
+        before = bisect_left(times, ms) - 1
+        if before < 0 or times[before] + LATEST_MS < ms:
+            return None
+        return self.transitions[newest[before] - 1]
 
 
 class Order:
@@ -234,7 +249,9 @@ class Order:
         """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
         verified_during tells, a verification is made while another request waits.
         """
+        pairs = list(pairs)
         self._verified = verified
+        self.written = {record.offset for _, record, sure in pairs if sure}
         written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
         answered: dict[int, list[tuple[int, int]]] = {}
         for asked, record, sure in pairs:
