@@ -175,7 +175,8 @@ def _metadata(case: Case) -> ClusterMetadata:
     places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})}]
     made = {place["topic"]: place["topic_id"] for place in places}
     made |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
-    partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1, "replicas": [1]}
+    partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
+    partition["replicas"] = case.get("replicas", [1])
     records = [(TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in made.items()]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.facts import FOREVER
-from fencepost.protocols.producer_epoch.producer_requests import INIT
+from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition
 from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
-from fencepost.replay.requests import NONE
+from fencepost.replay.requests import LATEST_MS, NONE
 
 
 class Candidate(NamedTuple):
@@ -81,10 +81,19 @@ class Coordinator:
     """What one coordinator's log says to all of its transactional ids: who led it when."""
 
     def __init__(
-        self, key: LogKey, log: Log, leaders: Mapping[int, int | None], *, complete: bool = False
+        self,
+        key: LogKey,
+        log: Log,
+        leaders: Mapping[int, int | None],
+        *,
+        complete: bool = False,
+        replicated: bool = False,
     ) -> None:
-        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete."""
+        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``: the
+        coordinator waits for other brokers to have a record before it goes by it.
+        """
         self.key = key
+        self.replicated = replicated
         self.log = log
         self.leaders = leaders
         self.complete = complete
@@ -180,7 +189,11 @@ class States:
             if asked.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
                 return []
             found.update(self._in_term(term, start_ms, end_ms))
-        at_least, below = order.bounds(asked)
+            if coordinator.replicated and asked.verify_only:
+                found.update(self._not_in_effect(term, start_ms, granted=asked.error == NONE))
+            if asked.api_key == END and asked.error == NONE:
+                found.update(self._written_by_itself(term, start_ms, order))
+        at_least, below = order.bounds(asked, start_ms)
         return [
             (number, candidate)
             for number, candidate in enumerate(sorted(found))
@@ -197,23 +210,57 @@ class States:
             start = min(inside) - 1
         return (Candidate(number, term.stretch, term.leader_epoch) for number in (start, *inside))
 
+    def _not_in_effect(self, term: Term, start_ms: int, *, granted: bool) -> Iterable[Candidate]:
+        """The state before the newest record from before the window, if a verification may have met it.
+
+        A coordinator goes by a record once it is replicated (TransactionStateManager.appendTransactionToLog),
+        and writes the next one after that. Meanwhile it answers CONCURRENT_TRANSACTIONS, but verifies. What
+        it grants then is of a transaction whose end is being written.
+        """
+        newest = self._just_before(term, start_ms)
+        if newest is not None and (not granted or newest.record.prepares):
+            yield Candidate(newest.number - 1, term.stretch, term.leader_epoch)
+
+    def _written_by_itself(self, term: Term, start_ms: int, order: Order) -> Iterable[Candidate]:
+        """The state before a Prepare record that nobody else is known to have written: an accepted EndTxn
+        whose line is later than the tolerance may have written it.
+        """
+        newest = self._just_before(term, start_ms)
+        if newest is not None and newest.record.prepares and newest.record.offset not in order.written:
+            yield Candidate(newest.number - 1, term.stretch, term.leader_epoch)
+
+    def _just_before(self, term: Term, ms: int) -> Transition | None:
+        """The newest record of a term from before a time, if it is not older than a line may be late."""
+        times, _, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
+        before = bisect_left(times, ms) - 1
+        if before < 0 or times[before] + LATEST_MS < ms:
+            return None
+        return self.transitions[newest[before] - 1]
+
 
 class Order:
     """What the order of requests tells: a broker takes up the next request of a connection when the one
     before is answered. What wrote a record on the same connection before or after a refused request bounds
-    what it met, whatever the clock says.
+    what it met, whatever the clock says. Of what wrote one on another connection the answer tells, by the
+    broker's clock, that the record was in effect.
     """
 
     def __init__(self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, Asked]) -> None:
         """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
         verified_during tells, a verification is made while another request waits.
         """
+        pairs = list(pairs)
         self._verified = verified
+        self.written = {record.offset for _, record, sure in pairs if sure}
         written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
+        answered: dict[int, list[tuple[int, int]]] = {}
         for asked, record, sure in pairs:
-            if not sure or asked.connection is None:
+            if not sure:
                 continue
             number = states.before(record.offset) + 1
+            answered.setdefault(asked.broker_id, []).append((asked.responded_ms, number))
+            if asked.connection is None:
+                continue
             order = (asked.responded_ms, asked.correlation_id)
             written.setdefault((asked.broker_id, asked.connection), []).append((order, number))
         self._written: dict[tuple[int, str], tuple[list[tuple[int, int]], list[int], list[int]]] = {}
@@ -227,10 +274,21 @@ class Order:
                 least,
             )
 
-    def bounds(self, asked: Asked) -> tuple[int, int | None]:
-        """The state that a request met at the earliest, and the first one that it did not meet any more."""
+        self._answered: dict[int, tuple[list[int], list[int]]] = {}
+        for broker_id, answers in answered.items():
+            answers.sort()
+            in_effect = list(accumulate((number for _, number in answers), max))
+            self._answered[broker_id] = ([ms for ms, _ in answers], in_effect)
+
+    def bounds(self, asked: Asked, start_ms: int) -> tuple[int, int | None]:
+        """The state that a request met at the earliest, and the first one that it did not meet any more; it
+        arrived at ``start_ms`` at the earliest.
+        """
         waiting = self._verified.get((asked.request_id, asked.topic, asked.partition))
-        return self._on_connection(asked if waiting is None else waiting)
+        at_least, below = self._on_connection(asked if waiting is None else waiting)
+        times, in_effect = self._answered.get(asked.broker_id, ([], []))
+        before = bisect_left(times, start_ms)
+        return max(at_least, in_effect[before - 1] if before else 0), below
 
     def _on_connection(self, asked: Asked) -> tuple[int, int | None]:
         if asked.connection is None or (asked.broker_id, asked.connection) not in self._written:
