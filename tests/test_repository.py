@@ -49,6 +49,16 @@ def test_a_protocol_is_imported_by_nobody_else() -> None:
     assert named == set()
 
 
+def test_capture_opens_files_in_one_place() -> None:
+    """Evidence may come from elsewhere than a disk one day: whoever reads it asks capture/files.py."""
+    package = ROOT / "spark" / "fencepost"
+    readers = [*package.glob("capture/*.py"), *package.glob("protocols/*/capture/*.py")]
+    opens = re.compile(r"\bopen\(|\.read_(text|bytes)\(|\.(iterdir|stat|is_dir|exists)\(|\bglob\.")
+    assert [path.name for path in sorted(readers) if opens.search(path.read_text(encoding="utf-8"))] == [
+        "files.py"
+    ]
+
+
 def imported(path: Path) -> set[str]:
     """The modules, or folders of modules, directly below fencepost.protocols that a module imports."""
     modules = set()

@@ -24,7 +24,7 @@ from pyiceberg.exceptions import NoSuchTableError
 import fencepost
 from fencepost.capture.readers import kinds
 from fencepost.places import project_folder
-from fencepost.protocols import protocols, tables
+from fencepost.protocols import protocols
 from fencepost.settings import Settings
 from fencepost.tables import CLEANED, FILES, LOG_ENDS, QUARANTINE, VERDICTS
 
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[[], Summary]) -> Summary:
     """Do the work of a step, or nothing if it has been done on the same; gives back the work's summary."""
     reads, writes = _READS[step](), _WRITES[step]
-    before = [_snapshots(catalog, reads), _rest(settings)]
+    before = [_snapshots(catalog, reads), _rest(step, settings)]
     noted = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
     if noted.get("from") == _digest(before) and noted["made"] == _digest(
         _snapshots(catalog, writes(catalog))
@@ -96,28 +96,24 @@ def _snapshots(catalog: Catalog, names: Iterable[str]) -> list[list[Any]]:
     return found
 
 
-def _rest(settings: Settings) -> list[str]:
+def _rest(step: str, settings: Settings) -> list[str]:
     """The settings that matter, and the code."""
     of_rows = {name: value for name, value in vars(settings).items() if name not in _SAME_ROWS}
-    return [repr(sorted(of_rows.items())), _code()]
+    return [repr(sorted(of_rows.items())), _code(dbt=step == "marts")]
 
 
 @cache
-def _code() -> str:
-    """A digest of this package, protocols that lie elsewhere, dbt's project, and what is installed."""
-    folders = [
-        Path(fencepost.__file__).parent,
-        *(each.package for each in protocols()),
-        project_folder("dbt"),
-    ]
+def _code(*, dbt: bool) -> str:
+    """A digest of this package, protocols elsewhere, dbt's project if asked, and what is installed."""
+    folders = {Path(fencepost.__file__).parent, *(each.package for each in protocols())}
+    folders |= {project_folder("dbt")} if dbt else set()
     digest = hashlib.sha256(sys.version.encode())
-    for folder in sorted(set(folders)):
+    for folder in sorted(folders):
         for file in sorted(folder.rglob("*")):
             if file.suffix in _CODE and file.is_file():
                 digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
     installed = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
     digest.update(repr(sorted(each.name for each in installed)).encode())
-    digest.update(repr([(table.name, table.columns) for table in tables()]).encode())
     return digest.hexdigest()
 
 

@@ -1,8 +1,8 @@
 """The same evidence in any order, in one run or in many: the same rows, with the same ids.
 
 Every run takes what there is of a capture's files, cut and named as at that time; after the last one the
-lake holds what one audit of all files finds. ``--times 20`` tries every way in which files arrive on every
-capture twenty times, which takes hours; without it some of them are tried on small ones.
+lake holds what one audit of all files finds. ``--times 3`` (``make arrivals``) tries each of the seven ways
+in which files arrive three times on every capture, which takes hours; else a few are tried on small ones.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.capture.plan import expand
+from fencepost.capture.files import content, expand
 from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, LOG_ENDS
@@ -69,7 +69,7 @@ def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
 def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
     """``topic partition offset`` lines behind the version and their number (OffsetCheckpointFile)."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()[2:]
+        lines = content(file).decode().splitlines()[2:]
     except (OSError, UnicodeDecodeError):
         return
     for line in lines:
@@ -82,7 +82,7 @@ def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
 def _closed_by(file: Path) -> int | None:
     """The epoch of the broker that closed its logs (CleanShutdownFileHandler); None where none is told."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        told = json.loads(content(file))
     except (OSError, ValueError):
         return None
     epoch = told.get("brokerEpoch") if isinstance(told, dict) else None

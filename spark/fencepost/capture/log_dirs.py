@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fencepost.capture.files import content, expand, names
 from fencepost.capture.kinds import Kind
-from fencepost.capture.plan import READ_WHOLE, SEGMENT, Fault, Source, expand
+from fencepost.capture.plan import READ_WHOLE, SEGMENT, Fault, Source
 from fencepost.formats.partition_files import topic_id_in
 from fencepost.settings import Broker, Cluster
 
@@ -77,7 +78,7 @@ def base_offset(file: str) -> int:
 def _log_dir(
     kinds: Sequence[Kind], cluster: str, broker: Broker, path: str, faults: list[Fault], *, internal: bool
 ) -> Iterator[Source]:
-    entries = sorted(entry.name for entry in Path(path).iterdir())
+    entries = names(path)
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and "meta.properties" not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
@@ -87,7 +88,7 @@ def _log_dir(
             continue
         folder = Path(path, name)
         try:
-            files = sorted(entry.name for entry in folder.iterdir())
+            files = names(folder)
             topic_id = _topic_id(folder, match["topic"])
         except OSError as error:
             faults.append(_unlistable(cluster, broker, str(folder), error))
@@ -112,7 +113,7 @@ def _log_dir(
 
 def _topic_id(folder: Path, topic: str) -> str | None:
     try:
-        found = topic_id_in((folder / PARTITION_METADATA).read_bytes())
+        found = topic_id_in(content(folder / PARTITION_METADATA))
     except FileNotFoundError:
         found = None
     return found or _FIXED_IDS.get(topic)

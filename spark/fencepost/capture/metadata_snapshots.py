@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.digests import head_digest
+from fencepost.capture.files import opened
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import METADATA_SNAPSHOT, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
@@ -44,7 +45,7 @@ def rows(source: Source) -> Rows:
     if read is not None and count:
         yield TABLE, _rows(source, read.combine_chunks().to_batches()[0])
     consumed_to = 0 if faults else source.end
-    with Path(source.file).open("rb") as file:
+    with opened(source.file) as file:
         progress = {
             "head_digest": head_digest(file, consumed_to),
             "size": source.end,

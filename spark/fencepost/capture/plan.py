@@ -6,7 +6,6 @@ the faults and the progress of a run always agree with each other.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -107,12 +106,6 @@ class Plan:
     identified: list[Source] = field(default_factory=list)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-
-
-def expand(pattern: str) -> list[str]:
-    """The paths a glob matches, sorted; a path without wildcards is itself when it exists."""
-    # pathlib has no globs that begin at the root
-    return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
 
 
 def is_compressed(file: BinaryIO) -> bool:

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -14,6 +13,8 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
+from fencepost.capture.files import opened_exactly
+from fencepost.capture.files import size as size_of
 from fencepost.capture.plan import Plan, Read, Source, is_compressed
 from fencepost.tables import FILES
 
@@ -41,7 +42,7 @@ class Progress:
         A file that was renamed goes on under its new name; one that is replaced in place is new under each.
         Raises OSError when the file cannot be read.
         """
-        size = Path(source.file).stat().st_size
+        size = size_of(source.file)
         source = replace(source, end=size)
         known = self._known(source)
         own = known.get(source.file)
@@ -79,14 +80,14 @@ def _values(rows: pa.Table) -> list[list[Any]]:
 
 def _find(source: Source, size: int, known: Iterable[Read]) -> Read | None:
     # unbuffered: nothing is read but what is asked for
-    with Path(source.file).open("rb", buffering=0) as file:
+    with opened_exactly(source.file) as file:
         return next((read for read in known if _begins_with(source, file, size, read)), None)
 
 
 def still_holds(source: Source, read: Read) -> bool:
     """Whether ``source.file`` is what ``read`` says of it: not renamed, rotated or written anew since."""
     try:
-        size = Path(source.file).stat().st_size
+        size = size_of(source.file)
         return read.consumed_to == 0 or _find(source, size, [read]) is not None
     except OSError:
         return False

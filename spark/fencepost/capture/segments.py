@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.digests import head_digest, headers_digest
+from fencepost.capture.files import opened_exactly
 from fencepost.capture.headers import header_pieces
 from fencepost.capture.kinds import Kind
 from fencepost.capture.pieces import Piece
@@ -121,7 +121,7 @@ class _Progress:
 
 
 def _digest(source: Source, consumed_to: int, last_header: int) -> str:
-    with Path(source.file).open("rb", buffering=0) as file:
+    with opened_exactly(source.file) as file:
         if source.is_headers_only:
             return headers_digest(file.fileno(), consumed_to, last_header)
         return head_digest(file, consumed_to)

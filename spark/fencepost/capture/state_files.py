@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
+from fencepost.capture.files import opened
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset
 from fencepost.capture.plan import ABORTED_INDEX, PRODUCER_SNAPSHOT, Source
@@ -27,7 +27,7 @@ _SAMPLE = 256
 
 def rows(source: Source) -> Rows:
     """The entries of the file, and what became of it."""
-    with Path(source.file).open("rb") as file:
+    with opened(source.file) as file:
         file.seek(source.start)
         data = file.read(source.end - source.start)
         entries = _entries(source, data)

@@ -6,13 +6,13 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
-from fencepost.capture.plan import Fault, Source, expand, is_compressed
+from fencepost.capture.files import expand, is_folder, opened
+from fencepost.capture.plan import Fault, Source, is_compressed
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
@@ -61,7 +61,7 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     found: dict[str, None] = {}
     missing = []
     for pattern in patterns:
-        matched = [path for path in expand(pattern) if not Path(path).is_dir()]
+        matched = [path for path in expand(pattern) if not is_folder(path)]
         found |= dict.fromkeys(matched)
         if not matched:
             missing.append(pattern)
@@ -105,7 +105,7 @@ def text_rows(
     """
     faults: list[Fault] = []
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
-    with Path(source.file).open("rb") as file:
+    with opened(source.file) as file:
         compressed = is_compressed(file)
         begins = _first_entry_digest(file)
         for piece in _pieces(file, source, last_entry):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
-from pathlib import Path
 
 import numpy as np
 
+from fencepost.capture.files import opened_exactly
 from fencepost.capture.pieces import Piece
 from fencepost.capture.plan import Source
 from fencepost.formats import batches as formats
@@ -40,7 +40,7 @@ def windows(source: Source) -> Iterator[Window]:
     Reads instead of mapping: a follower that truncates a mapped file would kill the process.
     """
     position, size = source.start, _WINDOW
-    with Path(source.file).open("rb", buffering=0) as file:
+    with opened_exactly(source.file) as file:
         while True:
             file.seek(position)
             want = min(size, source.end - position)

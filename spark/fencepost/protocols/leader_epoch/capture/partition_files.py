@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import BytesIO
-from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
+from fencepost.capture.files import content
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import PARTITION_METADATA
 from fencepost.capture.plan import Source
@@ -26,7 +26,7 @@ _NO_ID = "the file names no topic id: copy it again, or see which topic its fold
 
 def checkpoint_rows(source: Source) -> Rows:
     """The entries of a ``leader-epoch-checkpoint`` as it is now, and what became of it."""
-    data = Path(source.file).read_bytes()
+    data = content(source.file)
     entries = read_leader_epochs(data)
     found = entries.rows
     if data and not found.num_rows and not entries.faults:
@@ -40,7 +40,7 @@ def checkpoint_rows(source: Source) -> Rows:
 
 def folder_rows(source: Source) -> Rows:
     """The folder that a ``partition.metadata`` lies in, and what became of the file."""
-    data = Path(source.file).read_bytes()
+    data = content(source.file)
     topic_id = topic_id_in(data)
     faults = [] if topic_id else [Fault(0, len(data), "bad_record", _NO_ID)]
     count = 1 - len(faults)

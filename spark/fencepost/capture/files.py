@@ -1,0 +1,46 @@
+"""The one way to the files that evidence lies in: capture finds, lists and opens them here, and nowhere else.
+
+They are files of this machine. Evidence from elsewhere would come through these functions.
+"""
+
+from __future__ import annotations
+
+import glob
+from io import BufferedReader, FileIO
+from pathlib import Path
+
+
+def expand(pattern: str) -> list[str]:
+    """The paths a glob matches, sorted; a path without wildcards is itself when it exists."""
+    # pathlib has no globs that begin at the root
+    return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder."""
+    return Path(path).is_dir()
+
+
+def names(folder: str | Path) -> list[str]:
+    """The names of what is in a folder, sorted. Raises OSError."""
+    return sorted(entry.name for entry in Path(folder).iterdir())
+
+
+def size(path: str) -> int:
+    """How many bytes a file has now. Raises OSError."""
+    return Path(path).stat().st_size
+
+
+def opened(path: str) -> BufferedReader:
+    """A file to be read from its beginning on. Raises OSError."""
+    return Path(path).open("rb")
+
+
+def opened_exactly(path: str) -> FileIO:
+    """A file of which nothing is read but what is asked for. Raises OSError."""
+    return Path(path).open("rb", buffering=0)
+
+
+def content(path: str | Path) -> bytes:
+    """All bytes of a file. Raises OSError."""
+    return Path(path).read_bytes()
