@@ -3,8 +3,8 @@
     python bench/fencing/run_crowd.py [small large]
 
 Members, and epochs with them, grow with the commits: 1,000 members in 1,100 epochs commit 100,000 times, and
-``1000 10000`` measures 10,000 members with a million commits. A group is not cut into pieces: all of its lines
-and records are replayed by one task. What is told is compared with what the generator knows.
+``1000 10000`` measures 10,000 members with a million commits. A group is not cut into pieces: all of its
+lines and records are replayed by one task. What is told is compared with what the generator knows.
 """
 
 from __future__ import annotations
