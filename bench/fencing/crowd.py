@@ -1,8 +1,8 @@
 """One group with so many members that few of them do anything between two changes of it.
 
-The walk of ``walk.Clients`` looks at all members at each step, and lets all follow a change before the next one:
-with 10,000 members and as many epochs that would be 100 million records. Here some do, chosen by chance, and the
-others skip epochs, as members do whose group changes more often than they send heartbeats.
+The walk of ``walk.Clients`` looks at all members at each step, and lets all follow a change before the next
+one: with 10,000 members and as many epochs that would be 100 million records. Here some do, chosen by chance,
+and the others skip epochs, as members do whose group changes more often than they send heartbeats.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Crowd(Clients):
     def _one_that_commits(self, *, unheard: bool) -> Client | None:
         for _ in range(_TRIES):
             client = self._rng.choice(self.clients)
-            if client.owned and client.member_id in self.group.members:
-                if unheard or self._next_move(client) != "hear":
-                    return client
+            is_member = client.owned and client.member_id in self.group.members
+            if is_member and (unheard or self._next_move(client) != "hear"):
+                return client
         return None

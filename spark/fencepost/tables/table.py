@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +38,7 @@ class Table:
         """The columns as a Spark DDL schema string."""
         return ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items())
 
-    @property
+    @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The columns as Arrow types; a timestamp is microseconds in UTC."""
         return pa.schema([(name, ARROW[kind]) for name, kind in self.columns.items()])

@@ -1,68 +1,58 @@
-"""Offsets that groups committed, against the incarnation that lived, and the one they are of."""
+"""Offsets that groups committed, as their topic has them: each with what came before and after it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, by_log, damaged_batches, longs, unread_pieces
+from fencepost.replay.logs import Batches, Log, Longs, by_log, damaged_batches, longs, unread_pieces
+from fencepost.tables import Table
+
+STORED = Table(
+    "stored",
+    "One row per committed offset that is stored. topic_id is null for a commit by name, leader_epoch -1 for "
+    "none; coordinator_epoch is the leader epoch of its batch. follows is the offset of the record before it "
+    "that stored one for the same key, null where there is none or a hole may hide it. removed is the offset "
+    "of its tombstone; current is null where a hole may hide what came after.",
+    {
+        "cluster": "string", "commit_partition": "int", "record_offset": "bigint", "coordinator_epoch": "int",
+        "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
+        "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
+        "file": "string", "position": "bigint", "follows": "bigint", "removed": "bigint",
+        "current": "boolean",
+    },
+    ("cluster", "commit_partition", "record_offset"),
+)  # fmt: skip
 
 _OFFSET_COMMIT, _NAME = 1, "OffsetCommit"
 _ABORT, _COMMIT = 0, 1
 RECORD_TYPES = frozenset({_ABORT, _COMMIT, _OFFSET_COMMIT, None})
 """The rows of ``bronze.records`` that offsets are told by: commits, markers, and records of no known key."""
 _LOG = ("cluster", "topic", "topic_id", "partition")
+_KEY = ("group_id", "topic", "partition")
+_OF_RECORD = {
+    "cluster": "cluster", "commit_partition": "partition", "record_offset": "record_offset",
+    "coordinator_epoch": "leader_epoch", "ms": "timestamp_ms", "broker_id": "broker_id", "file": "file",
+    "position": "position",
+}  # fmt: skip
+"""Columns of STORED that are a record's, by their names in ``bronze.records``."""
+Flags = NDArray[np.bool_]
 
-Key = tuple[str, str, int]
-"""Group, topic, partition."""
 
-
-@dataclass(slots=True)
-class StoredOffset:
-    """A committed offset; ``topic_id`` None for a commit by name. ``leader_epoch`` -1 for none.
-
-    ``coordinator_epoch`` is the leader epoch of its batch. ``follows`` is the offset of the record before it
-    that stored one for the same key, None where there is none or a hole may hide it. ``removed`` is the
-    offset of its tombstone; ``current`` None where a hole may hide what came after.
+def stored_offsets(batches: pa.Table, records: pa.Table, quarantine: pa.Table, cleaned: pa.Table) -> pa.Table:
+    """Rows of STORED from rows of bronze of whole logs of ``__consumer_offsets``, without what no transaction
+    committed.
     """
-
-    cluster: str
-    commit_partition: int
-    record_offset: int
-    coordinator_epoch: int
-    ms: int
-    group_id: str
-    topic: str
-    partition: int
-    offset: int
-    leader_epoch: int
-    topic_id: str | None
-    is_transactional: bool
-    broker_id: int
-    file: str
-    position: int
-    follows: int | None = None
-    removed: int | None = None
-    current: bool | None = True
-
-    @property
-    def key(self) -> Key:
-        """What it is the offset of."""
-        return (self.group_id, self.topic, self.partition)
-
-
-def stored_offsets(
-    batches: pa.Table, records: pa.Table, quarantine: pa.Table, cleaned: pa.Table
-) -> Iterator[StoredOffset]:
-    """From rows of bronze of whole logs of ``__consumer_offsets``, without what no transaction committed."""
     of_batches, of_cleaned = by_log(batches, *_LOG), by_log(cleaned, "cluster", "topic", "partition")
     of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
+    found = [STORED.arrow_schema.empty_table()]
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
         swept = of_cleaned.get((key[0], key[1], key[3]))
         unread = of_quarantine.get((key[0],), [])
@@ -72,95 +62,113 @@ def stored_offsets(
             cleaned_to=swept["cleaned_to"].to_pylist() if swept else (),
             unread=[each for each in unread if (each.topic, each.partition) == (OFFSETS_TOPIC, key[3])],
         )
-        yield from _of_log(log, rows)
+        found.append(_of_log(log, rows))
+    return pa.concat_tables(found)
 
 
-def _of_log(log: Log, records: pa.Table) -> Iterator[StoredOffset]:
+def _of_log(log: Log, records: pa.Table) -> pa.Table:
     places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
     survived = records.filter(pa.array(places >= 0)).sort_by("record_offset")
-    ends = _ends(survived)
-    newest: dict[Key, StoredOffset] = {}
-    found: list[StoredOffset] = []
-    for stored, tombstone, producer_id in _decoded(survived):
-        if stored.is_transactional and not ends.committed(producer_id, stored.record_offset):
-            continue
-        before = newest.pop(stored.key, None)
-        if before is not None:
-            stored.follows = before.record_offset if _in_one(log, before, stored) else None
-            before.current = False
-            before.removed = stored.record_offset if tombstone else None
-        if not tombstone:
-            newest[stored.key] = stored
-            found.append(stored)
+    written = _decoded(survived)
+    rows = written.filter(pa.array(_committed(survived, written)))
+    if not rows.num_rows:
+        return STORED.arrow_schema.empty_table()
+    offsets, is_tombstone = longs(rows["record_offset"]), _flags(rows["tombstone"])
+    before, after = _neighbours(rows)
+    follows = (before >= 0) & ~is_tombstone[before] & _in_one(log, offsets[before], offsets)
+    removed = (after >= 0) & is_tombstone[after]
     last = log.stretches[-1] if log.stretches else None
-    for stored in newest.values():
-        # a later record of the same key may be in what is missing
-        if last is None or last.to_offset is not None or stored.record_offset < last.from_offset:
-            stored.current = None
-    yield from found
+    # a later record of the same key may be in what is missing
+    hidden = (after < 0) & (last is None or last.to_offset is not None or offsets < last.from_offset)
+    told = {
+        "follows": pa.array(offsets[before], mask=~follows),
+        "removed": pa.array(offsets[after], mask=~removed),
+        "current": pa.array(after < 0, mask=hidden),
+    }
+    columns = [told[name] if name in told else rows[name] for name in STORED.columns]
+    found = pa.table(columns, names=list(STORED.columns)).filter(pa.array(~is_tombstone))
+    return found.cast(STORED.arrow_schema)
 
 
-def _in_one(log: Log, before: StoredOffset, after: StoredOffset) -> bool:
-    """Whether every record between two is known."""
-    return any(
-        each.from_offset <= before.record_offset
-        and (each.to_offset is None or after.record_offset < each.to_offset)
-        for each in log.stretches
-    )
+def _neighbours(rows: pa.Table) -> tuple[Longs, Longs]:
+    """Of each row the places of the rows before and after it with the same key, -1 where there is none."""
+    codes = np.zeros(rows.num_rows, dtype=np.int64)
+    for name in _KEY:
+        encoded = rows[name].combine_chunks().dictionary_encode()
+        # ranks, not products: columns of many values do not pass 64 bits
+        _, codes = np.unique(codes * len(encoded.dictionary) + longs(encoded.indices), return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    same = codes[order[1:]] == codes[order[:-1]]
+    before, after = (np.full(rows.num_rows, -1, dtype=np.int64) for _ in range(2))
+    before[order[1:]] = np.where(same, order[:-1], -1)
+    after[order[:-1]] = np.where(same, order[1:], -1)
+    return before, after
 
 
-@dataclass(frozen=True)
-class _Ends:
-    """The markers of one log: by producer id their offsets, and whether each committed."""
+def _in_one(log: Log, before: Longs, after: Longs) -> Flags:
+    """Whether every record between two offsets is known."""
+    open_end = np.iinfo(np.int64).max
+    begins = np.array([each.from_offset for each in log.stretches], dtype=np.int64)
+    ends = [open_end if each.to_offset is None else each.to_offset for each in log.stretches]
+    furthest = np.maximum.accumulate(np.array([-1, *ends], dtype=np.int64))
+    found: Flags = after < furthest[np.searchsorted(begins, before, side="right")]
+    return found
 
-    of: Mapping[int, list[tuple[int, bool]]]
 
-    def committed(self, producer_id: int, offset: int) -> bool:
-        return next((done for at, done in self.of.get(producer_id, ()) if at > offset), False)
-
-
-def _ends(records: pa.Table) -> _Ends:
+def _committed(survived: pa.Table, written: pa.Table) -> Flags:
+    """Whether what a transaction wrote was committed; true of all others."""
+    found = ~_flags(written["is_transactional"])
+    of = np.flatnonzero(~found)
+    if not len(of):
+        return found
     types = pa.array([_ABORT, _COMMIT], pa.int32())
-    ends = records.filter(pc.and_(records["is_control"], pc.is_in(records["record_type"], types)))
-    found: dict[int, list[tuple[int, bool]]] = {}
+    ends = survived.filter(pc.and_(survived["is_control"], pc.is_in(survived["record_type"], types)))
+    markers: dict[int, tuple[list[int], list[bool]]] = {}
     columns = (ends[name].to_pylist() for name in ("producer_id", "record_offset", "record_type"))
     for producer_id, offset, kind in zip(*columns, strict=True):
-        found.setdefault(producer_id, []).append((offset, kind == _COMMIT))
-    return _Ends(found)
+        offsets, kinds = markers.setdefault(producer_id, ([], []))
+        offsets.append(offset)
+        kinds.append(kind == _COMMIT)
+    rows = written.select(["producer_id", "record_offset"]).take(pa.array(of))
+    for row, producer_id, offset in zip(
+        of, *(rows[name].to_pylist() for name in rows.column_names), strict=True
+    ):
+        offsets, kinds = markers.get(producer_id, ([], []))
+        at = bisect_right(offsets, offset)
+        found[row] = at < len(kinds) and kinds[at]
+    return found
 
 
-def _decoded(records: pa.Table) -> Iterator[tuple[StoredOffset, bool, int]]:
-    """Each commit, whether it is a tombstone, and its producer id; in the order of the rows."""
+def _decoded(records: pa.Table) -> pa.Table:
+    """Commits and their tombstones, in the order of the rows: columns of STORED, ``tombstone`` and
+    ``producer_id``.
+    """
     is_commit = pc.equal(records["record_type"], pa.scalar(_OFFSET_COMMIT, pa.int32()))
     known = pc.equal(records["decode_status"], "known")
-    for rows in as_written(
-        records.filter(pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
-    ):
-        yield from _commits(rows)
+    written = records.filter(pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
+    return pa.concat_tables(_commits(rows) for rows in as_written(written))
 
 
-def _commits(rows: pa.Table) -> Iterator[tuple[StoredOffset, bool, int]]:
+def _commits(rows: pa.Table) -> pa.Table:
     keys, values = (decode(_NAME, part, rows[part]).values for part in ("key", "value"))
-    topic_ids = values.field("topic_id").to_pylist()
-    columns = [rows[name].to_pylist() for name in _READ]
-    tombstones = pc.is_null(rows["value"]).to_pylist()
-    fields = [keys.field(name).to_pylist() for name in ("group", "topic", "partition")]
-    fields += [values.field(name).to_pylist() for name in ("offset", "leader_epoch")]
-    for number, values in enumerate(zip(*columns, strict=True)):
-        cluster, partition, at, epoch, ms, transactional, producer_id, broker, file, byte = values
-        group, topic, of, offset, leader_epoch = (column[number] for column in fields)
-        if None in (group, topic, of):
-            continue
-        topic_id = topic_ids[number]
-        stored = StoredOffset(
-            cluster, partition, at, epoch, ms, group, topic, of,
-            -1 if offset is None else offset, -1 if leader_epoch is None else leader_epoch,
-            None if topic_id == ZERO_ID else topic_id, bool(transactional), broker, file, byte,
-        )  # fmt: skip
-        yield stored, tombstones[number], producer_id
+    topic_id = values.field("topic_id")
+    found = pa.table(
+        {
+            **{name: rows[of] for name, of in _OF_RECORD.items()},
+            "group_id": keys.field("group"),
+            "topic": keys.field("topic"),
+            "partition": keys.field("partition"),
+            "offset": pc.fill_null(values.field("offset"), -1),
+            "leader_epoch": pc.fill_null(values.field("leader_epoch"), -1),
+            "topic_id": pc.if_else(pc.equal(topic_id, ZERO_ID), pa.scalar(None, topic_id.type), topic_id),
+            "is_transactional": pc.fill_null(rows["is_transactional"], False),
+            "tombstone": pc.is_null(rows["value"]),
+            "producer_id": rows["producer_id"],
+        }
+    )
+    named = (pc.is_valid(found[name]) for name in _KEY)
+    return found.filter(pc.and_(pc.and_(next(named), next(named)), next(named)))
 
 
-_READ = (
-    "cluster", "partition", "record_offset", "leader_epoch", "timestamp_ms", "is_transactional",
-    "producer_id", "broker_id", "file", "position",
-)  # fmt: skip
+def _flags(column: pa.ChunkedArray) -> Flags:
+    return np.asarray(column.to_numpy(), dtype=np.bool_)

@@ -22,9 +22,10 @@ from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.commit_facts import Groups
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
-from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, stored_offsets
-from fencepost.protocols.leader_epoch.committed import STORED, Groups, committed_offsets, stored_rows
+from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, stored_offsets
+from fencepost.protocols.leader_epoch.committed import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
@@ -157,8 +158,7 @@ def _partitions(
         logs = PartitionEvidence(*given)
         for name, rows in replay_partitions(logs, histories).items():
             yield names[name], rows
-        stored = stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
-        yield STORED, stored_rows(stored)
+        yield STORED, stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
 
     evidence = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],

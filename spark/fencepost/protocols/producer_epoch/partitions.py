@@ -143,7 +143,7 @@ class _Rows:
         self._questions = split(self._asked, _PARTITION, columns)
         self._wrote: list[tuple[Longs, Longs, Longs]] = []
         self._verified = verified
-        self._began = [BEGAN.arrow_schema.empty_table()]
+        self._began = [(np.empty(0, dtype=np.int64),) * 3]
 
     def add(
         self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: _FirstEpochs, begun: Began
@@ -172,7 +172,7 @@ class _Rows:
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         add_local_bumps(replayed, self._local_bumps)
-        self._began.append(began(self._verified, *begun.columns()))
+        self._began.append(begun.columns())
         if replayed.has_producers:
             log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
@@ -188,7 +188,8 @@ class _Rows:
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
             LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
-            BEGAN.name: pa.concat_tables(self._began),
+            # of all logs at once: taking rows costs a copy of each column, however few they are
+            BEGAN.name: began(self._verified, *map(np.concatenate, zip(*self._began, strict=True))),
         }
         return Replayed(tables, self._account())
 

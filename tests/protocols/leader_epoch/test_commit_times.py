@@ -1,0 +1,40 @@
+"""Requests and commits of one content are found by their times as if each were compared with each."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fencepost.protocols.leader_epoch.commit_times import HandledRequests, RepeatedCommits
+
+TOLERANCE_MS = 3
+
+
+def test_a_request_is_found_where_it_is_the_only_one() -> None:
+    rng, found = Random(1), set()
+    for _ in range(300):
+        begun = [(rng.randrange(60), rng.choice((0, 2, 30))) for _ in range(rng.randrange(1, 8))]
+        lines = [(ms, ms + took, row) for row, (ms, took) in enumerate(begun)]
+        handled = HandledRequests(list(lines))
+        for ms in range(-5, 100, 3):
+            fits = [row for first, last, row in lines if first - TOLERANCE_MS <= ms <= last + TOLERANCE_MS]
+            only = fits[0] if len(fits) == 1 else None
+            assert handled.only_at(ms, TOLERANCE_MS) == only, (lines, ms)
+            found.add(min(len(fits), 2))
+    assert found == {0, 1, 2}
+
+
+def test_the_newest_commit_is_found_with_whether_all_were_of_one_incarnation() -> None:
+    rng, found = Random(2), set()
+    for _ in range(300):
+        count = rng.randrange(1, 8)
+        commits = [
+            (rng.randrange(40), f"id{row}", rng.choice(("a", "a", "b", None)), row) for row in range(count)
+        ]
+        repeated = RepeatedCommits(list(commits))
+        for ms in range(-2, 45, 3):
+            before = sorted((each for each in commits if each[0] <= ms), key=lambda each: each[:2])
+            one = len({each[2] for each in before}) == 1
+            newest = (*before[-1][1:], one) if before else None
+            assert repeated.newest_at(ms) == newest, (commits, ms)
+            found.add(None if newest is None else one)
+    assert found == {None, True, False}
