@@ -137,4 +137,5 @@ FAULTS: dict[str, Fault] = {
 """The fault that each definition must see.
 
 Real brokers break the others in captures: who was accepted, and who was refused, stands in their requests.
+None breaks ``policies_relax_in_order``: tests/protocols/offset_commit/test_broken.py plants it.
 """
