@@ -24,7 +24,8 @@ decided as (
         states.untold,
         decisions.commit_id is not null as is_judged,
         case
-            when commits.broker_error = 'NONE' then 'accept'
+            -- what was stored was accepted, whatever its client was told
+            when commits.broker_error = 'NONE' or commits.record_offset is not null then 'accept'
             when commits.fenced then 'reject'
             when commits.broker_error is null then 'unknown'
             else 'other_error'
