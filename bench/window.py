@@ -80,7 +80,7 @@ def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
     )
     sizes = np.bincount(partitions.to_numpy(), minlength=64)
     for table, each in ((BATCHES, batches), (RECORDS, records)):
-        own = pc.equal(each["topic"], OFFSETS_TOPIC)
+        own = pc.equal(each["topic"], OFFSETS_TOPIC).to_numpy()
         lake.replace(run.catalog, table, _moved(each, own, copies * sizes))
     for copy in range(copies):
         earlier = pa.array(np.full(alone.num_rows, (copies - copy) * length))
@@ -88,7 +88,7 @@ def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
             (BATCHES, headers, "max_timestamp_ms"),
             (RECORDS, alone, "timestamp_ms"),
         ):
-            moved = _moved(each, pa.array([True] * each.num_rows), copy * sizes)
+            moved = _moved(each, np.ones(each.num_rows, dtype=np.bool_), copy * sizes)
             _append(run, table, _with(moved, **{dated_by: pc.subtract(each[dated_by], earlier)}))
         digests = pc.binary_join_element_wise(lines["line_digest"], str(copy), "-")
         logged = pc.subtract(lines["logged_at_ms"], (copies - copy) * length)
@@ -106,7 +106,7 @@ def _numbered(partitions: pa.ChunkedArray) -> pa.Array:
 
 def _moved(rows: pa.Table, own: Any, by: np.ndarray) -> pa.Table:
     """The rows with the offsets of ``own`` later by what ``by`` has for their partition."""
-    shift = pa.array(np.where(own.to_numpy(), by[np.minimum(rows["partition"].to_numpy(), 63)], 0))
+    shift = pa.array(np.where(own, by[np.minimum(rows["partition"].to_numpy(), 63)], 0))
     names = [name for name in ("base_offset", "last_offset", "record_offset") if name in rows.column_names]
     return _with(rows, **{name: pc.add(rows[name], shift) for name in names})
 
