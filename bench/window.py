@@ -66,9 +66,9 @@ def _measured(folder: Path, times: int) -> dict[str, Any]:
 
 def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
     """The evidence, and before it so many copies of its commits. Those of each are appended by themselves."""
-    rows = {table: lake.scan(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS)}
-    of_log = rows[BATCHES].filter(pc.equal(rows[BATCHES]["topic"], OFFSETS_TOPIC))
-    commits = rows[RECORDS].filter(pc.is_in(rows[RECORDS]["record_type"], pa.array([0, 1], pa.int32())))
+    batches, records, lines = (lake.scan(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
+    of_log = batches.filter(pc.equal(batches["topic"], OFFSETS_TOPIC))
+    commits = records.filter(pc.is_in(records["record_type"], pa.array([0, 1], pa.int32())))
     commits = commits.filter(pc.equal(commits["topic"], OFFSETS_TOPIC))
     numbers = _numbered(commits["partition"])
     alone = _with(commits, base_offset=numbers, last_offset=numbers, record_offset=numbers)
@@ -79,8 +79,8 @@ def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
         headers, record_count=pa.array(np.ones(len(numbers), dtype=np.int32)), max_timestamp_ms=ms
     )
     sizes = np.bincount(partitions.to_numpy(), minlength=64)
-    for table, each in ((BATCHES, rows[BATCHES]), (RECORDS, rows[RECORDS])):
-        own = pc.equal(each["topic"], OFFSETS_TOPIC)
+    for table, each in ((BATCHES, batches), (RECORDS, records)):
+        own = pc.equal(each["topic"], OFFSETS_TOPIC).to_numpy()
         lake.replace(run.catalog, table, _moved(each, own, copies * sizes))
     for copy in range(copies):
         earlier = pa.array(np.full(alone.num_rows, (copies - copy) * length))
@@ -88,9 +88,8 @@ def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
             (BATCHES, headers, "max_timestamp_ms"),
             (RECORDS, alone, "timestamp_ms"),
         ):
-            moved = _moved(each, pa.array([True] * each.num_rows), copy * sizes)
+            moved = _moved(each, np.ones(each.num_rows, dtype=np.bool_), copy * sizes)
             _append(run, table, _with(moved, **{dated_by: pc.subtract(each[dated_by], earlier)}))
-        lines = rows[REQUESTS]
         digests = pc.binary_join_element_wise(lines["line_digest"], str(copy), "-")
         logged = pc.subtract(lines["logged_at_ms"], (copies - copy) * length)
         _append(run, REQUESTS, _with(lines, logged_at_ms=logged, line_digest=digests))
@@ -107,7 +106,7 @@ def _numbered(partitions: pa.ChunkedArray) -> pa.Array:
 
 def _moved(rows: pa.Table, own: Any, by: np.ndarray) -> pa.Table:
     """The rows with the offsets of ``own`` later by what ``by`` has for their partition."""
-    shift = pa.array(np.where(own.to_numpy(), by[np.minimum(rows["partition"].to_numpy(), 63)], 0))
+    shift = pa.array(np.where(own, by[np.minimum(rows["partition"].to_numpy(), 63)], 0))
     names = [name for name in ("base_offset", "last_offset", "record_offset") if name in rows.column_names]
     return _with(rows, **{name: pc.add(rows[name], shift) for name in names})
 

@@ -25,9 +25,10 @@ from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
 from fencepost.replay.carried import carried
 from fencepost.replay.compaction import compacted, compaction, store
+from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed
-from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.logs import by_log
 from fencepost.replay.run import rebuild
 from fencepost.replay.window import COORDINATORS, LOG, Windows
@@ -147,10 +148,15 @@ def _verdicts(said: Said) -> Mapping[Key, set[bool | None]]:
 
 
 def test_the_newest_evidence_and_no_clock_tells_the_window(audits: Audits) -> None:
-    given = window.windows(audits.catalog, audits.settings, BATCHES.arrow_schema.empty_table())
-    logged = lake.scan(audits.catalog, REQUESTS, ("cluster", "logged_at_ms")).group_by("cluster")
-    newest = logged.aggregate([("logged_at_ms", "max")]).to_pylist()
-    assert given.newest == {row["cluster"]: row["logged_at_ms_max"] for row in newest}
+    given = window.windows(audits.catalog, audits.settings)
+    newest: dict[str, int] = {}
+    for table, dated_by, where in (
+        (REQUESTS, "logged_at_ms", None),
+        (BATCHES, "max_timestamp_ms", [{"topic": METADATA_TOPIC}]),
+    ):
+        for cluster, ms in tuples(lake.scan(audits.catalog, table, ("cluster", dated_by), where)):
+            newest[cluster] = max(ms, newest.get(cluster, ms))
+    assert given.newest == newest
     assert given.since_ms == {}
     assert Windows(given.newest, 1000).since_ms == {name: ms - 1000 for name, ms in given.newest.items()}
 
@@ -233,14 +239,14 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
     """From one window to a later one, unless evidence was found that lies before."""
     monkeypatch.setattr(window, "LATEST_MS", LATE_MS)
     engine, catalog = ProcessEngine(audits.catalog), audits.catalog
-    given = window.windows(catalog, audits.settings, BATCHES.arrow_schema.empty_table()).newest
+    given = window.windows(catalog, audits.settings).newest
     earlier, later = (window.cuts(engine, Windows(given, ms)) for ms in (2 * WINDOW_MS, WINDOW_MS))
     lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
-    at_once = compaction(engine, catalog, later)
-    store(engine, catalog, compaction(engine, catalog, earlier))
+    at_once = compaction(engine, catalog, later, None)
+    store(engine, catalog, compaction(engine, catalog, earlier, None))
     before = carried(catalog, later.since_ms)
     assert before is not None and before.cuts.offsets != later.offsets
-    again = compaction(engine, catalog, later)
+    again = compaction(engine, catalog, later, before)
     for name, rows in at_once.items():
         order = [
             (each, "ascending")

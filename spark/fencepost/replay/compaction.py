@@ -16,7 +16,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows
-from fencepost.replay.carried import Carried, Snapshots, carried
+from fencepost.replay.carried import Carried, Snapshots
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -39,13 +39,12 @@ _OF_COORDINATORS = [{"topic": COORDINATORS}]
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
-def compaction(engine: Engine, catalog: Catalog, cuts: Cuts) -> Mapping[str, Rows]:
+def compaction(engine: Engine, catalog: Catalog, cuts: Cuts, before: Carried | None) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name: every coordinator's log before its cut.
 
-    What an earlier run left stands for the past, if nothing was found since that belongs there.
+    ``before``: what an earlier run left, which stands for the past; None where all of it is read again.
     """
     snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
-    before = carried(catalog, cuts.since_ms)
     cleaned = engine.collect(engine.scan(CLEANED, where=_OF_COORDINATORS))
     evidence = {
         name: [with_entity(engine, table, each, log_texts) for each in _parts(engine, table, left, before)]

@@ -12,15 +12,16 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
+from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
-from fencepost.replay.window import Windows, cuts, windows
+from fencepost.replay.window import Windows, cuts
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, WINDOWS
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -49,8 +50,13 @@ class Evidence:
         }
 
 
-def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
-    """The evidence of every cluster in bronze, also of those that the configuration no longer names."""
+def evidence(
+    engine: Engine, catalog: Catalog, settings: Settings, window: Windows, before: Carried | None
+) -> Evidence:
+    """The evidence of every cluster in bronze, also of those that the configuration no longer names.
+
+    ``before``: what an earlier run left before its window, if it still stands.
+    """
     of_log = [{"topic": METADATA_TOPIC}]
     batches = lake.scan(catalog, BATCHES, (), of_log)
     records = lake.scan(catalog, RECORDS, _READ, of_log)
@@ -68,16 +74,14 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
             _of(rows, cluster) for rows in (batches, records, quarantine, taken)
         )
         logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
-    window = windows(catalog, settings, batches)
-    lake.replace(catalog, WINDOWS, window.rows())
-    audited = _windowed(engine, catalog, window) if window.since_ms else engine
+    audited = _windowed(engine, catalog, window, before) if window.since_ms else engine
     return Evidence(as_named_now(audited), catalog, logs, releases, settings.clock_tolerance_ms)
 
 
-def _windowed(engine: Engine, catalog: Catalog, window: Windows) -> Windowed:
+def _windowed(engine: Engine, catalog: Catalog, window: Windows, before: Carried | None) -> Windowed:
     """The engine that reads the window, after what lies before it has been compacted."""
     cut = cuts(engine, window)
-    store(engine, catalog, compaction(engine, catalog, cut))
+    store(engine, catalog, compaction(engine, catalog, cut, before))
     return Windowed(engine, window.since_ms, cut)
 
 

@@ -23,7 +23,7 @@ from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.requests import LATEST_MS
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, FILES, REQUESTS, WINDOWS
+from fencepost.tables import BATCHES, FILES, RECORDS, REQUESTS, WINDOWS
 
 COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 LOG = ("cluster", "topic", "topic_id", "partition")
@@ -42,6 +42,9 @@ _EXTENTS = pa.schema(
 )
 
 
+_DATED_BY = ((BATCHES, "max_timestamp_ms"), (RECORDS, "timestamp_ms"), (REQUESTS, "logged_at_ms"))
+
+
 @dataclass(frozen=True)
 class Windows:
     """By cluster: ``newest`` is the newest time of its evidence, ``since_ms`` when its window begins."""
@@ -55,6 +58,26 @@ class Windows:
         if self.window_ms is None:
             return {}
         return {cluster: newest - self.window_ms for cluster, newest in self.newest.items()}
+
+    @property
+    def logs_since_ms(self) -> dict[str, int]:
+        """When logs begin: a little earlier, because the line of a request is written after the record it
+        left.
+        """
+        return {cluster: since - LATEST_MS for cluster, since in self.since_ms.items()}
+
+    def size(self, catalog: Catalog) -> int:
+        """How many bytes of evidence there are, of those that can be in a window."""
+        if not self.since_ms:
+            return sum(lake.size(catalog, table) for table, _ in _DATED_BY)
+        return sum(
+            lake.size(
+                catalog,
+                table,
+                [{"cluster": name, by: AtLeast(ms - SLACK_MS)} for name, ms in self.logs_since_ms.items()],
+            )
+            for table, by in _DATED_BY
+        )
 
     def rows(self) -> pa.Table:
         """Rows of WINDOWS."""
@@ -99,11 +122,11 @@ class Cuts:
         return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), False))
 
 
-def windows(catalog: Catalog, settings: Settings, dated: pa.Table) -> Windows:
-    """The window of every cluster in bronze; ``dated``: clusters and max_timestamp_ms of metadata logs.
-
-    A cluster without request lines and metadata log is dated by its coordinators' logs.
+def windows(catalog: Catalog, settings: Settings) -> Windows:
+    """The window of every cluster in bronze: request lines and the metadata log date it. A cluster that has
+    neither is dated by its coordinators' logs.
     """
+    dated = lake.scan(catalog, BATCHES, ("cluster", "max_timestamp_ms"), [{"topic": METADATA_TOPIC}])
     newest: dict[str, int] = {}
     for cluster, ms in tuples(_newest(dated)):
         newest[cluster] = ms
@@ -120,10 +143,8 @@ def windows(catalog: Catalog, settings: Settings, dated: pa.Table) -> Windows:
 
 
 def cuts(engine: Engine, window: Windows) -> Cuts:
-    """Where the logs of all clusters are cut: at their first batch of the window, and of LATEST_MS before,
-    because the line of a request is written after the record that the request left.
-    """
-    since = {cluster: ms - LATEST_MS for cluster, ms in window.since_ms.items()}
+    """Where the logs of all clusters are cut: at their first batch since then."""
+    since = window.logs_since_ms
     where: list[Condition] = [
         {"cluster": cluster, "max_timestamp_ms": AtLeast(ms - SLACK_MS)} for cluster, ms in since.items()
     ]

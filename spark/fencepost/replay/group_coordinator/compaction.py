@@ -85,19 +85,27 @@ def _ends(records: pa.Table, offsets: Longs, control: Mask, commits: Longs) -> t
     """
     ended, marker = offsets[commits].copy(), np.full(len(commits), -1, dtype=np.int64)
     committed = np.ones(len(commits), dtype=np.bool_)
+    transactional = np.flatnonzero(_mask(records["is_transactional"].take(pa.array(commits))))
+    if not len(transactional):
+        return ended, marker, committed
     producers = longs(records["producer_id"])
     kinds = longs(pc.fill_null(records["record_type"], -1))
     markers = np.flatnonzero(control & np.isin(kinds, list(MARKERS)))
-    markers = markers[np.lexsort((offsets[markers], producers[markers]))]
-    for each in np.flatnonzero(_mask(records["is_transactional"].take(pa.array(commits)))).tolist():
-        row = commits[each]
-        first, last = np.searchsorted(producers[markers], [producers[row], producers[row] + 1])
-        after = first + int(np.searchsorted(offsets[markers[first:last]], offsets[row]))
-        if after == last:
-            ended[each] = _NEVER
-            continue
-        marker[each], ended[each] = markers[after], offsets[markers[after]]
-        committed[each] = MARKERS[int(kinds[markers[after]])] == "committed"
+    # each producer's commits and markers in the log's order: the marker of a commit is the next one there
+    rows = np.concatenate([commits[transactional], markers])
+    order = np.lexsort((offsets[rows], producers[rows]))
+    is_marker = order >= len(transactional)
+    places = np.where(is_marker, np.arange(len(order)), len(order))
+    following = np.append(np.minimum.accumulate(places[::-1])[::-1], len(order))
+    after = np.append(rows[order], -1)[following[:-1]][~is_marker]
+    each = order[~is_marker]
+    own = rows[each]
+    found = (after >= 0) & (producers[after] == producers[own])
+    at = transactional[each]
+    marker[at] = np.where(found, after, -1)
+    ended[at] = np.where(found, offsets[after], _NEVER)
+    kept = [kind for kind, outcome in MARKERS.items() if outcome == "committed"]
+    committed[at] = ~found | np.isin(kinds[after], kept)
     return ended, marker, committed
 
 
