@@ -201,6 +201,8 @@ QUERIES = [
     "SELECT 1 AS a, 'x,y' AS b, 1.5 AS c, null AS d",
     "SELECT a.cluster, twice FROM odd.counted a JOIN odd.doubled b USING (cluster) WHERE a.`how many` > 1",
     "SELECT id FROM odd.deleted WHERE word RLIKE '^w1[0-9]$' ORDER BY id",
+    r"SELECT x LIKE '\\_a%' AS a, x ILIKE '%\\%' AS b, x LIKE '/_%' ESCAPE '/' AS c, NOT x LIKE '\\__' AS d "
+    r"FROM VALUES ('_a'), ('ba'), ('x%'), ('_') AS t(x) ORDER BY x",
     "SELECT concat_ws('-', cluster, id), substring(word, 2, 1), length(word) FROM odd.deleted WHERE id = 12",
     "SELECT max_by(word, id), min_by(word, id), first(cluster) FROM odd.deleted WHERE id IN (12, 15)",
     "SELECT DISTINCT cluster FROM odd.deleted ORDER BY cluster",

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from fencepost import pipeline
 from fencepost.gate import GateResult
+from fencepost.reading import open_lake, rows
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings, load
 
@@ -35,7 +36,9 @@ class Audit:
     gate: GateResult
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        return [row.asDict(recursive=True) for row in self.spark.sql(query).collect()]
+        """Read without Spark, which plans longer than DuckDB reads; test_reading.py compares the two."""
+        with open_lake(self.settings, "duckdb") as lake:
+            return rows(lake.query(query))
 
     def commits(self, cluster: str) -> list[dict[str, Any]]:
         return self.rows(f"SELECT * FROM marts.fct_offset_commits WHERE cluster = '{cluster}'")

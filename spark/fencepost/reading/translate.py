@@ -84,13 +84,21 @@ def words(query: exp.Expr) -> frozenset[str] | None:
 
 def to_duckdb(query: exp.Query) -> str:
     """The query's text for DuckDB; its columns keep the names that Spark gives them. Raises QueryError."""
-    named = _named(query.copy()).transform(_for_duckdb)
+    named = _with_escapes(_named(query.copy())).transform(_for_duckdb)
     try:
         return named.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
         raise QueryError(
             f"DuckDB, which runs queries here, has no word for it: {error}. {_IN_SPARK}"
         ) from error
+
+
+def _with_escapes(query: exp.Query) -> exp.Query:
+    """A backslash escapes in a pattern of Spark's LIKE; DuckDB's has no such character unless told."""
+    for each in list(query.find_all(exp.Like, exp.ILike)):
+        if not isinstance(each.parent, exp.Escape):
+            each.replace(exp.Escape(this=each.copy(), expression=exp.Literal.string("\\")))
+    return query
 
 
 def _named(query: exp.Query) -> exp.Query:
