@@ -26,7 +26,7 @@ from fencepost.capture.readers import kinds
 from fencepost.places import project_folder
 from fencepost.protocols import protocols
 from fencepost.settings import Settings
-from fencepost.tables import CLEANED, FILES, LOG_ENDS, QUARANTINE, VERDICTS
+from fencepost.tables import CLEANED, FILES, LOG_ENDS, OF_WINDOWS, QUARANTINE, VERDICTS
 
 Summary = dict[str, Any]
 
@@ -61,7 +61,8 @@ def _captured() -> list[str]:
 
 
 def _silver() -> list[str]:
-    return [table.name for protocol in protocols() for table in protocol.tables]
+    own = (table for protocol in protocols() for table in protocol.tables)
+    return [table.name for table in (*OF_WINDOWS, *own)]
 
 
 def _verdicts() -> list[str]:

@@ -57,11 +57,10 @@ BRONZE: tuple[Table, ...] = (
     CLEANED,
     LOG_ENDS,
     QUARANTINE,
-    COMPACTED_BATCHES,
-    COMPACTED_RECORDS,
-    COMPACTED_LOGS,
-    WINDOWS,
 )
+"""What a capture writes."""
+OF_WINDOWS: tuple[Table, ...] = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS, WINDOWS)
+"""What a rebuild writes of the window that it looks at, and of what lies before it."""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
@@ -79,6 +78,7 @@ __all__ = [
     "FILES",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
+    "OF_WINDOWS",
     "PRODUCER_SNAPSHOT_ENTRIES",
     "QUARANTINE",
     "RECORDS",
