@@ -51,11 +51,16 @@ class Evidence:
 
 
 def evidence(
-    engine: Engine, catalog: Catalog, settings: Settings, window: Windows, before: Carried | None
+    engine: Engine,
+    catalog: Catalog,
+    settings: Settings,
+    window: Windows | None = None,
+    before: Carried | None = None,
 ) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names.
 
-    ``before``: what an earlier run left before its window, if it still stands.
+    ``window``: what of it is looked at (all of it, if there is none). ``before``: what an earlier run left
+    before its window, if it still stands.
     """
     of_log = [{"topic": METADATA_TOPIC}]
     batches = lake.scan(catalog, BATCHES, (), of_log)
@@ -74,7 +79,7 @@ def evidence(
             _of(rows, cluster) for rows in (batches, records, quarantine, taken)
         )
         logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
-    audited = _windowed(engine, catalog, window, before) if window.since_ms else engine
+    audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
     return Evidence(as_named_now(audited), catalog, logs, releases, settings.clock_tolerance_ms)
 
 
