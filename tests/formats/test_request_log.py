@@ -98,7 +98,8 @@ def told(response: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_columns_are_the_lakes() -> None:
     told = {"topics", *TOPIC_LISTS.columns} - {"cluster", "broker_id", "file", "position"}
-    assert set(REQUEST_SCHEMA.names) - told == REQUESTS.columns.keys() - {"cluster", "broker_id", "file"}
+    of_file = {"cluster", "broker_id", "file", "file_begins"}
+    assert set(REQUEST_SCHEMA.names) - told == REQUESTS.columns.keys() - of_file
 
 
 def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None:

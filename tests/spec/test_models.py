@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +41,11 @@ def check(run: dict[str, Any]) -> TlcResult:
         return TlcResult(PROPERTY_VIOLATED, violated, None, None, 0.0, output)
 
 
-@pytest.fixture(scope="module")
-def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[TlcResult]]]:
-    """The selected runs, two at a time: each is a JVM of its own with one worker."""
-    calls = (getattr(item, "callspec", None) for item in request.session.items)
-    selected = [call.params["run"] for call in calls if call is not None and "run" in call.params]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        yield {ident(run): pool.submit(check, run) for run in selected}
-
-
 @pytest.mark.parametrize(
     "run", [pytest.param(run, marks=[pytest.mark.large] * run.get("large", False)) for run in RUNS], ids=ident
 )
-def test_tlc_says_what_the_manifest_says(run: dict[str, Any], outcomes: dict[str, Future[TlcResult]]) -> None:
-    result = outcomes[ident(run)].result()
+def test_tlc_says_what_the_manifest_says(run: dict[str, Any]) -> None:
+    result = check(run)
     assert result.violated == run["violates"], result.output
     assert (result.states, result.distinct) == (run["states"], run["distinct"])
 
