@@ -40,6 +40,8 @@ def main() -> int:
             "Preparing Spark's classes, so that it starts in half the time (once; a minute) ...",
             flush=True,
         )
+        # a JVM that starts from an archive makes none
+        archive.unlink(missing_ok=True)
         options = f"{java_options(jars, small=True)} -XX:ArchiveClassesAtExit={archive} -Xlog:cds*=off"
         spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
         with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
