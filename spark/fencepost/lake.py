@@ -6,14 +6,13 @@ No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
@@ -43,6 +42,7 @@ from fencepost.tables import SCHEMAS, VERDICTS, Table
 
 __all__ = [
     "AtLeast",
+    "Below",
     "Condition",
     "Where",
     "added",
@@ -52,6 +52,7 @@ __all__ = [
     "delete",
     "ensure",
     "greatest",
+    "least",
     "replace",
     "replace_by_batches",
     "scan",
@@ -67,6 +68,14 @@ class AtLeast:
     value: int
 
 
+@dataclass(frozen=True)
+class Below:
+    """A column lies below ``value``, and at or above ``least`` if there is one."""
+
+    value: int
+    least: int | None = None
+
+
 # built by pydantic from names that mypy does not know
 _of: Any = expressions
 
@@ -76,7 +85,7 @@ Where = Sequence[Condition]
 """Which rows: those that meet any of the given conditions.
 
 One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
-is :class:`AtLeast` one.
+is :class:`AtLeast` or :class:`Below` one.
 """
 
 _PROPERTIES = {
@@ -181,16 +190,32 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
 
     ``where`` names columns that the table is partitioned by: files tell it, and are not read.
     """
+    return _extreme(catalog, table, column, where, "upper_bounds", max)
+
+
+def least(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
+    """The least value of a column, as ``greatest``."""
+    return _extreme(catalog, table, column, where, "lower_bounds", min)
+
+
+def _extreme(
+    catalog: Catalog,
+    table: Table,
+    column: str,
+    where: Where,
+    bounds: str,
+    of: Callable[[Iterable[int]], int],
+) -> int | None:
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
     found: list[int] = []
     for task in present.scan(_condition(where)).plan_files():
-        bound = (task.file.upper_bounds or {}).get(number)
+        bound = (getattr(task.file, bounds) or {}).get(number)
         if bound is None:
-            rows = scan(catalog, table, (column,), where)[column]
-            return None if not len(rows) else int(pc.max(rows).as_py())
+            rows = scan(catalog, table, (column,), where)[column].drop_null().to_pylist()
+            return of(rows) if rows else None
         found.append(int(from_bytes(LongType(), bound)))
-    return max(found, default=None)
+    return of(found) if found else None
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:
@@ -250,6 +275,9 @@ def _is(name: str, value: Any) -> Any:
         return _of.IsNull(name)
     if isinstance(value, AtLeast):
         return _of.GreaterThanOrEqual(name, value.value)
+    if isinstance(value, Below):
+        below = _of.LessThan(name, value.value)
+        return below if value.least is None else _of.And(_of.GreaterThanOrEqual(name, value.least), below)
     if not isinstance(value, frozenset):
         return _of.EqualTo(name, value)
     one_of = _of.In(name, value - {None}) if value - {None} else _of.AlwaysFalse()

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from fencepost import lake
 from fencepost.engines import Change, Replay, T, Work
 from fencepost.engines.process import by_entity
-from fencepost.lake import AtLeast, Where
+from fencepost.lake import AtLeast, Below, Where
 from fencepost.tables import Table
 
 _PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
@@ -108,9 +108,10 @@ class SparkEngine:
         new.writeTo(table.name).append()
         return lake.count(self._catalog, table) - before
 
-    def replace(self, table: Table, rows: DataFrame) -> int:
-        """Make ``rows`` the whole content of the table."""
-        _aligned(rows, table).writeTo(table.name).overwrite(F.lit(True))
+    def replace(self, table: Table, rows: DataFrame, where: Where | None = None) -> int:
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
+        condition = F.lit(True) if where is None else _condition(where)
+        _aligned(rows, table).writeTo(table.name).overwrite(condition)
         return lake.count(self._catalog, table)
 
     def collect(self, rows: DataFrame) -> pa.Table:
@@ -126,6 +127,9 @@ def _condition(where: Where) -> Column:
 def _is(column: Column, value: Any) -> Column:
     if isinstance(value, AtLeast):
         return column >= value.value
+    if isinstance(value, Below):
+        below = column < value.value
+        return below if value.least is None else (column >= value.least) & below
     if isinstance(value, frozenset):
         one_of = column.isin(*(value - {None}))
         return one_of | column.isNull() if None in value else one_of

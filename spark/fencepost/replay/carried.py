@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,10 @@ from fencepost.replay.window import COORDINATORS, LOG, SLACK_MS, Cuts
 from fencepost.tables import BATCHES, COMPACTED_LOGS, RECORDS
 
 
+WINDOW = -1
+"""The chapter of what lies before the window of an audit."""
+
+
 class Snapshots(NamedTuple):
     """Which snapshots of bronze.batches and bronze.records a compaction has seen."""
 
@@ -24,9 +28,12 @@ class Snapshots(NamedTuple):
 
 @dataclass(frozen=True)
 class Carried:
-    """``cuts``: how far each log was compacted, and from when on what follows is dated."""
+    """``cuts``: how far each log was compacted, and from when on what follows is dated; ``chapter``: under
+    which it is kept.
+    """
 
     cuts: Cuts
+    chapter: int
 
     def condition(self, dated_by: str) -> list[Condition]:
         """What rows of coordinators' logs that were not compacted meet, and few others."""
@@ -43,7 +50,7 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
     So it is where a window has grown, and where evidence was found that lies before what was compacted, or is
     older than it: a segment that was missing, a replica, a log that nobody knew.
     """
-    rows = lake.scan(catalog, COMPACTED_LOGS).to_pylist()
+    rows = lake.scan(catalog, COMPACTED_LOGS, (), [{"chapter": WINDOW}]).to_pylist()
     then = {row["cluster"]: row["since_ms"] for row in rows}
     if not rows or any(since_ms.get(cluster, ms - 1) < ms for cluster, ms in then.items()):
         return None
@@ -59,4 +66,11 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
             to = offsets.get(tuple(log))
             if to is None or first < to or oldest < then[log[0]] - SLACK_MS:
                 return None
-    return Carried(Cuts(offsets, {}, then))
+    return Carried(Cuts(offsets, {}, then), WINDOW)
+
+
+def left_before(catalog: Catalog, chapter: int, clusters: Collection[str]) -> Carried:
+    """What was left before a chapter."""
+    rows = lake.scan(catalog, COMPACTED_LOGS, (), [{"chapter": chapter, "cluster": frozenset(clusters)}]).to_pylist()
+    offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
+    return Carried(Cuts(offsets, {}, {row["cluster"]: row["since_ms"] for row in rows}), chapter)

@@ -142,9 +142,8 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     return Windows(newest, settings.window_ms)
 
 
-def cuts(engine: Engine, window: Windows) -> Cuts:
+def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:
     """Where the logs of all clusters are cut: at their first batch since then."""
-    since = window.logs_since_ms
     where: list[Condition] = [
         {"cluster": cluster, "max_timestamp_ms": AtLeast(ms - SLACK_MS)} for cluster, ms in since.items()
     ]

@@ -32,6 +32,30 @@ class Table:
     columns: dict[str, str]
     key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    """Of silver: the column of the time at which a row is over, null while it goes on (of several the first
+    that is not null). Where none is named, ``to_time``.
+    """
+    goes_with: tuple[Table, str] | None = None
+    """Of silver: the table and the column of the row that this one is over with."""
+
+    lasts: bool = False
+    """Of silver: a row of which nothing is said any more goes on."""
+
+    @property
+    def began(self) -> str | None:
+        """Of silver: the column of the time at which a row begins to be true."""
+        return "from_time" if "from_time" in self.columns else None
+
+    @property
+    def hands_down(self) -> bool:
+        """Of silver: whether a row may be true for longer than a moment."""
+        return not self.ended and self.goes_with is None
+
+    @property
+    def over_at(self) -> tuple[str, ...]:
+        """``ended``, or its default."""
+        return self.ended or ("to_time",)
 
     @property
     def ddl(self) -> str:
