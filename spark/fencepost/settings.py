@@ -278,9 +278,9 @@ class _Engine(_Table):
 
 
 class _Audit(_Table):
-    chapter: Annotated[
-        int | None, _Told("a length of time such as 6h or 1d"), BeforeValidator(_duration)
-    ] = None
+    chapter: Annotated[int | None, _Told("a length of time such as 6h or 1d"), BeforeValidator(_duration)] = (
+        None
+    )
     window: Annotated[
         int | None, _Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(_duration)
     ] = None

@@ -76,8 +76,9 @@ class Engine(Protocol):
         """
 
     def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
-        """Make ``rows`` the content of the table, or of what ``where`` chooses of it, in one commit; gives back
-        how many rows there are then.
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it, in one commit.
+
+        Gives back how many rows the table has then.
         """
 
     def collect(self, rows: Rows) -> pa.Table:

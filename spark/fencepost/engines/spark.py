@@ -25,7 +25,7 @@ from fencepost import lake
 from fencepost.engines import Change, Replay, T, Work
 from fencepost.engines.process import by_entity
 from fencepost.lake import AtLeast, Below, Where
-from fencepost.tables import Table
+from fencepost.tables import CHAPTER, Table
 
 _PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 _OF_ENTITY = pa.schema([("entity", pa.string()), ("name", pa.string()), ("rows", pa.binary())])
@@ -137,8 +137,13 @@ def _is(column: Column, value: Any) -> Column:
 
 
 def _aligned(rows: DataFrame, table: Table) -> DataFrame:
-    """Exactly the table's columns, in its order and types. Fails when one is missing."""
-    return rows.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
+    """Exactly the table's columns, in its order and types. Fails when one is missing.
+
+    What is in no chapter is in the first: all of history may be one.
+    """
+    if table.in_chapters and CHAPTER not in rows.columns:
+        rows = rows.withColumn(CHAPTER, F.lit(0))
+    return rows.select([F.col(name).cast(kind) for name, kind in table.stored.items()])
 
 
 def _ddl(schema: pa.Schema) -> StructType:

@@ -1,7 +1,8 @@
 """An engine that reads some clusters, each up to a moment: what was written later is not there.
 
-Lines end at the moment itself. A log ends behind its last batch before it, wherever others of its batches lie:
-dates in a log may go back. What tells of a place in a log (a snapshot, a checkpoint) is there if the place is.
+Lines end at the moment itself. A log ends behind its last batch before it, wherever others of its batches
+lie: dates in a log may go back. What tells of a place in a log (a snapshot, a checkpoint) is there if the
+place is.
 """
 
 from __future__ import annotations
@@ -100,8 +101,10 @@ class Bounded(Around):
         place = _PLACES.get(table.name)
         needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *_PARTITION, place)))
         rows = super().scan(table, needed, bounded(table, self._bounds.until_ms, where))
-        if place is None or not self._bounds.ends and None in self._bounds.until_ms.values():
-            return rows if needed == chosen else self.map(rows, partial(_chosen, chosen), _schema(table, chosen))
+        if place is None or (not self._bounds.ends and None in self._bounds.until_ms.values()):
+            return (
+                rows if needed == chosen else self.map(rows, partial(_chosen, chosen), _schema(table, chosen))
+            )
         change = partial(_inside, self._bounds, place, chosen, at_end=table.name in _STATES)
         return self.map(rows, change, _schema(table, chosen))
 

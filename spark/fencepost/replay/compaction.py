@@ -17,7 +17,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.lake import Where
-from fencepost.replay.carried import WINDOW, Carried, Snapshots
+from fencepost.replay.carried import OF_WINDOW, WINDOW, Carried, Snapshots
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -36,7 +36,6 @@ from fencepost.tables import (
 TABLES = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS)
 
 _OF_COORDINATORS = [{"topic": COORDINATORS}]
-_OF_WINDOW: Where = [{"chapter": WINDOW}]
 
 Steps = Iterable[tuple[Table, pa.Table]]
 
@@ -58,15 +57,13 @@ def compaction(
             ("records", RECORDS, COMPACTED_RECORDS),
         )
     }
-    ends = engine.scan(COMPACTED_LOGS, where=[{"chapter": before.chapter if before else None}])
+    ends = engine.scan(COMPACTED_LOGS, where=before.kept if before else [])
     evidence["before"] = [with_entity(engine, COMPACTED_LOGS, ends, log_texts)]
     run = partial(_of_log, cuts, cleaned, snapshots, chapter=chapter)
     return engine.replay(evidence, run, TABLES)
 
 
-def store(
-    engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Where = _OF_WINDOW
-) -> None:
+def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Where = OF_WINDOW) -> None:
     """Keep what compaction left, in place of what ``where`` chooses. A run that is killed meanwhile leaves
     nothing for the next to go on from.
     """
@@ -83,10 +80,10 @@ def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) ->
         table, where=before.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
     )
     schema = table.arrow_schema
-    compacted = engine.scan(left, tuple(table.columns), [{"chapter": before.chapter}])
+    compacted = engine.scan(left, tuple(table.columns), before.kept)
     return [
         engine.map(compacted, lambda each: each, schema),
-        engine.map(rows, before.cuts.inside, schema),
+        engine.map(rows, before.followed_by, schema),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Which rows of a rebuilt chapter it keeps: those that were over in it, and in its cluster's last one what goes on."""
+"""Which rows a rebuilt chapter keeps: those that were over in it, and a cluster's last one what goes on."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ class Selected:
         ends = None
         if table.goes_with is not None:
             ends = self._ends_of(engine, table, found)
-        return engine.map(found[table.name], partial(ended_in, self._chapter, table, ends), table.arrow_schema)
+        return engine.map(
+            found[table.name], partial(ended_in, self._chapter, table, ends), table.arrow_schema
+        )
 
     def _ends_of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> pa.Table:
+        assert table.goes_with is not None
         of, column = table.goes_with
         if of.name not in self._ends:
             rows = engine.map(found[of.name], partial(_ends, of, column), _ENDS)
@@ -41,7 +44,7 @@ class Selected:
 
 def ended_in(chapter: Chapter, table: Table, ends: pa.Table | None, rows: pa.Table) -> pa.Table:
     """Rows of a table that were over in the chapter."""
-    if ends is None:
+    if ends is None or table.goes_with is None:
         ended = _ended(table, rows)
     else:
         _, column = table.goes_with

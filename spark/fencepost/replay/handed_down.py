@@ -1,8 +1,8 @@
 """What a chapter hands down to the next one: the rows that were true when it ended.
 
 The next chapter sees the same rows where it begins, but not how they began: its logs are cut there, and the
-lines that caused them are of the chapter before. So of a row that both know, the earlier chapter tells where it
-began and whatever the later one does not know of it; how it goes on is the later one's.
+lines that caused them are of the chapter before. So of a row that both know, the earlier chapter tells where
+it began and whatever the later one does not know of it; how it goes on is the later one's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def handed_down(engine: Engine, table: Table, rows: Rows, chapter: Chapter) -> p
 
 
 def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Table:
-    """Rows, of which those that were true at ``begin`` tell what rows of ``before`` with the same name told."""
+    """The rows; those that were true at ``begin`` also tell what ``before`` told of them."""
     if not rows.num_rows:
         return rows
     names = _identity(table)

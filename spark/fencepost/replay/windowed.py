@@ -42,7 +42,9 @@ class Windowed(Around):
     kept.
     """
 
-    def __init__(self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, chapter: int = WINDOW) -> None:
+    def __init__(
+        self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, chapter: int = WINDOW
+    ) -> None:
         super().__init__(engine)
         self._since_ms, self._cuts, self._chapter = since_ms, cuts, chapter
 

@@ -23,6 +23,10 @@ ARROW = {
 """Arrow's type for each Spark type that a table has."""
 
 
+CHAPTER = "chapter"
+"""The column of silver that says in which chapter a row was over: its begin in ms, 0 for the first."""
+
+
 @dataclass(frozen=True)
 class Table:
     """One table: ``name`` (``schema.table``), ``columns`` (name -> Spark DDL type), ``key`` (grain)."""
@@ -39,6 +43,8 @@ class Table:
     goes_with: tuple[Table, str] | None = None
     """Of silver: the table and the column of the row that this one is over with."""
 
+    of_runs: bool = False
+    """Of silver: it tells how silver was rebuilt."""
     lasts: bool = False
     """Of silver: a row of which nothing is said any more goes on."""
 
@@ -61,6 +67,26 @@ class Table:
     def ddl(self) -> str:
         """The columns as a Spark DDL schema string."""
         return ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items())
+
+    @property
+    def in_chapters(self) -> bool:
+        """Whether its rows are kept by chapter (``fencepost.replay.chapters``): all of silver."""
+        return self.name.startswith("silver.") and not self.of_runs
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """``columns``, and CHAPTER where rows are kept by it: who does not ask for that does not see it."""
+        return {**self.columns, CHAPTER: "bigint"} if self.in_chapters else self.columns
+
+    @property
+    def stored_by(self) -> tuple[str, ...]:
+        """What it is partitioned by."""
+        return ("cluster", CHAPTER) if self.in_chapters else self.partitioned_by
+
+    @cached_property
+    def stored_schema(self) -> pa.Schema:
+        """``stored`` as Arrow types."""
+        return pa.schema([(name, ARROW[kind]) for name, kind in self.stored.items()])
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
