@@ -40,7 +40,7 @@ REPORT = Path(__file__).with_name("report.txt")
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A lake with golden rows of the marts of this protocol, and of what verdicts are about, in cluster prod."""
+    """A lake with golden rows of this protocol's marts, and of what verdicts are about, in cluster prod."""
     folder = tmp_path_factory.mktemp("lake")
     settings = Settings(
         path=folder / "fencepost.toml",
