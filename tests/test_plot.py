@@ -35,7 +35,7 @@ from fencepost.settings import Settings
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = {
     model["name"]: {column["name"]: column["data_type"] for column in model["columns"]}
-    for file in (ROOT / "dbt" / "models" / "marts").rglob("*.yml")
+    for file in (ROOT / "dbt" / "models").rglob("fct_*.yml")
     for model in yaml.safe_load(file.read_text())["models"]
 }
 LISTS = "array<string>"

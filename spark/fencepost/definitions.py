@@ -63,6 +63,12 @@ def _manifests() -> Iterator[tuple[Path, dict[str, Any]]]:
             yield path, json.loads(path.read_text(encoding="utf-8"))
 
 
+@cache
+def modules() -> dict[str, str]:
+    """``{protocol: module}`` of every compiled specification."""
+    return {path.parent.parent.name: manifest["module"] for path, manifest in _manifests()}
+
+
 def tables_in(sql: str) -> set[str]:
     """The tables of silver that ``sql`` names."""
     return set(re.findall(r"\bsilver\.\w+", sql))

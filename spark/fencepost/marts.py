@@ -15,10 +15,11 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 
 from fencepost.definitions import definitions
@@ -26,6 +27,8 @@ from fencepost.places import project_folder, work_folder
 from fencepost.report import first_paragraph
 from fencepost.session import prepared, spark_jars, spark_session
 from fencepost.settings import Settings, SettingsError, load
+from fencepost.stale import Inputs, models
+from fencepost.unchanged import made_by
 
 logger = logging.getLogger(__name__)
 
@@ -43,48 +46,71 @@ class MartsError(Exception):
 
 @dataclass(frozen=True)
 class MartsResult:
-    """``models``: tables and views built; ``tests``: data tests passed; ``warnings``: ``node: message``."""
+    """``models``: tables and views built; ``tests``: data tests passed; ``warnings``: ``node: message``;
+    ``empty``: marts created without rows; ``kept``: models that are as they would be built.
+    """
 
     models: tuple[str, ...]
     tests: int
     warnings: tuple[str, ...]
     seconds: float
+    empty: int = 0
+    kept: int = 0
 
 
-def build(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
-    """Build and test every mart, or those that dbt's ``select`` names. Raises MartsError."""
+def build(spark: SparkSession, settings: Settings, catalog: Catalog) -> MartsResult:
+    """Build and test every mart that may have other rows than it has. Raises MartsError."""
+    project = parse(settings)
+    inputs = Inputs(catalog, models(project), made_by("marts", settings))
+    plan = inputs.plan()
+    for mart in plan.empty:
+        inputs.create(mart)
+    result = MartsResult((), 0, (), 0.0)
+    if plan.build:
+        result = run_dbt(spark, settings, ["build", "--select", *plan.build, *_NOT_IN_A_BUILD], project)
+    inputs.note()
+    return replace(result, empty=len(plan.empty), kept=plan.kept)
+
+
+def build_all(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
+    """Build and test every mart, or those that dbt's ``select`` names, even unchanged. Raises MartsError."""
     chosen = ("--select", select) if select else ()
     return run_dbt(spark, settings, ["build", *chosen, *_NOT_IN_A_BUILD])
 
 
-def run_dbt(spark: SparkSession, settings: Settings, arguments: Sequence[str]) -> MartsResult:
+def parse(settings: Settings) -> Any:
+    """The project as dbt reads it (its manifest). Raises MartsError."""
+    outcome = _invoke(settings, ["parse"])
+    if not outcome.success:
+        raise MartsError(f"dbt could not read its project: {outcome.exception}")
+    return outcome.result
+
+
+def run_dbt(
+    spark: SparkSession, settings: Settings, arguments: Sequence[str], project: Any = None
+) -> MartsResult:
     """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
 
-    dbt's files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. Raises MartsError.
+    dbt's files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. ``project``: as it
+    was parsed. Raises MartsError.
     """
+    with _ours(spark), _same_mode(spark):
+        outcome = _invoke(settings, arguments, project)
+    return _result(spark, outcome, work_folder(settings, "dbt"))
+
+
+def _invoke(settings: Settings, arguments: Sequence[str], project: Any = None) -> Any:
     from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
 
-    project, output = project_folder("dbt"), work_folder(settings, "dbt")
-    places = {"--project-dir": project, "--profiles-dir": project, "--target-path": output / "target"}
+    folder, output = project_folder("dbt"), work_folder(settings, "dbt")
+    places = {"--project-dir": folder, "--profiles-dir": folder, "--target-path": output / "target"}
     places["--log-path"] = output / "logs"
     take_parsed(settings, output / "target" / PARSED)
     common = [str(part) for option in places.items() for part in option]
     variables = json.dumps({"marked_definitions": marked_definitions()})
-    with _ours(spark), _same_directory(), _same_mode(spark):
-        outcome = dbtRunner().invoke(
-            [
-                *arguments,
-                *common,
-                "--vars",
-                variables,
-                "--log-level",
-                "none",
-                "--log-level-file",
-                "info",
-                "--no-use-colors",
-            ]
-        )
-    return _result(spark, outcome, output)
+    quiet = ["--log-level", "none", "--log-level-file", "info", "--no-use-colors"]
+    with _same_directory():
+        return dbtRunner(project).invoke([*arguments, *common, "--vars", variables, *quiet])
 
 
 def take_parsed(settings: Settings, place: Path) -> None:
@@ -176,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = load(options.config)
         spark = spark_session(settings)
         try:
-            result = run_dbt(spark, settings, command or ["build", *_NOT_IN_A_BUILD])
+            result = run_dbt(spark, settings, command) if command else build_all(spark, settings)
         finally:
             spark.stop()
     except (SettingsError, MartsError) as error:

@@ -145,8 +145,14 @@ def _judge(run: Run) -> Summary:
 def _marts(run: Run) -> Summary:
     from fencepost.marts import build
 
-    result = build(run.spark(), run.settings)
-    return {"models": len(result.models), "tests": result.tests, "warnings": list(result.warnings)}
+    result = build(run.spark(), run.settings, run.catalog)
+    return {
+        "models": len(result.models),
+        "without rows": result.empty,
+        "unchanged": result.kept,
+        "tests": result.tests,
+        "warnings": list(result.warnings),
+    }
 
 
 def _gate(run: Run) -> Summary:

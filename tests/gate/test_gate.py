@@ -22,7 +22,7 @@ from fencepost.words import printable
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = {
     model["name"]: {column["name"]: column["data_type"] for column in model["columns"]}
-    for file in (ROOT / "dbt" / "models" / "marts").rglob("*.yml")
+    for file in (ROOT / "dbt" / "models").rglob("fct_*.yml")
     for model in yaml.safe_load(file.read_text())["models"]
 }
 MARKED = {found.id: found for found in definitions() if found.kind != "decision"}

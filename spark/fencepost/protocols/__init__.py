@@ -3,7 +3,7 @@
 A protocol is a package in this folder, or in a folder ``fencepost/protocols`` anywhere else on Python's path,
 with a module ``protocol`` whose PROTOCOL says what it brings (:mod:`fencepost.protocols.base`). Its
 specification lies in ``spec/<name>``, what was compiled from it in its folder ``compiled``, its marts in
-``dbt/models/marts/<name>``, its tests in ``tests/protocols/<name>``. Nothing outside these folders names it.
+``dbt/models/<name>``, its tests in ``tests/protocols/<name>``. Nothing outside these folders names it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,22 @@
-"""``python -m fencepost.protocols [schemas|sources]``: every table and column as JSON or as dbt's sources."""
+"""``python -m fencepost.protocols [schemas | sources FOLDER]``.
+
+``schemas``: every table and its columns, as JSON. ``sources``: the tables as dbt's sources, written into the
+folder of dbt's models.
+"""
 
 import sys
+from pathlib import Path
 
 from fencepost.protocols import schemas_json
-from fencepost.protocols.sources import sources_yaml
+from fencepost.protocols.sources import sources
 
-FORMATS = {"schemas": lambda: schemas_json() + "\n", "sources": sources_yaml}
-
-name = sys.argv[1] if len(sys.argv) > 1 else "schemas"
-if name not in FORMATS:
-    sys.exit(f"python -m fencepost.protocols: {name!r} is none of {', '.join(FORMATS)}")
-sys.stdout.write(FORMATS[name]())
+match sys.argv[1:] or ["schemas"]:
+    case ["schemas"]:
+        sys.stdout.write(schemas_json() + "\n")
+    case ["sources", models]:
+        for name, text in sources().items():
+            file = Path(models, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    case _:
+        sys.exit(f"usage: {__doc__}")

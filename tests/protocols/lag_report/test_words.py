@@ -30,7 +30,7 @@ from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables.table import ARROW
 
 ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "marts" / "streams"
+MARTS = ROOT / "dbt" / "models" / "lag_report"
 GOLDEN = ROOT / "tests" / "dbt" / "golden"
 TABLES = (
     ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS, STREAMS_INSTANCES, STREAMS_REBALANCES, TASK_RESTORES,
@@ -40,7 +40,7 @@ REPORT = Path(__file__).with_name("report.txt")
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A lake with golden rows of the marts of this theme, and of what verdicts are about, in cluster prod."""
+    """A lake with golden rows of this protocol's marts, and of what verdicts are about, in cluster prod."""
     folder = tmp_path_factory.mktemp("lake")
     settings = Settings(
         path=folder / "fencepost.toml",
@@ -49,7 +49,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     )
     catalog = lake.ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("*.yml")):
+    for file in sorted(MARTS.glob("fct_*.yml")):
         (model,) = yaml.safe_load(file.read_text())["models"]
         schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
         rows = _rows(GOLDEN / "expected" / f"{model['name']}.json", schema)

@@ -25,7 +25,7 @@ from fencepost.reading import Reader, open_lake
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
 ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "marts" / "incarnations"
+MARTS = ROOT / "dbt" / "models" / "leader_epoch"
 EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
 TYPES = {
     "string": pa.string(),
@@ -41,7 +41,7 @@ HOSTILE = "pay'ments:\n$1"
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A lake with the golden rows of the marts of this theme, in cluster prod; cluster quiet has none."""
+    """A lake with the golden rows of the marts of this protocol, in cluster prod; cluster quiet has none."""
     folder = tmp_path_factory.mktemp("lake")
     settings = Settings(
         path=folder / "fencepost.toml",
@@ -50,7 +50,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     )
     catalog = lake.ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("*.yml")):
+    for file in sorted(MARTS.glob("fct_*.yml")):
         (model,) = yaml.safe_load(file.read_text())["models"]
         schema = pa.schema([(each["name"], TYPES[each["data_type"]]) for each in model["columns"]])
         rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables.table import ARROW
 
 ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "marts" / "rebalances"
+MARTS = ROOT / "dbt" / "models" / "ownership_claim"
 EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
 REPORT = Path(__file__).with_name("report.txt")
 HOSTILE = "pay'ments:\n$1 stuck"
@@ -30,7 +30,7 @@ HOSTILE = "pay'ments:\n$1 stuck"
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A lake with the golden rows of the marts of this theme, in cluster prod; cluster quiet has none."""
+    """A lake with the golden rows of the marts of this protocol, in cluster prod; cluster quiet has none."""
     folder = tmp_path_factory.mktemp("lake")
     settings = Settings(
         path=folder / "fencepost.toml",
@@ -39,7 +39,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     )
     catalog = lake.ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("*.yml")):
+    for file in sorted(MARTS.glob("fct_*.yml")):
         (model,) = yaml.safe_load(file.read_text())["models"]
         schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
         rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))

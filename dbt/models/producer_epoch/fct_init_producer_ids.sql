@@ -17,7 +17,14 @@ decided as (
         end as {{ rule }}
         {%- endfor %}
     from {{ source('verdicts', 'decisions') }}
-    where decision like 'kip_360_%' or decision like 'shipped_%'
+    where decision in (
+        {%- for rule, outcomes in words.items() %}
+        {%- set of_rule = loop %}
+        {%- for outcome in outcomes %}
+        '{{ rule }}_{{ outcome }}'{{ ',' if not (loop.last and of_rule.last) }}
+        {%- endfor %}
+        {%- endfor %}
+    )
     group by cluster, subject
 ),
 

@@ -1,0 +1,172 @@
+"""Which models of dbt have to be built: those whose code or inputs are not what they were built from.
+
+Iceberg's snapshots tell whether a table has changed. A mart that reads nothing but tables without rows has
+none: it is created from its contract, and no query is planned for it. What each model was built from is noted
+last of all, when dbt has built and tested all that had to be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table as IcebergTable
+
+from fencepost import lake
+from fencepost.definitions import modules
+from fencepost.tables import DECISIONS, EPISODES, FILES
+from fencepost.tables.table import ARROW
+
+_PROPERTY = "fencepost.marts"
+_ARROW = {**ARROW, "date": pa.date32()}
+_OF_MODULES = {table.name: table for table in (DECISIONS, EPISODES)}
+"""Tables that all protocols share: a row says of which module of the specification it is."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of dbt. ``folder``: its protocol, or the shared one; ``columns``: of its contract; ``sources``:
+    tables of the lake that it reads, itself or through other models.
+    """
+
+    name: str
+    relation: str
+    folder: str
+    is_table: bool
+    doc: str
+    columns: Mapping[str, str]
+    properties: Mapping[str, str]
+    sources: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``build``: models for dbt; ``empty``: marts that are created without rows; ``kept``: how many stay."""
+
+    build: tuple[str, ...]
+    empty: tuple[Model, ...]
+    kept: int
+
+
+class Inputs:
+    """What models read, as it is now; ``code``: a digest of what makes their rows of it."""
+
+    def __init__(self, catalog: Catalog, models: Collection[Model], code: str) -> None:
+        self._catalog = catalog
+        self._models = models
+        self._code = code
+        self._now: dict[str, str | None] = {}
+
+    def plan(self) -> Plan:
+        """What has to be built."""
+        noted = self._noted()
+        stale = [each for each in self._models if noted.get(each.name) != self._state_of(each)]
+        empty = [each for each in stale if self._is_new(each) and not any(self._inputs(each).values())]
+        build = [each.name for each in stale if each not in empty]
+        return Plan(tuple(build), tuple(empty), len(self._models) - len(stale))
+
+    def create(self, model: Model) -> None:
+        """Create a mart without rows, as its contract has it."""
+        schema = pa.schema([(name, _ARROW[kind]) for name, kind in model.columns.items()])
+        properties = {**model.properties, "comment": model.doc}
+        self._catalog.create_table(model.relation, schema, properties=properties)
+
+    def note(self) -> None:
+        """Note that all models have been built from what there is now."""
+        found = {each.name: self._state_of(each) for each in self._models}
+        with self._catalog.load_table(FILES.name).transaction() as change:
+            change.set_properties({_PROPERTY: json.dumps({"code": self._code, "models": found})})
+
+    def _noted(self) -> dict[str, Any]:
+        noted = json.loads(self._catalog.load_table(FILES.name).properties.get(_PROPERTY, "{}"))
+        return dict(noted["models"]) if noted.get("code") == self._code else {}
+
+    def _state_of(self, model: Model) -> list[Any]:
+        """What a model reads, and what it is."""
+        return [self._inputs(model), self._made(model)]
+
+    def _inputs(self, model: Model) -> dict[str, str | None]:
+        """Of each source what it is now: its table and snapshot, None where it has no row for the model."""
+        found: dict[str, str | None] = {}
+        module = modules().get(model.folder)
+        for source in sorted(model.sources):
+            other = source in _OF_MODULES and module is not None and module not in self._told[source]
+            found[source] = None if other else self._state(source)
+        return found
+
+    def _state(self, source: str) -> str | None:
+        if source not in self._now:
+            table = self._table(source)
+            self._now[source] = _state(table) if table and _has_rows(table) else None
+        return self._now[source]
+
+    def _made(self, model: Model) -> str | None:
+        """The state of a mart; of a view there is nothing to tell."""
+        if not model.is_table:
+            return None
+        table = self._table(model.relation)
+        return _state(table) if table else None
+
+    def _is_new(self, model: Model) -> bool:
+        return model.is_table and self._table(model.relation) is None
+
+    def _table(self, name: str) -> IcebergTable | None:
+        try:
+            return self._catalog.load_table(name)
+        except NoSuchTableError:
+            return None
+
+    @cached_property
+    def _told(self) -> dict[str, frozenset[str]]:
+        """Of each table that protocols share, the modules that it has rows of."""
+        return {
+            name: frozenset(pc.unique(lake.scan(self._catalog, table, ("module",))["module"]).to_pylist())
+            for name, table in _OF_MODULES.items()
+        }
+
+
+def models(manifest: Any) -> list[Model]:
+    """Every model of a project as dbt has parsed it."""
+    nodes = {**manifest.nodes, **manifest.sources}
+    return [_model(nodes, node) for node in manifest.nodes.values() if node.resource_type == "model"]
+
+
+def _model(nodes: Mapping[str, Any], node: Any) -> Model:
+    return Model(
+        name=node.name,
+        relation=f"{node.schema}.{node.alias}",
+        folder=Path(node.path).parts[0],
+        is_table=node.config.materialized != "view",
+        doc=node.description,
+        columns={each.name: each.data_type for each in node.columns.values()},
+        properties=node.config.get("tblproperties") or {},
+        sources=frozenset(_sources(nodes, node)),
+    )
+
+
+def _sources(nodes: Mapping[str, Any], node: Any) -> Iterator[str]:
+    for each in node.depends_on.nodes:
+        upstream = nodes[each]
+        if upstream.resource_type == "source":
+            yield f"{upstream.schema}.{upstream.identifier}"
+        else:
+            yield from _sources(nodes, upstream)
+
+
+def _has_rows(table: IcebergTable) -> bool:
+    snapshot = table.current_snapshot()
+    if snapshot is None:
+        return False
+    return snapshot.summary is None or snapshot.summary["total-records"] != "0"
+
+
+def _state(table: IcebergTable) -> str:
+    return f"{table.metadata.table_uuid} {table.metadata.current_snapshot_id}"

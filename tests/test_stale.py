@@ -1,0 +1,112 @@
+"""What dbt has to build: from Iceberg's files alone, on tables as silver has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.expressions import AlwaysTrue
+
+from fencepost import lake
+from fencepost.definitions import definitions, modules
+from fencepost.settings import Settings
+from fencepost.stale import Inputs, Model, Plan
+from fencepost.tables import DECISIONS
+
+MODELS = Path(__file__).resolve().parents[1] / "dbt" / "models"
+ROWS = pa.schema([("name", pa.string())])
+MART = Model("fct", "marts.fct", "shared", True, "", {"name": "string"}, {}, frozenset({"silver.rows"}))
+
+
+@pytest.fixture
+def catalog(empty_lake: Callable[[], Settings]) -> Catalog:
+    """A lake with a table that has a row."""
+    catalog = lake.ensure(empty_lake().lake)
+    catalog.create_table("silver.rows", ROWS)
+    _append(catalog)
+    return catalog
+
+
+def _append(catalog: Catalog) -> None:
+    catalog.load_table("silver.rows").append(pa.table({"name": ["a"]}))
+
+
+def _built(catalog: Catalog, *models: Model) -> Inputs:
+    """As if dbt had built them from what there is."""
+    inputs = Inputs(catalog, models, "code")
+    for each in models:
+        inputs.create(each)
+    inputs.note()
+    return Inputs(catalog, models, "code")
+
+
+def test_a_mart_is_built_when_what_it_reads_has_changed(catalog: Catalog) -> None:
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",), "it was never built"
+    assert _built(catalog, MART).plan() == Plan((), (), 1)
+    _append(catalog)
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+
+
+def test_a_mart_whose_rows_should_be_gone_is_built(catalog: Catalog) -> None:
+    _built(catalog, MART)
+    catalog.load_table("silver.rows").delete(AlwaysTrue())
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+
+
+def test_a_mart_is_built_where_other_code_would_build_it(catalog: Catalog) -> None:
+    assert _built(catalog, MART).plan().kept == 1
+    assert Inputs(catalog, [MART], "other code").plan().build == ("fct",)
+    more = dataclasses.replace(MART, sources=frozenset({"silver.rows", "silver.windows"}))
+    assert Inputs(catalog, [more], "code").plan().build == ("fct",)
+
+
+def test_a_mart_that_is_not_what_was_built_is_built(catalog: Catalog) -> None:
+    _built(catalog, MART)
+    catalog.load_table("marts.fct").append(pa.table({"name": ["of somebody else"]}))
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+    _built(catalog, dataclasses.replace(MART, relation="marts.other"))
+    catalog.drop_table("marts.other")
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+
+
+def test_a_table_that_began_anew_is_another(catalog: Catalog) -> None:
+    _built(catalog, MART)
+    catalog.drop_table("silver.rows")
+    catalog.create_table("silver.rows", ROWS)
+    _append(catalog)
+    assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+
+
+def test_what_the_specification_says_of_other_protocols_changes_nothing(catalog: Catalog) -> None:
+    decisions = frozenset({DECISIONS.name})
+    streams = dataclasses.replace(MART, folder="lag_report", sources=decisions)
+    commits = dataclasses.replace(streams, name="of_commits", relation="marts.c", folder="offset_commit")
+    of_all = dataclasses.replace(streams, name="of_all", relation="marts.a", folder="shared")
+    assert {each.name for each in Inputs(catalog, [streams, commits], "code").plan().empty} == {
+        "fct",
+        "of_commits",
+    }
+    _built(catalog, streams, commits, of_all)
+    lake.append(catalog, DECISIONS, DECISIONS.rows([("OffsetCommitProps", "strict", "c", "1", "true")]))
+    plan = Inputs(catalog, [streams, commits, of_all], "code").plan()
+    assert plan.build == ("of_commits", "of_all")
+
+
+def test_models_of_a_protocol_read_what_its_own_specification_says() -> None:
+    """So what another one says is no input of theirs."""
+    ids = {(each.module, each.id) for each in definitions()}
+    for file in MODELS.rglob("*.sql"):
+        text, module = file.read_text(), modules().get(file.parent.name)
+        if module is None or ("'verdicts'" not in text and "decided(" not in text):
+            continue
+        named = set(re.findall(r"'(\w+)'", text))
+        own = {id_ for of, id_ in ids if of == module}
+        assert named & {id_ for _, id_ in ids} <= own, file.name
+        assert re.search(r"decided\(|where[^;]*\b(?:decision|invariant)\b|\bwhere\s+\w+\.invariant", text), (
+            file.name
+        )
