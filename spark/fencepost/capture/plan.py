@@ -24,6 +24,10 @@ READ_WHOLE = frozenset({"__consumer_offsets", "__transaction_state", "__cluster_
 _HEADERS_ARE_CHEAPER = 128
 
 
+Origin = tuple[str, int | None, str, str]
+"""Cluster, broker, kind and path of a file."""
+
+
 @dataclass(frozen=True)
 class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
@@ -52,6 +56,11 @@ class Source:
     timezone: str = "UTC"
     client: str | None = None
     moved_from: str | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """What names it in ``bronze.files``."""
+        return self.cluster, self.broker_id, self.kind, self.file
 
     @property
     def is_headers_only(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -37,6 +38,24 @@ Change = Callable[[pa.Table], pa.Table]
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Target:
+    """A table, and what is known of the rows that are to be appended to it: as for ``Engine.append_new``."""
+
+    table: Table
+    within: Where
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What became of some tasks: how many rows of each table are ``added``, by its name, and what the tasks
+    ``told``."""
+
+    added: Mapping[str, int]
+    told: pa.Table
+
+
 class Engine(Protocol):
     """What the steps of a run ask for."""
 
@@ -46,6 +65,15 @@ class Engine(Protocol):
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks give, by the table's name; every task is done once."""
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Do every task once, and append the rows that are new to their tables, as ``append_new`` does.
+
+        What tasks give of ``told`` is few; it comes back when all other rows of these tasks are in their
+        tables. There are as many commits as memory needs.
+        """
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""

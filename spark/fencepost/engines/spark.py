@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from fencepost import lake
-from fencepost.engines import Change, Replay, T, Work
+from fencepost.engines import Appended, Change, Replay, T, Target, Work
 from fencepost.engines.process import by_entity
 from fencepost.lake import AtLeast, Where
 from fencepost.tables import Table
@@ -57,6 +57,21 @@ class SparkEngine:
                         yield from _packed(table.name, rows)
 
         return _unpacked(given.mapInArrow(run, _ddl(_PACKED)).localCheckpoint(), tables)
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Append the new rows that all tasks give, once all are done: executors keep them meanwhile, on disk
+        where memory is too small.
+        """
+        found = self.spread(tasks, work, [*(each.table for each in targets), told])
+        added = {
+            each.table.name: self.append_new(
+                each.table, found[each.table.name], each.within, distinct=each.distinct
+            )
+            for each in targets
+        }
+        yield Appended(added, self.collect(found[told.name]))
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""
