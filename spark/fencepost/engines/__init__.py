@@ -37,6 +37,9 @@ Change = Callable[[pa.Table], pa.Table]
 
 _log = logging.getLogger(__name__)
 
+_PART_BYTES = 8 << 20
+"""So many bytes of tables are some 300 MB while they are replayed."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -61,7 +64,7 @@ class Engine(Protocol):
 
     name: str
     parallelism: int
-    """Into how many parts work is worth being cut."""
+    """Into how many parts work is worth being cut: of each part everything is in memory at once."""
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks give, by the table's name; every task is done once."""
@@ -123,13 +126,14 @@ def choose(
     settings: Settings, catalog: Catalog, session: Callable[[], SparkSession], size: int, what: str
 ) -> Engine:
     """The engine for work on ``size`` bytes of evidence; ``what`` it is, for the log."""
+    parts = 1 + size // _PART_BYTES
     reason = why_spark(settings, size, settings.in_process_mb << 20, "bytes of evidence")
     if reason is None:
         from fencepost.engines.process import ProcessEngine
 
         _log.debug("%s: in this process (%.1f MB)", what, size / 1e6)
-        return ProcessEngine(catalog)
+        return ProcessEngine(catalog, parts)
     from fencepost.engines.spark import SparkEngine
 
     _log.info("%s: by Spark, because %s", what, reason)
-    return SparkEngine(session(), catalog)
+    return SparkEngine(session(), catalog, parts)

@@ -16,6 +16,7 @@ from fencepost.tables import Table
 
 _HELD_BYTES = 128 << 20
 """So much is held of rows that are to be appended."""
+_ROWS_AT_ONCE = 1 << 16
 _APPENDED_BYTES = 1 << 30
 """After so much of rows all of them are in their tables, and what was done is told."""
 
@@ -24,10 +25,9 @@ class ProcessEngine:
     """See :class:`fencepost.engines.Engine`; rows are Arrow tables."""
 
     name = "process"
-    parallelism = 1
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, parts: int = 1) -> None:
+        self._catalog, self.parallelism = catalog, parts
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, pa.Table]:
         """The rows that all tasks give, by the table's name."""
@@ -38,8 +38,9 @@ class ProcessEngine:
         return lake.scan(self._catalog, table, columns, where)
 
     def map(self, rows: pa.Table, change: Change, schema: pa.Schema) -> pa.Table:
-        """What ``change`` makes of the rows."""
-        return change(rows).cast(schema)
+        """What ``change`` makes of the rows: what it needs meanwhile is of few of them."""
+        some = (rows.slice(first, _ROWS_AT_ONCE) for first in range(0, rows.num_rows, _ROWS_AT_ONCE))
+        return pa.concat_tables([schema.empty_table(), *(change(each).cast(schema) for each in some)])
 
     def replay(
         self, evidence: Mapping[str, Sequence[pa.Table]], replay: Replay, tables: Sequence[Table]

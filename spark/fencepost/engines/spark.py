@@ -41,9 +41,9 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, parts: int = 1) -> None:
         self._spark, self._catalog = spark, catalog
-        self.parallelism = 2 * spark.sparkContext.defaultParallelism
+        self.parallelism = max(parts, 2 * spark.sparkContext.defaultParallelism)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
         """The rows that all tasks give, by the table's name."""
