@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -30,22 +31,39 @@ class Notes:
         self._clusters = [cluster.name for cluster in settings.clusters]
         self._sources = {source.origin: source for source in plan.sources}
         self._outcomes: list[Outcome] = []
+        # how many of somebody's logs in text were not read so far
+        self._unread: Counter[tuple[str, int | None] | None] = Counter(
+            source.logs_of for source in plan.sources if source.logs_of
+        )
+        self._held: list[Outcome] = []
         self.skipped = self.quarantined = 0
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Note what became of some more files."""
+        """Note what became of some more files.
+
+        Somebody's logs in text are noted together: what is noted by one run was there at the same time, and
+        of two that begin alike neither is the other one renamed (``replay.log_names``).
+        """
         self._outcomes += outcomes
         read = [row for row in outcomes if row["reason"] is None]
         self.skipped += sum(row["skipped"] for row in read)
         _forget_unidentified(self._catalog, self._plan.identified, read)
         seen = dict.fromkeys(map(_origin_of, self._outcomes))
         self._quarantine(Plan([self._sources[each] for each in seen], faults=self._plan.faults))
-        _note_progress(self._catalog, _unchanged(self._sources, read), [], self._run_id, self._now)
+        self._unread.subtract(self._sources[each].logs_of for each in set(map(_origin_of, outcomes)))
+        self._held += read
+        self._note([row for row in self._held if self._unread[self._sources[_origin_of(row)].logs_of] <= 0])
 
     def finish(self) -> None:
         """Note, after all that was read, the files that have another name now, are missing or have gone."""
         self._quarantine(self._plan)
+        self._note(self._held)
         _note_progress(self._catalog, [], self._plan.known, self._run_id, self._now)
+
+    def _note(self, read: Sequence[Outcome]) -> None:
+        noted = {_origin_of(row) for row in read}
+        self._held = [row for row in self._held if _origin_of(row) not in noted]
+        _note_progress(self._catalog, _unchanged(self._sources, read), [], self._run_id, self._now)
 
     def _quarantine(self, looked_at: Plan) -> None:
         faults = [

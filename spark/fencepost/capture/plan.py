@@ -63,6 +63,11 @@ class Source:
         return self.cluster, self.broker_id, self.kind, self.file
 
     @property
+    def logs_of(self) -> tuple[str, int | None] | None:
+        """Whose logs in text this is one of: cluster and broker (None: clients). None of another file."""
+        return (self.cluster, self.broker_id) if is_text(self.kind) else None
+
+    @property
     def is_headers_only(self) -> bool:
         """Whether this is a segment of which headers and markers are read, and nothing else."""
         return self.kind == SEGMENT and self.topic not in READ_WHOLE
@@ -115,6 +120,11 @@ class Plan:
     identified: list[Source] = field(default_factory=list)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+
+
+def is_text(kind: str) -> bool:
+    """Whether the files of a kind are logs in text."""
+    return kind.endswith("_log")
 
 
 def is_compressed(file: BinaryIO) -> bool:

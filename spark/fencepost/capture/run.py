@@ -117,10 +117,18 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:
-    """Those whose rows take the place of others are one task: these go when all of them are there."""
+    """Those whose rows take the place of others are one task: these go when all of them are there. Logs in
+    text come broker by broker, as they are noted.
+    """
     identified = set(plan.identified)
-    others = bundles([source for source in plan.sources if source not in identified])
-    return [*([plan.identified] if identified else []), *others]
+    parts: dict[object, list[Source]] = defaultdict(list)
+    for source in plan.sources:
+        if source not in identified:
+            parts[source.logs_of].append(source)
+    tasks = [
+        task for _, part in sorted(parts.items(), key=lambda each: str(each[0])) for task in bundles(part)
+    ]
+    return [*([plan.identified] if identified else []), *tasks]
 
 
 def _within(table: Table, offset: str | None, sources: Sequence[Source]) -> Where:
