@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, lake, protocols, session
+from fencepost.engines import new_rows
 from fencepost.engines.process import ProcessEngine
 from fencepost.engines.spark import SparkEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
@@ -114,6 +116,22 @@ def test_append_new_and_replace(engine: Any) -> None:
     assert here.replace(GROUPS, made(groups((None, 3, 8)))) == 1
     (row,) = here.collect(here.scan(GROUPS)).to_pylist()
     assert (row["group_id"], row["group_epoch"]) == (None, 8)
+
+
+@pytest.mark.parametrize("hashes", [new_rows._hashes, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)])
+def test_keys_are_told_apart_whatever_their_hashes(
+    empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch, hashes: Any
+) -> None:
+    monkeypatch.setattr(new_rows, "_hashes", hashes)
+    catalog = lake.ensure(empty_lake().lake)
+    new = new_rows.NewRows(catalog, GROUPS, ANY)
+    assert new.append(groups(("a", 1, 1), ("b", 1, 2), ("a", 1, 3), (None, 1, 4))) == 3
+    assert new.append(groups(("b", 1, 5), ("c", 1, 6), (None, 1, 7))) == 1
+    # another process writes meanwhile
+    lake.append(catalog, GROUPS, groups(("d", 1, 8)))
+    assert new.append(groups(("d", 1, 9), ("e", 1, 10))) == 1
+    found = lake.scan(catalog, GROUPS)["group_epoch"].to_pylist()
+    assert sorted(found) == [1, 2, 4, 6, 8, 10]
 
 
 def test_every_task_is_done_once_and_every_entity_has_all_its_evidence(engine: Any) -> None:

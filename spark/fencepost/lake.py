@@ -6,7 +6,7 @@ No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
@@ -48,6 +48,7 @@ __all__ = [
     "added",
     "append",
     "batches",
+    "by_file",
     "count",
     "delete",
     "ensure",
@@ -149,6 +150,16 @@ def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
         return None
     found = present.scan(snapshot_id=at, selected_fields=tuple(table.columns))
     return found.to_arrow().select(list(table.columns)).cast(table.arrow_schema)
+
+
+def by_file(catalog: Catalog, table: Table, columns: Sequence[str], where: Where) -> Iterator[pa.Table]:
+    """``columns`` of the rows that ``where`` chooses, those of one file at a time in memory."""
+    present = catalog.load_table(table.name)
+    found = present.scan(_condition(where), selected_fields=tuple(columns))
+    schema = pa.schema([table.arrow_schema.field(name) for name in columns])
+    for task in found.plan_files():
+        read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
+        yield read.to_table([task]).select(list(columns)).cast(schema)
 
 
 def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:

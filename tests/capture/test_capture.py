@@ -8,13 +8,17 @@ import shutil
 import struct
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fencepost import lake, protocols, tables
-from fencepost.capture import readers
+from fencepost.capture import readers, run
+from fencepost.capture.plan import bundles
+from fencepost.engines import process
 from fencepost.settings import Broker, Client, Settings, load
 
 if TYPE_CHECKING:
@@ -186,6 +190,51 @@ def test_a_run_killed_at_any_commit_is_repeated_without_loss(
     ):
         rows = site.rows(table)
         assert len(rows) == len({tuple(row[name] for name in table.key) for row in rows}) == expected
+
+
+def test_a_large_run_goes_on_behind_what_it_had_noted_when_it_was_killed(
+    site: Site, capture_of: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cluster,) = capture_of("healthy-4.3.1").clusters
+    site.capture(*cluster.brokers)
+    pieces = replace(site, cluster=f"{site.cluster} in pieces")
+    monkeypatch.setattr(process, "_HELD_BYTES", 20_000)
+    monkeypatch.setattr(process, "_APPENDED_BYTES", 200_000)
+    monkeypatch.setattr(run, "bundles", partial(bundles, size=1))
+    append, read_all, read = lake.append, readers.read_all, []
+    appended: Counter[str] = Counter()
+
+    def append_until(catalog: Any, table: tables.Table, rows: Any) -> int:
+        appended[table.name] += rows.num_rows > 0
+        if appended[tables.FILES.name] == 2:
+            raise KeyboardInterrupt
+        return append(catalog, table, rows)
+
+    def noted_read(sources: Any) -> Any:
+        read.extend(source.file for source in sources)
+        return read_all(sources)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(lake, "append", append_until)
+        pieces.capture(*cluster.brokers)
+    # a table is appended to while its file is still being read
+    assert appended[tables.REQUESTS.name] > 4
+    noted = {row["file"] for row in pieces.rows(tables.FILES)}
+    # the logs in text of a broker are noted together
+    logs = {row["file"] for row in site.rows(tables.FILES) if row["kind"].endswith("_log")}
+    assert 0 < len({Path(log).parent for log in noted & logs}) < len(cluster.brokers) < len(logs)
+    assert {Path(log).parent for log in noted & logs}.isdisjoint(Path(log).parent for log in logs - noted)
+    monkeypatch.setattr(readers, "read_all", noted_read)
+    pieces.capture(*cluster.brokers)
+    whole = {row["file"] for row in site.rows(tables.FILES)}
+    assert set(read) == whole - noted != whole
+    for table in (*BRONZE, tables.REQUEST_IDS, tables.PRODUCER_SNAPSHOT_ENTRIES, tables.QUARANTINE):
+        of_run = {"cluster", "captured_at"}
+        expected, found = (
+            Counter(repr([row[name] for name in table.columns if name not in of_run]) for row in rows)
+            for rows in (site.rows(table), pieces.rows(table))
+        )
+        assert found == expected, table.name
 
 
 @BOTH_ENGINES
@@ -365,8 +414,9 @@ def test_a_data_segment_grows_is_renamed_and_goes(site: Site, monkeypatch: pytes
 
     def read_later(sources: Any) -> Any:
         # retention renames the segment before it is read, then deletes it; the client's log is rotated
-        file.rename(deleted)
-        told.rename(f"{told}.1").with_name("client.log").write_text("")
+        if file.exists():
+            file.rename(deleted)
+            told.rename(f"{told}.1").with_name("client.log").write_text("")
         return read_all(sources)
 
     with monkeypatch.context() as patch:

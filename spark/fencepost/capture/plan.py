@@ -24,6 +24,10 @@ READ_WHOLE = frozenset({"__consumer_offsets", "__transaction_state", "__cluster_
 _HEADERS_ARE_CHEAPER = 128
 
 
+Origin = tuple[str, int | None, str, str]
+"""Cluster, broker, kind and path of a file."""
+
+
 @dataclass(frozen=True)
 class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
@@ -52,6 +56,16 @@ class Source:
     timezone: str = "UTC"
     client: str | None = None
     moved_from: str | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """What names it in ``bronze.files``."""
+        return self.cluster, self.broker_id, self.kind, self.file
+
+    @property
+    def logs_of(self) -> tuple[str, int | None] | None:
+        """Whose logs in text this is one of: cluster and broker (None: clients). None of another file."""
+        return (self.cluster, self.broker_id) if is_text(self.kind) else None
 
     @property
     def is_headers_only(self) -> bool:
@@ -106,6 +120,11 @@ class Plan:
     identified: list[Source] = field(default_factory=list)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+
+
+def is_text(kind: str) -> bool:
+    """Whether the files of a kind are logs in text."""
+    return kind.endswith("_log")
 
 
 def is_compressed(file: BinaryIO) -> bool:

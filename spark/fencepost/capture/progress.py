@@ -15,11 +15,10 @@ from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
-from fencepost.capture.plan import Plan, Read, Source, is_compressed
+from fencepost.capture.plan import Plan, Read, Source, is_compressed, is_text
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
-_TEXT = "_log"  # what the names of kinds end with whose files are logs in text
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
 _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id")
 
@@ -94,7 +93,7 @@ def still_holds(source: Source, read: Read) -> bool:
 
 
 def _begins_with(source: Source, file: BinaryIO, size: int, read: Read) -> bool:
-    if source.kind.endswith(_TEXT) and is_compressed(file):
+    if is_text(source.kind) and is_compressed(file):
         # what a compressed file holds is known by all of its bytes, or not at all
         return read.size == size and head_digest(file, size) == read.head_digest
     if not 0 < read.consumed_to <= size:
@@ -111,7 +110,7 @@ def _family(kind: str, file: str) -> tuple[str, str]:
     The deletion of a topic, or of a segment, keeps the partition and the first offset of its files.
     """
     folder, _, name = file.rpartition("/")
-    if kind.endswith(_TEXT):
+    if is_text(kind):
         return folder, ""
     partition = folder.rpartition("/")[2]
     found = _OF_PARTITION.fullmatch(partition)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -36,16 +37,46 @@ Change = Callable[[pa.Table], pa.Table]
 
 _log = logging.getLogger(__name__)
 
+_PART_BYTES = 8 << 20
+"""So many bytes of tables are some 300 MB while they are replayed."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table, and what is known of the rows that are to be appended to it: as for ``Engine.append_new``."""
+
+    table: Table
+    within: Where
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What became of some tasks: how many rows of each table are ``added``, by its name, and what the tasks
+    ``told``."""
+
+    added: Mapping[str, int]
+    told: pa.Table
+
 
 class Engine(Protocol):
     """What the steps of a run ask for."""
 
     name: str
     parallelism: int
-    """Into how many parts work is worth being cut."""
+    """Into how many parts work is worth being cut: of each part everything is in memory at once."""
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks give, by the table's name; every task is done once."""
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Do every task once, and append the rows that are new to their tables, as ``append_new`` does.
+
+        What tasks give of ``told`` is few; it comes back when all other rows of these tasks are in their
+        tables. There are as many commits as memory needs.
+        """
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """``columns`` (all, if none is named) of the rows of a table that ``where`` chooses."""
@@ -98,13 +129,14 @@ def choose(
     settings: Settings, catalog: Catalog, session: Callable[[], SparkSession], size: int, what: str
 ) -> Engine:
     """The engine for work on ``size`` bytes of evidence; ``what`` it is, for the log."""
+    parts = 1 + size // _PART_BYTES
     reason = why_spark(settings, size, settings.in_process_mb << 20, "bytes of evidence")
     if reason is None:
         from fencepost.engines.process import ProcessEngine
 
         _log.debug("%s: in this process (%.1f MB)", what, size / 1e6)
-        return ProcessEngine(catalog)
+        return ProcessEngine(catalog, parts)
     from fencepost.engines.spark import SparkEngine
 
     _log.info("%s: by Spark, because %s", what, reason)
-    return SparkEngine(session(), catalog)
+    return SparkEngine(session(), catalog, parts)

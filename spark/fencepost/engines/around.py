@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from fencepost.engines import Change, Engine, Replay, Rows, T, Work
+from fencepost.engines import Appended, Change, Engine, Replay, Rows, T, Target, Work
 from fencepost.lake import Where
 from fencepost.tables import Table
 
@@ -21,6 +21,12 @@ class Around:
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks give, by the table's name."""
         return self._engine.spread(tasks, work, tables)
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Append the new rows that all tasks give; gives back those of ``told``."""
+        return self._engine.spread_into(tasks, work, targets, told)
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""

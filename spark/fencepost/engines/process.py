@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Change, Replay, T, Work
+from fencepost.engines import Appended, Change, Replay, T, Target, Work
+from fencepost.engines.new_rows import NewRows
 from fencepost.lake import Where
 from fencepost.tables import Table
 
-_NUMBER = "__number"
+_HELD_BYTES = 128 << 20
+"""So much is held of rows that are to be appended."""
+_ROWS_AT_ONCE = 1 << 16
+_APPENDED_BYTES = 1 << 30
+"""After so much of rows all of them are in their tables, and what was done is told."""
 
 
 class ProcessEngine:
     """See :class:`fencepost.engines.Engine`; rows are Arrow tables."""
 
     name = "process"
-    parallelism = 1
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, parts: int = 1) -> None:
+        self._catalog, self.parallelism = catalog, parts
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, pa.Table]:
         """The rows that all tasks give, by the table's name."""
@@ -35,8 +38,9 @@ class ProcessEngine:
         return lake.scan(self._catalog, table, columns, where)
 
     def map(self, rows: pa.Table, change: Change, schema: pa.Schema) -> pa.Table:
-        """What ``change`` makes of the rows."""
-        return change(rows).cast(schema)
+        """What ``change`` makes of the rows: what it needs meanwhile is of few of them."""
+        some = (rows.slice(first, _ROWS_AT_ONCE) for first in range(0, rows.num_rows, _ROWS_AT_ONCE))
+        return pa.concat_tables([schema.empty_table(), *(change(each).cast(schema) for each in some)])
 
     def replay(
         self, evidence: Mapping[str, Sequence[pa.Table]], replay: Replay, tables: Sequence[Table]
@@ -62,8 +66,19 @@ class ProcessEngine:
 
     def append_new(self, table: Table, rows: pa.Table, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each."""
-        present = lake.scan(self._catalog, table, table.key, within)
-        return lake.append(self._catalog, table, _new(table, rows, present))
+        return NewRows(self._catalog, table, within).append(rows)
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Append the new rows that all tasks give; gives back those of ``told`` once the others are there."""
+        intake = _Intake(self._catalog, targets, told)
+        for task in tasks:
+            for table, rows in work(task):
+                intake.take(table, rows)
+            if intake.bytes >= _APPENDED_BYTES:
+                yield intake.appended()
+        yield intake.appended()
 
     def replace(self, table: Table, rows: pa.Table, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
@@ -73,6 +88,45 @@ class ProcessEngine:
     def collect(self, rows: pa.Table) -> pa.Table:
         """The rows."""
         return rows
+
+
+class _Intake:
+    """Rows on their way into tables: those of the table that holds most are appended before they are many."""
+
+    def __init__(self, catalog: Catalog, targets: Sequence[Target], told: Table) -> None:
+        self._new = {each.table.name: NewRows(catalog, each.table, each.within) for each in targets}
+        self._schemas = {table.name: table.arrow_schema for table in (*(e.table for e in targets), told)}
+        self._told = told.name
+        self._parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in self._schemas}
+        self._held = dict.fromkeys(self._new, 0)
+        self._added = dict.fromkeys(self._new, 0)
+        self.bytes = 0
+
+    def take(self, table: Table, rows: pa.RecordBatch) -> None:
+        """Rows of one of the tables."""
+        self._parts[table.name].append(rows)
+        if table.name not in self._held:
+            return
+        self.bytes += rows.nbytes
+        self._held[table.name] += rows.nbytes
+        if sum(self._held.values()) > _HELD_BYTES:
+            self._append(max(self._held, key=lambda name: self._held[name]))
+
+    def appended(self) -> Appended:
+        """All that was taken since the last time, once it is in its table."""
+        for name in self._new:
+            self._append(name)
+        done = Appended(self._added, self._rows(self._told))
+        self._added, self.bytes = dict.fromkeys(self._new, 0), 0
+        return done
+
+    def _append(self, name: str) -> None:
+        self._added[name] += self._new[name].append(self._rows(name))
+        self._held[name] = 0
+
+    def _rows(self, name: str) -> pa.Table:
+        parts, self._parts[name] = self._parts[name], []
+        return pa.Table.from_batches(parts, self._schemas[name])
 
 
 def _gathered(
@@ -116,18 +170,3 @@ def _runs(runs: pa.RunEndEncodedArray | None) -> tuple[list[str], list[int]]:
     chunks = runs.chunks if isinstance(runs, pa.ChunkedArray) else [runs]
     (run,) = chunks
     return run.values.to_pylist(), run.run_ends.to_pylist()
-
-
-def _new(table: Table, rows: pa.Table, present: pa.Table) -> pa.Table:
-    """The rows whose key is not present, the first of each key."""
-    same = " AND ".join(f'r."{name}" IS NOT DISTINCT FROM p."{name}"' for name in table.key)
-    keys = ", ".join(f'r."{name}"' for name in table.key)
-    numbered = rows.select(list(table.key)).append_column(_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
-    with duckdb.connect() as connection:
-        connection.register("r", numbered)
-        connection.register("p", present)
-        found = connection.sql(
-            f"SELECT min({_NUMBER}) AS {_NUMBER} FROM r WHERE NOT EXISTS (SELECT 1 FROM p WHERE {same}) "
-            f"GROUP BY {keys} ORDER BY {_NUMBER}"
-        ).to_arrow_table()
-    return rows.take(found[_NUMBER])

@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from fencepost import lake
-from fencepost.engines import Change, Replay, T, Work
+from fencepost.engines import Appended, Change, Replay, T, Target, Work
 from fencepost.engines.process import by_entity
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.tables import CHAPTER, Table
@@ -41,9 +41,9 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+    def __init__(self, spark: SparkSession, catalog: Catalog, parts: int = 1) -> None:
         self._spark, self._catalog = spark, catalog
-        self.parallelism = 2 * spark.sparkContext.defaultParallelism
+        self.parallelism = max(parts, 2 * spark.sparkContext.defaultParallelism)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
         """The rows that all tasks give, by the table's name."""
@@ -57,6 +57,21 @@ class SparkEngine:
                         yield from _packed(table.name, rows)
 
         return _unpacked(given.mapInArrow(run, _ddl(_PACKED)).localCheckpoint(), tables)
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+    ) -> Iterator[Appended]:
+        """Append the new rows that all tasks give, once all are done: executors keep them meanwhile, on disk
+        where memory is too small.
+        """
+        found = self.spread(tasks, work, [*(each.table for each in targets), told])
+        added = {
+            each.table.name: self.append_new(
+                each.table, found[each.table.name], each.within, distinct=each.distinct
+            )
+            for each in targets
+        }
+        yield Appended(added, self.collect(found[told.name]))
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from fencepost.formats.decode import decode
 from fencepost.protocols.producer_epoch import asked
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Key, split
-from fencepost.protocols.producer_epoch.asked import Asked
+from fencepost.protocols.producer_epoch.arrow import Key, slices, split
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
 from fencepost.protocols.producer_epoch.refusals import Connection, Had
 from fencepost.protocols.producer_epoch.transaction_state_manager import (
@@ -112,13 +111,11 @@ def replay_coordinators(
     logs: dict[Key, list[CoordinatorEvidence]] = {}
     for evidence in _evidence(given):
         logs.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
-    requests = split(given.requests, ("cluster", PARTITION), {"row": np.arange(given.requests.num_rows)})
+    requests = slices(given.requests, ("cluster", PARTITION))
     wrote = _wrote(given.wrote)
     for shard in sorted(logs.keys() | requests.keys(), key=str):
         cluster, partition = shard
-        sent: list[Asked] = []
-        if shard in requests:
-            sent = asked.read(given.requests.take(pa.array(requests[shard]["row"])))
+        sent = asked.read(requests[shard]) if shard in requests else []
         known = metadata.get(cluster, ClusterMetadata())
         # a topic that was made again has logs of its own: requests are about the newest
         *older, newest = logs.get(shard, [_nothing(given, cluster, partition)])
@@ -141,22 +138,19 @@ def _nothing(given: Coordinators, cluster: str, partition: int | None) -> Coordi
 
 def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     """Each log's, the newest incarnation of a partition last."""
-    batches, records = (
-        table.filter(pc.equal(table["topic"], TRANSACTIONS_TOPIC)) for table in (given.batches, given.records)
-    )
-    place = ("cluster", "partition", "topic_id")
-    of_records = split(records, place, {"row": np.arange(records.num_rows)})
+    place = ("cluster", "topic", "partition", "topic_id")
+    batches, of_records = slices(given.batches, place), slices(given.records, place)
     cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
     found = []
-    for key, rows in split(batches, place, {"row": np.arange(batches.num_rows)}).items():
-        cluster, partition, topic_id = key
-        mine = batches.take(pa.array(rows["row"]))
-        own = of_records.get(key, {"row": np.empty(0, dtype=np.int64)})
+    for key, mine in batches.items():
+        cluster, topic, partition, topic_id = key
+        if topic != TRANSACTIONS_TOPIC:
+            continue
         here = pc.and_(pc.equal(cleaned["cluster"], cluster), pc.equal(cleaned["partition"], partition))
         evidence = CoordinatorEvidence(
             (cluster, TRANSACTIONS_TOPIC, partition, topic_key(topic_id, TRANSACTIONS_TOPIC, partition)),
             mine,
-            records.take(pa.array(own["row"])),
+            of_records.get(key, given.records.slice(0, 0)),
             given.quarantine.filter(pc.equal(given.quarantine["cluster"], cluster)),
             cleaned.filter(here)["cleaned_to"].to_pylist(),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
@@ -72,8 +73,9 @@ class DecidedRequests:
         known = [state["known"] is not None for _, state in found]
         if not found:
             found = list(enumerate(_told_state(each, met.coordinator) for each in met.told(asked)))
+        answered = _answered(asked)
         for number, state in found:
-            _add(states, {**said, **state, **_answered(asked), "candidate": number})
+            _add(states, {**said, **state, **answered, "candidate": number})
         row = {
             **said,
             "cluster": cluster,
@@ -85,14 +87,18 @@ class DecidedRequests:
 
 
 def _add(rows: Columns, row: Mapping[str, Any]) -> None:
-    rows.add(*(row[name] for name in rows.table.columns))
+    rows.add(*_IN_ORDER[rows.table.name](row))
+
+
+_IN_ORDER = {table.name: itemgetter(*table.columns) for pair in TABLES.values() for table in pair}
+"""The values of a row in the order of its table's columns."""
 
 
 def _said(asked: Asked) -> dict[str, Any]:
     """What the line of a request says: columns of the tables of requests and of states."""
     name = f"{asked.topic}:{asked.partition}"
     return {
-        **{each: getattr(asked, each) for each in _AS_THEY_ARE},
+        **dict(zip(_AS_THEY_ARE, _as_they_are(asked), strict=True)),
         "provided_id": asked.producer_id,
         "provided_epoch": asked.producer_epoch,
         "returned_id": asked.returned_producer_id,
@@ -111,6 +117,7 @@ _AS_THEY_ARE = (
     "request_id", "broker_id", "api_version", "client_id", "connection", "correlation_id", "transactional_id",
     "verify_only", "error", "file", "position",
 )  # fmt: skip
+_as_they_are = attrgetter(*_AS_THEY_ARE)
 
 
 def _answered(asked: Asked) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
 def _table(
     lines: pa.Table, things: list[Thing], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
 ) -> pa.Table:
-    rows = lines.take(pa.array(of_line, pa.int64()))
+    rows = lines.select(_LINE).take(pa.array(of_line, pa.int64()))
     ids = [digest_of(*key) for key in zip(*(lines[name].to_pylist() for name in _ID), strict=True)]
     logged = np.asarray(lines["logged_at_ms"].to_numpy(), dtype=np.int64)
     arrived = np.floor(logged - lines["total_time_ms"].to_numpy()).astype(np.int64)

@@ -112,9 +112,13 @@ Steps = Iterable[tuple[Table, pa.Table]]
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
     engine, metadata, tolerance_ms = given.engine, given.metadata, given.tolerance_ms
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}])
+    # no name for the lines themselves: they are not held while their logs are replayed
     requests = engine.keep(
-        engine.map(asked, partial(producer_requests, metadata=metadata), PRODUCER_REQUESTS.arrow_schema)
+        engine.map(
+            engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}]),
+            partial(producer_requests, metadata=metadata),
+            PRODUCER_REQUESTS.arrow_schema,
+        )
     )
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
     of_ids = engine.collect(engine.map(requests, verified, VERIFIED))

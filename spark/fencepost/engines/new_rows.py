@@ -1,0 +1,121 @@
+"""The rows that a table does not hold yet: told exactly, with eight bytes held of each key that is there."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.lake import AtLeast, Where
+from fencepost.tables import Table
+
+_NUMBER = "__number"
+# A condition on one of thousands of values spares no file.
+_FEW_VALUES = 32
+_NUMBERS = ("int", "bigint")
+
+Hashes = NDArray[np.uint64]
+
+
+class NewRows:
+    """Appends to one table the rows whose key it does not hold yet, once each, however often it is asked.
+
+    ``within`` is a condition that all rows are known to meet. Keys compare null-safely. A row is new where no
+    key that is there has its hash. Only others are compared with keys: of one hash may be two.
+    """
+
+    def __init__(self, catalog: Catalog, table: Table, within: Where) -> None:
+        self._catalog, self._table, self._within = catalog, table, within
+        self._present: Hashes = np.empty(0, dtype=np.uint64)
+        self._snapshot: int | None = None
+
+    def append(self, rows: pa.Table) -> int:
+        """Append what is new of the rows, in one commit; gives back how many."""
+        if not rows.num_rows:
+            return 0
+        self._look()
+        rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
+        hashes = _hashes(rows.select(list(self._table.key)))
+        new = self._new(rows, hashes)
+        count = lake.append(self._catalog, self._table, new)
+        # each run is in order already, and sorting them together only merges them
+        self._present = np.sort(np.concatenate([self._present, np.unique(hashes)]), kind="stable")
+        self._snapshot = lake.snapshot(self._catalog, self._table)
+        return count
+
+    def _look(self) -> None:
+        """Hash the keys that are there, if somebody else has written since."""
+        if lake.snapshot(self._catalog, self._table) == self._snapshot:
+            return
+        files = lake.by_file(self._catalog, self._table, self._table.key, self._within)
+        found = [_hashes(keys) for keys in files]
+        self._present = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *found]), kind="stable")
+
+    def _new(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
+        there = _is_in(hashes, self._present)
+        in_order = np.sort(hashes)
+        twice = _is_in(hashes, in_order[1:][in_order[1:] == in_order[:-1]])
+        unsure = there | twice
+        if not unsure.any():
+            return rows
+        asked = rows.filter(pa.array(unsure))
+        present = self._keys_like(asked, hashes[there]) if there.any() else asked.slice(0, 0)
+        chosen = ~unsure
+        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, asked, present)]] = True
+        return rows.filter(pa.array(chosen))
+
+    def _keys_like(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
+        """The keys that are there and have one of these hashes, those of the rows."""
+        wanted = np.unique(hashes)
+        found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
+        for keys in lake.by_file(self._catalog, self._table, self._table.key, _around(self._table, rows)):
+            found.append(keys.filter(pa.array(_is_in(_hashes(keys), wanted))))
+        return pa.concat_tables(found)
+
+
+def _hashes(keys: pa.Table) -> Hashes:
+    """A hash of each row, in order."""
+    names = ", ".join(f'"{name}"' for name in keys.column_names)
+    with duckdb.connect() as connection:
+        connection.register("keys", keys)
+        found = connection.sql(f"SELECT hash({names}) AS hash FROM keys").to_arrow_table()
+    return np.asarray(found["hash"].to_numpy(), dtype=np.uint64)
+
+
+def _is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
+    """Whether each value is one of those, which are in order."""
+    if not len(among):
+        return np.zeros(len(values), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(among, values), len(among) - 1)
+    return np.asarray(among[at] == values)
+
+
+def _around(table: Table, rows: pa.Table) -> Where:
+    """A condition that is met by the rows, and by few others."""
+    condition: dict[str, object] = {}
+    for name in table.key:
+        values = pc.unique(rows[name])
+        if len(values) <= _FEW_VALUES:
+            condition[name] = frozenset(values.to_pylist())
+        elif table.columns[name] in _NUMBERS and not values.null_count:
+            condition[name] = AtLeast(pc.min(values).as_py())
+    return [condition]
+
+
+def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np.int64]:
+    """Which rows have a key that is not present: the first of each key, in order."""
+    same = " AND ".join(f'r."{name}" IS NOT DISTINCT FROM p."{name}"' for name in table.key)
+    keys = ", ".join(f'r."{name}"' for name in table.key)
+    numbered = rows.select(list(table.key)).append_column(_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+    with duckdb.connect() as connection:
+        connection.register("r", numbered)
+        connection.register("p", present)
+        found = connection.sql(
+            f"SELECT min({_NUMBER}) AS {_NUMBER} FROM r WHERE NOT EXISTS (SELECT 1 FROM p WHERE {same}) "
+            f"GROUP BY {keys} ORDER BY {_NUMBER}"
+        ).to_arrow_table()
+    return np.asarray(found[_NUMBER].to_numpy(), dtype=np.int64)
