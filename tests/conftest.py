@@ -15,6 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 from fencepost import lake
 from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
+from tlasql import jvm
 
 ROOT = Path(__file__).resolve().parents[1]
 # a machine that does other work is slow, and that is no fault of what is tested
@@ -48,6 +49,13 @@ def times(pytestconfig: pytest.Config) -> int:
 def captures() -> Path:
     """The folder of the stored captures of real brokers."""
     return ROOT / "tests" / "captures"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_jvm_for_tlc() -> Iterator[None]:
+    """SANY and TLC are run many hundred times: in one JVM, as long as it has the memory."""
+    with jvm.kept():
+        yield
 
 
 @pytest.fixture(scope="session")

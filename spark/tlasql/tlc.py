@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -12,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlasql import jvm
+
 # TLC's exit codes: its own constants (tlc2.output.EC.ExitStatus).
 SUCCESS = 0
 INVARIANT_VIOLATED = 12
 PROPERTY_VIOLATED = 13
 
-_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _INVARIANT = re.compile(r"^Error: Invariant (\w+) is violated", re.MULTILINE)
 _ACTION = re.compile(r"^Error: Action property (.+?) is violated", re.MULTILINE)
 _PLACE = re.compile(r"line (\d+), col \d+ to line \d+, col \d+ of module (\w+)")
@@ -70,8 +70,7 @@ def run_tlc(
     """Checks the model ``cfg_path`` of ``module_path`` with one worker, breadth first.
 
     ``extra_path`` holds folders searched for extended modules beside the module's own, ``classes`` operators
-    in Java. Every run has a
-    temporary folder of its own (SANY unpacks the standard modules there), so runs may overlap.
+    in Java. Runs may overlap.
 
     Raises TlcError when the jar, Java or a file is missing, when ``timeout`` seconds are over, and when TLC
     stops for any reason but a finished search or a violation (parse, configuration or evaluation errors).
@@ -79,35 +78,28 @@ def run_tlc(
     for needed in (jar, module_path, cfg_path):
         if not needed.is_file():
             raise TlcError(f"{needed}: no such file; `make setup` fetches the jars, or set FENCEPOST_JARS")
-    java = shutil.which("java")
-    if java is None:
-        raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later")
     model = _Model(module_path, cfg_path, tuple(extra_path), classes)
-    with tempfile.TemporaryDirectory(prefix="tlc-") as scratch:
-        command = [java, *_JVM, f"-Xmx{heap}", *_arguments(model, jar, Path(scratch))]
+    with tempfile.TemporaryDirectory(prefix="tlc-") as states:
+        path = [jar, *([classes] if classes else [])]
+        call = jvm.Call("tlc2.TLC", _arguments(model, Path(states)), path, model.extra_path, heap)
         started = time.monotonic()
         try:
-            # TLC looks for an absolute -config below the folder of an absolute module: run it in that folder.
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=timeout, cwd=model.folder, check=False
-            )
+            ended = jvm.run(call, timeout)
         except subprocess.TimeoutExpired as late:
             raise TlcError(f"{cfg_path}: TLC was not done after {timeout:.0f} s; lower its bounds") from late
+        except jvm.NoJavaError as error:
+            raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later") from error
         seconds = time.monotonic() - started
-    return _result(model, done.returncode, done.stdout + done.stderr, seconds)
+    return _result(model, ended.code, ended.printed + ended.errors, seconds)
 
 
-def _arguments(model: _Model, jar: Path, scratch: Path) -> list[str]:
-    library = os.pathsep.join(str(folder.resolve()) for folder in model.extra_path)
+def _arguments(model: _Model, states: Path) -> list[str]:
     return [
-        f"-Djava.io.tmpdir={scratch}",
-        f"-DTLA-Library={library}",
-        *("-cp", os.pathsep.join([str(jar.resolve()), *([str(model.classes)] if model.classes else [])])),
-        "tlc2.TLC",
         *("-workers", "1", "-nowarning"),
-        *("-metadir", str(scratch / "states")),
-        *("-config", str(model.cfg.resolve())),
-        model.module.name,
+        *("-metadir", str(states)),
+        # TLC looks for it below the folder of the module
+        *("-config", os.path.relpath(model.cfg.resolve(), model.folder)),
+        str(model.module.resolve()),
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 from tlasql_oracles import Verdicts
+from tlasql_spark import queries
 
 from tlasql import Compiled, CompiledModule, compile_module
 from tlasql.data import duckdb_type
@@ -312,23 +313,16 @@ def _parsed(name: str, kind: str) -> str:
 
 
 def on_spark(spark: SparkSession, module: CompiledModule, traces: Mapping[str, list[State]]) -> Verdicts:
-    """The same on Spark, in one job."""
+    """The same on Spark."""
     for table, content in ((STATES, rows(traces)), (COVERAGE, [])):
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in schemas()[table].items())
         spark.createDataFrame(content, ddl).localCheckpoint().createOrReplaceTempView(table.replace(".", "_"))
     found: dict[tuple[str, str, int], list[bool | None]] = defaultdict(list)
-    definitions = list(module.definitions)
-    for begin in range(0, len(definitions), 26):
-        frames = []
-        for each in definitions[begin : begin + 26]:
-            sql = each.sql.replace(STATES, "corpus_states").replace(COVERAGE, "corpus_coverage")
-            frame = spark.sql(sql).selectExpr(f"'{each.mark.id}' AS id", "scope", "from_position", "verdict")
-            frames.append(frame)
-        whole = frames[0]
-        for frame in frames[1:]:
-            whole = whole.unionByName(frame)
-        for row in whole.collect():
-            found[row["id"], json.loads(row["scope"])["trace"], row["from_position"]].append(row["verdict"])
+    for sql in queries(module):
+        shown = sql.replace(STATES, "corpus_states").replace(COVERAGE, "corpus_coverage")
+        for row in spark.sql(shown).select("definition", "scope", "from_position", "verdict").collect():
+            place = (row["definition"], json.loads(row["scope"])["trace"], row["from_position"])
+            found[place].append(row["verdict"])
     return _kleene(module.definitions, traces, found)
 
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -121,9 +121,9 @@ def judged(seed: int, spark: object = None) -> Round:
             return found
         _compare(found, "DuckDB", said, oracle, {each.identity: each for each in left})
         if spark is not None:
-            again = compile_module(path, folder / "mapping.toml", DOMAIN.schemas()).definitions
-            short = [each for each in again if len(each.sql) < SHORT]
-            said = on_spark(spark, DOMAIN, states, short)  # type: ignore[arg-type]
+            again = compile_module(path, folder / "mapping.toml", DOMAIN.schemas())
+            short = tuple(each for each in again.definitions if len(each.sql) < SHORT)
+            said = on_spark(spark, DOMAIN, states, replace(again, definitions=short))  # type: ignore[arg-type]
             asked = {key: verdict for key, verdict in oracle.items() if key in said}
             _compare(found, "Spark", said, asked, {each.identity: each for each in left})
     return found

@@ -45,6 +45,18 @@ def judged(spark: SparkSession, compiled: CompiledModule, schemas: Iterable[str]
     return found
 
 
+def queries(module: CompiledModule) -> list[str]:
+    """Queries that judge every definition once, as Fencepost has Spark judge: in passes, and alone what is in
+    none. The rows of each begin with ``definition``, whose they are.
+    """
+    within = {identity for each in module.passes for identity in each.ids}
+    alone = [each for each in module.definitions if each.mark.id not in within]
+    return [
+        *(each.sql for each in module.passes),
+        *(f"SELECT '{each.mark.id}' AS definition, * FROM (\n{each.sql}\n)" for each in alone),
+    ]
+
+
 def kleene(verdicts: Iterable[Any]) -> bool | None:
     """False if any is, else unknown if any is, else true."""
     seen = list(verdicts)

@@ -18,8 +18,9 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 from tlasql_judge import ModelValue
+from tlasql_spark import queries
 
-from tlasql import Compiled
+from tlasql import Compiled, CompiledModule
 from tlasql.data import duckdb_type
 from tlasql.mapping import spark_type
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
@@ -182,28 +183,18 @@ def on_duckdb(connection: duckdb.DuckDBPyConnection, definitions: Iterable[Compi
     return _together(every, found, count)
 
 
-def on_spark(
-    spark: SparkSession, domain: Domain, states: Sequence[State], definitions: Iterable[Compiled]
-) -> Said:
+def on_spark(spark: SparkSession, domain: Domain, states: Sequence[State], module: CompiledModule) -> Said:
     """The same on Spark."""
     for table, columns in domain.schemas().items():
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         content = rows(domain, states) if table.endswith("states") else []
         spark.createDataFrame(content, ddl).localCheckpoint().createOrReplaceTempView(table.replace(".", "_"))
     found: dict[tuple[str, int], list[bool | None]] = defaultdict(list)
-    every = list(definitions)
-    for first in range(0, len(every), 20):
-        whole = None
-        for each in every[first : first + 20]:
-            sql = each.sql.replace("shapes.states", "shapes_states").replace(
-                "shapes.coverage", "shapes_coverage"
-            )
-            frame = spark.sql(sql).selectExpr(f"'{each.mark.id}' AS id", "from_position", "verdict")
-            whole = frame if whole is None else whole.unionByName(frame)
-        assert whole is not None
-        for row in whole.collect():
-            found[row["id"], row["from_position"]].append(row["verdict"])
-    return _together(every, found, len(states))
+    for sql in queries(module):
+        shown = sql.replace("shapes.states", "shapes_states").replace("shapes.coverage", "shapes_coverage")
+        for row in spark.sql(shown).select("definition", "from_position", "verdict").collect():
+            found[row["definition"], row["from_position"]].append(row["verdict"])
+    return _together(module.definitions, found, len(states))
 
 
 def _together(

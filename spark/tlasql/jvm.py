@@ -1,0 +1,161 @@
+"""Where SANY and TLC run: each in a JVM of its own, or, within :func:`kept`, all in one."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
+_CALLS = 40
+"""Calls of one kept JVM: TLC exports to RMI what it never takes back, 12 MB in each run."""
+_kept: list[_Kept] = []
+
+
+@dataclass(frozen=True)
+class Call:
+    """A main class of the tools: ``path`` is its class path, ``library`` where TLC looks for modules.
+
+    What ``arguments`` name is found from any folder. ``exits``: it ends its JVM, so it needs one of its own.
+    """
+
+    main: str
+    arguments: Sequence[str]
+    path: Sequence[Path]
+    library: Sequence[Path] = ()
+    heap: str = "512m"
+    exits: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call ended: the exit code, and what was printed, also as errors."""
+
+    code: int
+    printed: str
+    errors: str
+
+
+class NoJavaError(RuntimeError):
+    """There is no command java on PATH."""
+
+
+def run(call: Call, timeout: float) -> Ended:
+    """Runs it, with a temporary folder of its own. Raises NoJavaError, and subprocess.TimeoutExpired after
+    ``timeout`` seconds.
+    """
+    if _kept and not call.exits:
+        return _kept[-1].run(call, timeout)
+    # SANY unpacks the standard modules into java.io.tmpdir under fixed names
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
+        command = [*_java(Path(scratch), call.heap), f"-DTLA-Library={_joined(call.library)}"]
+        command += ["-cp", _joined(call.path), call.main, *call.arguments]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=timeout, check=False)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def kept(heap: str = "1g") -> Iterator[None]:
+    """Until it is left, calls share a JVM of this ``heap``, one after the other; it starts with the first.
+
+    Half of what a small model takes is the start of a JVM.
+    """
+    one = _Kept(heap)
+    _kept.append(one)
+    try:
+        yield
+    finally:
+        _kept.remove(one)
+        one.end()
+
+
+class _Kept:
+    """A JVM that runs ``KeptJvm.java``, one call at a time."""
+
+    def __init__(self, heap: str) -> None:
+        self._heap = heap
+        self._calls = 0
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def run(self, call: Call, timeout: float) -> Ended:
+        with self._turn:
+            return self._answer(call, timeout)
+
+    def _answer(self, call: Call, timeout: float) -> Ended:
+        if self._calls == _CALLS:
+            self.end()
+        process = self._process or self._start()
+        self._calls += 1
+        texts = [call.main, _joined(call.library), _joined(call.path), *call.arguments]
+        request = b"".join(struct.pack(">i", len(each)) + each for each in map(str.encode, texts))
+        ends = time.monotonic() + timeout
+        assert process.stdin is not None
+        try:
+            process.stdin.write(struct.pack(">i", len(texts)) + request)
+            code = self._number(ends)
+            printed, errors = (self._read(self._number(ends), ends).decode() for _ in range(2))
+        except TimeoutError:
+            self.end()
+            raise subprocess.TimeoutExpired(call.main, timeout) from None
+        except (BrokenPipeError, EOFError) as error:
+            self.end()
+            raise RuntimeError(f"{call.main} ended the JVM that was kept for it") from error
+        return Ended(code, printed, errors)
+
+    def end(self) -> None:
+        """End the JVM, if there is one; the next call starts another."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+        self._process = self._scratch = None
+        self._calls = 0
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
+        source = Path(__file__).with_name("KeptJvm.java")
+        command = [*_java(Path(self._scratch.name), self._heap), str(source)]
+        self._process = subprocess.Popen(
+            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        return self._process
+
+    def _number(self, ends: float) -> int:
+        return int(struct.unpack(">i", self._read(4, ends))[0])
+
+    def _read(self, size: int, ends: float) -> bytes:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        pipe, found = self._process.stdout.fileno(), b""
+        while len(found) < size:
+            ready, _, _ = select.select([pipe], [], [], max(0.0, ends - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            part = os.read(pipe, size - len(found))
+            if not part:
+                raise EOFError
+            found += part
+        return found
+
+
+def _java(scratch: Path, heap: str) -> list[str]:
+    java = shutil.which("java")
+    if java is None:
+        raise NoJavaError
+    return [java, *_OPTIONS, f"-Xmx{heap}", f"-Djava.io.tmpdir={scratch}"]
+
+
+def _joined(folders: Sequence[Path]) -> str:
+    return os.pathsep.join(str(each.resolve()) for each in folders)
