@@ -61,7 +61,7 @@ class SparkEngine:
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""
         rows = self._spark.table(table.name).select(*(columns or table.columns))
-        return rows if where is None else rows.where(_condition(where))
+        return rows if where is None else rows.where(condition(where))
 
     def map(self, rows: DataFrame, change: Change, schema: pa.Schema) -> DataFrame:
         """What ``change`` makes of the rows."""
@@ -97,7 +97,7 @@ class SparkEngine:
     def append_new(self, table: Table, rows: DataFrame, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each."""
         before = lake.count(self._catalog, table)
-        present = self._spark.table(table.name).where(_condition(within))
+        present = self._spark.table(table.name).where(condition(within))
         old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
         same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"__{name}")) for name in table.key])
         new = _aligned(rows, table)
@@ -118,7 +118,8 @@ class SparkEngine:
         return rows.toArrow()
 
 
-def _condition(where: Where) -> Column:
+def condition(where: Where) -> Column:
+    """What chooses these rows."""
     either = [reduce(and_, [_is(F.col(name), value) for name, value in each.items()]) for each in where]
     return reduce(or_, either, F.lit(False))
 

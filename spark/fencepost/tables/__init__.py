@@ -40,7 +40,7 @@ from fencepost.tables.bronze import (
     WINDOWS,
 )
 from fencepost.tables.table import Table
-from fencepost.tables.verdicts import DECISIONS, EPISODES, VERDICT_COVERAGE
+from fencepost.tables.verdicts import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE
 
 BRONZE: tuple[Table, ...] = (
     BATCHES,
@@ -62,6 +62,8 @@ BRONZE: tuple[Table, ...] = (
 OF_WINDOWS: tuple[Table, ...] = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS, WINDOWS)
 """What a rebuild writes of the window that it looks at, and of what lies before it."""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
+OF_VERDICTS: tuple[Table, ...] = (PIECES,)
+"""What the judge keeps from run to run."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
 __all__ = [
@@ -78,7 +80,9 @@ __all__ = [
     "FILES",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
+    "OF_VERDICTS",
     "OF_WINDOWS",
+    "PIECES",
     "PRODUCER_SNAPSHOT_ENTRIES",
     "QUARANTINE",
     "RECORDS",
