@@ -13,7 +13,6 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
@@ -39,10 +38,11 @@ from pyiceberg.types import (
 from fencepost.catalog import open_catalog
 from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import SCHEMAS, VERDICTS, Table
+from fencepost.tables import CHAPTER, SCHEMAS, VERDICTS, Table
 
 __all__ = [
     "AtLeast",
+    "Below",
     "Condition",
     "Where",
     "added",
@@ -52,6 +52,7 @@ __all__ = [
     "delete",
     "ensure",
     "greatest",
+    "least",
     "replace",
     "replace_by_batches",
     "scan",
@@ -67,6 +68,14 @@ class AtLeast:
     value: int
 
 
+@dataclass(frozen=True)
+class Below:
+    """A column lies below ``value``, and at or above ``least`` if there is one."""
+
+    value: int
+    least: int | None = None
+
+
 # built by pydantic from names that mypy does not know
 _of: Any = expressions
 
@@ -76,7 +85,7 @@ Where = Sequence[Condition]
 """Which rows: those that meet any of the given conditions.
 
 One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
-is :class:`AtLeast` one.
+is :class:`AtLeast` or :class:`Below` one.
 """
 
 _PROPERTIES = {
@@ -126,7 +135,7 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
     chosen = tuple(columns) or tuple(table.columns)
     found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
-    schema = pa.schema([table.arrow_schema.field(name) for name in chosen])
+    schema = pa.schema([table.stored_schema.field(name) for name in chosen])
     return found.to_arrow().select(list(chosen)).cast(schema)
 
 
@@ -159,7 +168,7 @@ def snapshot(catalog: Catalog, table: Table) -> int | None:
 
 
 def added(
-    catalog: Catalog, table: Table, columns: Sequence[str], where: Where, since: int | None
+    catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None, since: int | None
 ) -> pa.Table | None:
     """``columns`` of the rows that ``where`` chooses in files that a snapshot did not have.
 
@@ -184,16 +193,25 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
 
     ``where`` names columns that the table is partitioned by: files tell it, and are not read.
     """
+    return max(_bounds(catalog, table, column, where, "upper_bounds"), default=None)
+
+
+def least(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
+    """The least value of a column, as ``greatest``."""
+    return min(_bounds(catalog, table, column, where, "lower_bounds"), default=None)
+
+
+def _bounds(catalog: Catalog, table: Table, column: str, where: Where, which: str) -> list[int]:
+    """The bounds of each file, or the values themselves where a file tells none."""
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
     found: list[int] = []
     for task in present.scan(_condition(where)).plan_files():
-        bound = (task.file.upper_bounds or {}).get(number)
+        bound = (getattr(task.file, which) or {}).get(number)
         if bound is None:
-            rows = scan(catalog, table, (column,), where)[column]
-            return None if not len(rows) else int(pc.max(rows).as_py())
+            return list(scan(catalog, table, (column,), where)[column].drop_null().to_pylist())
         found.append(int(from_bytes(LongType(), bound)))
-    return max(found, default=None)
+    return found
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:
@@ -260,6 +278,9 @@ def _is(name: str, value: Any) -> Any:
         return _of.IsNull(name)
     if isinstance(value, AtLeast):
         return _of.GreaterThanOrEqual(name, value.value)
+    if isinstance(value, Below):
+        below = _of.LessThan(name, value.value)
+        return below if value.least is None else _of.And(_of.GreaterThanOrEqual(name, value.least), below)
     if not isinstance(value, frozenset):
         return _of.EqualTo(name, value)
     one_of = _of.In(name, value - {None}) if value - {None} else _of.AlwaysFalse()
@@ -267,15 +288,20 @@ def _is(name: str, value: Any) -> Any:
 
 
 def _aligned(rows: pa.Table, table: Table) -> pa.Table:
-    """Exactly the table's columns, in its order and types. Fails when one is missing."""
-    return rows.select(list(table.columns)).cast(table.arrow_schema)
+    """Exactly the table's columns, in its order and types. Fails when one is missing.
+
+    What is in no chapter is in the first: all of history may be one.
+    """
+    if table.in_chapters and CHAPTER not in rows.column_names:
+        rows = rows.append_column(CHAPTER, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
+    return rows.select(list(table.stored)).cast(table.stored_schema)
 
 
 def _create(catalog: Catalog, table: Table) -> None:
     properties = {**_PROPERTIES, "comment": table.doc}
     fields = [
-        PartitionField(list(table.columns).index(name) + 1, 1000 + number, IdentityTransform(), name)
-        for number, name in enumerate(table.partitioned_by)
+        PartitionField(list(table.stored).index(name) + 1, 1000 + number, IdentityTransform(), name)
+        for number, name in enumerate(table.stored_by)
     ]
     # another process may be first
     with suppress(TableAlreadyExistsError):
@@ -285,7 +311,7 @@ def _create(catalog: Catalog, table: Table) -> None:
 
 
 def _schema(table: Table) -> Schema:
-    columns = enumerate(table.columns.items(), start=1)
+    columns = enumerate(table.stored.items(), start=1)
     return Schema(*[NestedField(number, name, _TYPES[kind]) for number, (name, kind) in columns])
 
 
@@ -293,23 +319,26 @@ def _fit_columns(present: IcebergTable, table: Table) -> None:
     there = set(present.schema().column_names)
     grown = [name for name in table.columns if name in there and _has_grown(present, table, name)]
     retyped = [name for name in table.columns if name in there and _is_retyped(present, table, name)]
-    added = [name for name in table.columns if name not in there or name in retyped]
+    added = [name for name in table.stored if name not in there or name in retyped]
     if added or grown:
         with present.update_schema(allow_incompatible_changes=bool(retyped)) as update:
             for name in retyped:
                 update.delete_column(name)
             for name in added:
-                update.add_column(name, _TYPES[table.columns[name]])
+                update.add_column(name, _TYPES[table.stored[name]])
             for name in grown:
                 update.update_column(name, _TYPES[table.columns[name]])
 
 
 def _fit_partitions(present: IcebergTable, table: Table) -> None:
     names = {each.name for each in present.spec().fields}
-    if gone := names - set(table.partitioned_by):
+    gone, new = names - set(table.stored_by), [name for name in table.stored_by if name not in names]
+    if (table.in_chapters and new) or gone:
         with present.update_spec() as update:
             for name in gone:
                 update.remove_field(name)
+            for name in new if table.in_chapters else ():
+                update.add_identity(name)
 
 
 def _has_grown(present: IcebergTable, table: Table, name: str) -> bool:

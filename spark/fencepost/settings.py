@@ -239,6 +239,8 @@ class Settings:
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = 256
     """Up to so much evidence, work is done in the process itself, without Spark."""
+    chapter_ms: int | None = None
+    """How long the chapters are in which a cluster's history is rebuilt; None: it is one."""
     window_ms: int | None = None
     """How far back from a cluster's newest evidence it is audited; None: as far as there is any."""
 
@@ -276,6 +278,9 @@ class _Engine(_Table):
 
 
 class _Audit(_Table):
+    chapter: Annotated[int | None, _Told("a length of time such as 6h or 1d"), BeforeValidator(_duration)] = (
+        None
+    )
     window: Annotated[
         int | None, _Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(_duration)
     ] = None
@@ -323,6 +328,7 @@ def load(path: Path | None = None) -> Settings:
         clock_tolerance_ms=file.clock.tolerance_ms,
         severities=dict(file.gate.severities),
         in_process_mb=file.engine.in_process_mb,
+        chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},
     )

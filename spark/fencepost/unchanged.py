@@ -55,6 +55,11 @@ def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[
     return summary
 
 
+def made_by(step: str, settings: Settings) -> str:
+    """A digest of what makes a step's rows beside the tables it reads: code, and settings."""
+    return _digest(_rest(step, settings))
+
+
 def _captured() -> list[str]:
     names = {table.name for kind in kinds().values() for table in kind.tables}
     return sorted(names | {table.name for table in (CLEANED, FILES, LOG_ENDS, QUARANTINE)})

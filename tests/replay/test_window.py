@@ -240,7 +240,9 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
     monkeypatch.setattr(window, "LATEST_MS", LATE_MS)
     engine, catalog = ProcessEngine(audits.catalog), audits.catalog
     given = window.windows(catalog, audits.settings).newest
-    earlier, later = (window.cuts(engine, Windows(given, ms)) for ms in (2 * WINDOW_MS, WINDOW_MS))
+    earlier, later = (
+        window.cuts(engine, Windows(given, ms).logs_since_ms) for ms in (2 * WINDOW_MS, WINDOW_MS)
+    )
     lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
     at_once = compaction(engine, catalog, later, None)
     store(engine, catalog, compaction(engine, catalog, earlier, None))

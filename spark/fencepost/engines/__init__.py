@@ -75,8 +75,11 @@ class Engine(Protocol):
         that no key is twice in ``rows``, which spares sorting it.
         """
 
-    def replace(self, table: Table, rows: Rows) -> int:
-        """Make ``rows`` the whole content of the table, in one commit; gives back how many."""
+    def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it, in one commit.
+
+        Gives back how many rows the table has then.
+        """
 
     def collect(self, rows: Rows) -> pa.Table:
         """The rows, here. For what is few."""

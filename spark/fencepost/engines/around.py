@@ -48,9 +48,9 @@ class Around:
         """Append the rows whose key the table does not hold yet, once each."""
         return self._engine.append_new(table, rows, within, distinct=distinct)
 
-    def replace(self, table: Table, rows: Rows) -> int:
-        """Make ``rows`` the whole content of the table."""
-        return self._engine.replace(table, rows)
+    def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
+        return self._engine.replace(table, rows, where)
 
     def collect(self, rows: Rows) -> pa.Table:
         """The rows, here."""

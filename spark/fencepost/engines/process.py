@@ -65,9 +65,10 @@ class ProcessEngine:
         present = lake.scan(self._catalog, table, table.key, within)
         return lake.append(self._catalog, table, _new(table, rows, present))
 
-    def replace(self, table: Table, rows: pa.Table) -> int:
-        """Make ``rows`` the whole content of the table."""
-        return lake.replace(self._catalog, table, rows)
+    def replace(self, table: Table, rows: pa.Table, where: Where | None = None) -> int:
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
+        lake.replace(self._catalog, table, rows, where)
+        return lake.count(self._catalog, table)
 
     def collect(self, rows: pa.Table) -> pa.Table:
         """The rows."""

@@ -24,8 +24,8 @@ from pyspark.sql.types import StructType
 from fencepost import lake
 from fencepost.engines import Change, Replay, T, Work
 from fencepost.engines.process import by_entity
-from fencepost.lake import AtLeast, Where
-from fencepost.tables import Table
+from fencepost.lake import AtLeast, Below, Where
+from fencepost.tables import CHAPTER, Table
 
 _PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 _OF_ENTITY = pa.schema([("entity", pa.string()), ("name", pa.string()), ("rows", pa.binary())])
@@ -108,9 +108,10 @@ class SparkEngine:
         new.writeTo(table.name).append()
         return lake.count(self._catalog, table) - before
 
-    def replace(self, table: Table, rows: DataFrame) -> int:
-        """Make ``rows`` the whole content of the table."""
-        _aligned(rows, table).writeTo(table.name).overwrite(F.lit(True))
+    def replace(self, table: Table, rows: DataFrame, where: Where | None = None) -> int:
+        """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
+        chosen = F.lit(True) if where is None else condition(where)
+        _aligned(rows, table).writeTo(table.name).overwrite(chosen)
         return lake.count(self._catalog, table)
 
     def collect(self, rows: DataFrame) -> pa.Table:
@@ -127,6 +128,9 @@ def condition(where: Where) -> Column:
 def _is(column: Column, value: Any) -> Column:
     if isinstance(value, AtLeast):
         return column >= value.value
+    if isinstance(value, Below):
+        below = column < value.value
+        return below if value.least is None else (column >= value.least) & below
     if isinstance(value, frozenset):
         one_of = column.isin(*(value - {None}))
         return one_of | column.isNull() if None in value else one_of
@@ -134,8 +138,13 @@ def _is(column: Column, value: Any) -> Column:
 
 
 def _aligned(rows: DataFrame, table: Table) -> DataFrame:
-    """Exactly the table's columns, in its order and types. Fails when one is missing."""
-    return rows.select([F.col(name).cast(kind) for name, kind in table.columns.items()])
+    """Exactly the table's columns, in its order and types. Fails when one is missing.
+
+    What is in no chapter is in the first: all of history may be one.
+    """
+    if table.in_chapters and CHAPTER not in rows.columns:
+        rows = rows.withColumn(CHAPTER, F.lit(0))
+    return rows.select([F.col(name).cast(kind) for name, kind in table.stored.items()])
 
 
 def _ddl(schema: pa.Schema) -> StructType:

@@ -15,17 +15,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyiceberg.exceptions import NoSuchTableError
 
 from fencepost import lake
 from fencepost.lake import Where
-from fencepost.tables import PIECES
+from fencepost.tables import CHAPTERS, PIECES
 from fencepost.unchanged import code
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-CHAPTERS = "silver.chapters"
 Chapter = tuple[str, int]
 """A cluster and the begin of a chapter, in ms."""
 Since = Mapping[str, datetime | None]
@@ -129,11 +127,7 @@ def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
 
 def _present(catalog: Catalog) -> dict[Chapter, str]:
     """The revision of each chapter: of its rows, and of the code that judges them."""
-    try:
-        found = catalog.load_table(CHAPTERS).scan(selected_fields=("cluster", "chapter", "revision"))
-    except NoSuchTableError:
-        return {}
     return {
         (row["cluster"], row["chapter"]): hashlib.sha256(f"{row['revision']} {code()}".encode()).hexdigest()
-        for row in found.to_arrow().to_pylist()
+        for row in lake.scan(catalog, CHAPTERS, ("cluster", "chapter", "revision")).to_pylist()
     }

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import Condition
+from fencepost.lake import Condition, Where
 from fencepost.replay.entities import tuples
 from fencepost.replay.window import COORDINATORS, LOG, SLACK_MS, Cuts
 from fencepost.tables import BATCHES, COMPACTED_LOGS, RECORDS
+
+WINDOW = -1
+"""The chapter of what lies before the window of an audit."""
+
+OF_WINDOW: Where = [{"chapter": WINDOW}]
 
 
 class Snapshots(NamedTuple):
@@ -24,17 +30,25 @@ class Snapshots(NamedTuple):
 
 @dataclass(frozen=True)
 class Carried:
-    """``cuts``: how far each log was compacted, and from when on what follows is dated."""
+    """``cuts``: how far each log was compacted, and from when on what follows is dated; ``kept``: which rows
+    of bronze.compacted_* it is; ``others``: clusters of which nothing was left.
+    """
 
     cuts: Cuts
+    kept: Where
+    others: frozenset[str] = frozenset()
 
     def condition(self, dated_by: str) -> list[Condition]:
         """What rows of coordinators' logs that were not compacted meet, and few others."""
-        return [
-            {"topic": COORDINATORS, **each}
-            for cluster in self.cuts.since_ms
-            for each in self.cuts.condition(cluster, dated_by)
+        since: list[Condition] = [
+            each for cluster in self.cuts.since_ms for each in self.cuts.condition(cluster, dated_by)
         ]
+        since += [{"cluster": cluster} for cluster in self.others]
+        return [{"topic": COORDINATORS, **each} for each in since]
+
+    def followed_by(self, rows: pa.Table) -> pa.Table:
+        """Those rows of coordinators' logs that were not compacted."""
+        return self.cuts.inside(rows, uncut=True)
 
 
 def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
@@ -43,7 +57,7 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
     So it is where a window has grown, and where evidence was found that lies before what was compacted, or is
     older than it: a segment that was missing, a replica, a log that nobody knew.
     """
-    rows = lake.scan(catalog, COMPACTED_LOGS).to_pylist()
+    rows = lake.scan(catalog, COMPACTED_LOGS, (), OF_WINDOW).to_pylist()
     then = {row["cluster"]: row["since_ms"] for row in rows}
     if not rows or any(since_ms.get(cluster, ms - 1) < ms for cluster, ms in then.items()):
         return None
@@ -59,4 +73,13 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
             to = offsets.get(tuple(log))
             if to is None or first < to or oldest < then[log[0]] - SLACK_MS:
                 return None
-    return Carried(Cuts(offsets, {}, then))
+    return Carried(Cuts(offsets, {}, then), OF_WINDOW)
+
+
+def left_before(catalog: Catalog, chapter: Mapping[str, int]) -> Carried:
+    """What was left before a chapter of each cluster."""
+    kept = [{"cluster": cluster, "chapter": begin} for cluster, begin in chapter.items()]
+    rows = lake.scan(catalog, COMPACTED_LOGS, (), kept).to_pylist()
+    offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
+    since = {row["cluster"]: row["since_ms"] for row in rows}
+    return Carried(Cuts(offsets, {}, since), kept, frozenset(chapter) - frozenset(since))

@@ -16,7 +16,8 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows
-from fencepost.replay.carried import Carried, Snapshots
+from fencepost.lake import Where
+from fencepost.replay.carried import OF_WINDOW, WINDOW, Carried, Snapshots
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -39,10 +40,13 @@ _OF_COORDINATORS = [{"topic": COORDINATORS}]
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
-def compaction(engine: Engine, catalog: Catalog, cuts: Cuts, before: Carried | None) -> Mapping[str, Rows]:
+def compaction(
+    engine: Engine, catalog: Catalog, cuts: Cuts, before: Carried | None, chapter: int = WINDOW
+) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name: every coordinator's log before its cut.
 
-    ``before``: what an earlier run left, which stands for the past; None where all of it is read again.
+    ``before``: what was left earlier, which stands for the past; None where all of it is read again.
+    ``chapter``: the begin of what the cuts are for.
     """
     snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
     cleaned = engine.collect(engine.scan(CLEANED, where=_OF_COORDINATORS))
@@ -53,16 +57,19 @@ def compaction(engine: Engine, catalog: Catalog, cuts: Cuts, before: Carried | N
             ("records", RECORDS, COMPACTED_RECORDS),
         )
     }
-    evidence["before"] = [with_entity(engine, COMPACTED_LOGS, engine.scan(COMPACTED_LOGS), log_texts)]
-    run = partial(_of_log, cuts, cleaned, snapshots, carry=before is not None)
+    ends = engine.scan(COMPACTED_LOGS, where=before.kept if before else [])
+    evidence["before"] = [with_entity(engine, COMPACTED_LOGS, ends, log_texts)]
+    run = partial(_of_log, cuts, cleaned, snapshots, chapter=chapter)
     return engine.replay(evidence, run, TABLES)
 
 
-def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows]) -> None:
-    """Keep what compaction left. A run that is killed meanwhile leaves nothing for the next to go on from."""
-    lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
+def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Where = OF_WINDOW) -> None:
+    """Keep what compaction left, in place of what ``where`` chooses. A run that is killed meanwhile leaves
+    nothing for the next to go on from.
+    """
+    lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table(), where)
     for table in TABLES:
-        engine.replace(table, left[table.name])
+        engine.replace(table, left[table.name], where)
 
 
 def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) -> list[Rows]:
@@ -72,7 +79,12 @@ def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) ->
     rows = engine.scan(
         table, where=before.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
     )
-    return [engine.scan(left), engine.map(rows, before.cuts.inside, table.arrow_schema)]
+    schema = table.arrow_schema
+    compacted = engine.scan(left, tuple(table.columns), before.kept)
+    return [
+        engine.map(compacted, lambda each: each, schema),
+        engine.map(rows, before.followed_by, schema),
+    ]
 
 
 def _of_log(
@@ -82,10 +94,10 @@ def _of_log(
     _: str,
     evidence: Mapping[str, pa.Table],
     *,
-    carry: bool,
+    chapter: int,
 ) -> Steps:
     batches, records = evidence["batches"], evidence["records"]
-    before = evidence["before"].to_pylist() if carry else []
+    before = evidence["before"].to_pylist()
     found = batches if batches.num_rows else evidence["before"]
     if not (batches.num_rows or before):
         return
@@ -96,9 +108,15 @@ def _of_log(
     to = cuts.offsets.get(name, max(ends))
     checkpoints = [*_checkpoints(cleaned, name), *(each["compacted_to"] for each in before if each["whole"])]
     left, records, whole = compacted(batches, records, name, to, checkpoints)
-    yield COMPACTED_BATCHES, left
-    yield COMPACTED_RECORDS, records
-    yield COMPACTED_LOGS, COMPACTED_LOGS.rows([(*name, to, whole, cuts.since_ms[name[0]], *snapshots)])
+    yield COMPACTED_BATCHES, _of_chapter(COMPACTED_BATCHES, left, chapter)
+    yield COMPACTED_RECORDS, _of_chapter(COMPACTED_RECORDS, records, chapter)
+    of_log = (*name, to, whole, cuts.since_ms[name[0]], *snapshots, chapter)
+    yield COMPACTED_LOGS, COMPACTED_LOGS.rows([of_log])
+
+
+def _of_chapter(table: Table, rows: pa.Table, chapter: int) -> pa.Table:
+    tagged = rows.append_column("chapter", pa.repeat(pa.scalar(chapter, pa.int64()), rows.num_rows))
+    return tagged.select(table.arrow_schema.names)
 
 
 def compacted(

@@ -50,6 +50,38 @@ class Evidence:
         }
 
 
+@dataclass(frozen=True)
+class MetadataRows:
+    """What bronze has of metadata logs: rows of its tables, of all clusters."""
+
+    batches: pa.Table
+    records: pa.Table
+    quarantine: pa.Table
+    snapshots: pa.Table
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> MetadataRows:
+        """All of them."""
+        of_log = [{"topic": METADATA_TOPIC}]
+        return cls(
+            lake.scan(catalog, BATCHES, (), of_log),
+            lake.scan(catalog, RECORDS, _READ, of_log),
+            lake.scan(catalog, QUARANTINE),
+            lake.scan(catalog, METADATA_SNAPSHOTS),
+        )
+
+    def log(self, cluster: str, end: int | None = None) -> MetadataLog:
+        """One cluster's metadata log, up to an offset if one is given."""
+        batches, records, quarantine, taken = (
+            rows.filter(pc.equal(rows["cluster"], cluster))
+            for rows in (self.batches, self.records, self.quarantine, self.snapshots)
+        )
+        if end is not None:
+            batches, records = (rows.filter(pc.less(rows["base_offset"], end)) for rows in (batches, records))
+            taken = taken.filter(pc.less_equal(taken["snapshot_offset"], end))
+        return metadata_log(batches, records, quarantine, snapshots(taken))
+
+
 def evidence(
     engine: Engine,
     catalog: Catalog,
@@ -62,33 +94,25 @@ def evidence(
     ``window``: what of it is looked at (all of it, if there is none). ``before``: what an earlier run left
     before its window, if it still stands.
     """
-    of_log = [{"topic": METADATA_TOPIC}]
-    batches = lake.scan(catalog, BATCHES, (), of_log)
-    records = lake.scan(catalog, RECORDS, _READ, of_log)
-    quarantine = lake.scan(catalog, QUARANTINE)
-    logged = set(pc.unique(batches["cluster"]).to_pylist())
-    clusters = {cluster.name for cluster in settings.clusters} | logged
-    releases = {
+    rows = MetadataRows.of(catalog)
+    clusters = {cluster.name for cluster in settings.clusters} | set(
+        pc.unique(rows.batches["cluster"]).to_pylist()
+    )
+    logs = {cluster: rows.log(cluster) for cluster in sorted(clusters)}
+    audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
+    return Evidence(as_named_now(audited), catalog, logs, releases(settings), settings.clock_tolerance_ms)
+
+
+def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
+    """The releases of brokers that the configuration names, by cluster and broker id."""
+    return {
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}
         for cluster in settings.clusters
     }
-    taken = lake.scan(catalog, METADATA_SNAPSHOTS)
-    logs = {}
-    for cluster in sorted(clusters):
-        of_batches, of_records, unread, images = (
-            _of(rows, cluster) for rows in (batches, records, quarantine, taken)
-        )
-        logs[cluster] = metadata_log(of_batches, of_records, unread, snapshots(images))
-    audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
-    return Evidence(as_named_now(audited), catalog, logs, releases, settings.clock_tolerance_ms)
 
 
 def _windowed(engine: Engine, catalog: Catalog, window: Windows, before: Carried | None) -> Windowed:
     """The engine that reads the window, after what lies before it has been compacted."""
-    cut = cuts(engine, window)
+    cut = cuts(engine, window.logs_since_ms)
     store(engine, catalog, compaction(engine, catalog, cut, before))
     return Windowed(engine, window.since_ms, cut)
-
-
-def _of(rows: pa.Table, cluster: str) -> pa.Table:
-    return rows.filter(pc.equal(rows["cluster"], cluster))

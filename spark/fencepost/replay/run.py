@@ -1,44 +1,168 @@
-"""The rebuild of silver from bronze: every protocol's logs are replayed, and its tables replaced."""
+"""The rebuild of silver from bronze: every protocol's logs are replayed, chapter by chapter."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Engine
+from fencepost.engines import Engine, Rows
+from fencepost.lake import AtLeast
 from fencepost.protocols import protocols
+from fencepost.replay import noted
 from fencepost.replay.carried import carried
+from fencepost.replay.chapters import FIRST, Chapter, Source, begins, chapters, evidence_of
 from fencepost.replay.collection import collection_paused
-from fencepost.replay.evidence import evidence
-from fencepost.replay.window import windows
+from fencepost.replay.ended import Selected
+from fencepost.replay.evidence import Evidence, MetadataRows, evidence
+from fencepost.replay.handed_down import handed_down, taken_over
+from fencepost.replay.news import read_now
+from fencepost.replay.window import Windows, evidence_size, windows
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, RECORDS, WINDOWS
+from fencepost.tables import BATCHES, CHAPTER, FILES, RECORDS, WINDOWS, Table
+from fencepost.unchanged import made_by
 
 log = logging.getLogger(__name__)
 
+EngineFor = Callable[[int, str], Engine]
+"""The engine for so many bytes of evidence, and what they are."""
 
-def rebuild(settings: Settings, catalog: Catalog, engine_for: Callable[[int, str], Engine]) -> dict[str, int]:
-    """Rebuild every history of silver from bronze; each table is replaced whole, in one commit.
+Found = Mapping[str, Rows]
+"""Rows by the table's name."""
+
+
+def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict[str, int]:
+    """Rebuild the histories of silver from bronze: of each cluster the chapters that may have changed since
+    the last run; of a window, all of it. Each table is replaced in one commit.
 
     Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same
-    tables. ``engine_for`` gives the engine for so many bytes of evidence (and what they are).
+    tables, as does any other order in which that came.
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
+    if window.since_ms:
+        return _rebuild_window(settings, catalog, engine_for, window)
+    seen, made = read_now(catalog), made_by("rebuild", settings)
+    plan = _plan(catalog, settings, window)
+    first = noted.first_changed(catalog, plan, made)
+    changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
+    if not changed:
+        noted.note(catalog, plan, seen, made)
+        return {table.name: lake.count(catalog, table) for table in _tables()}
+    noted.forget(catalog, first)
+    engine = engine_for(_size(catalog, changed), "rebuild")
+    if changed == plan and all(chapter.is_all for chapter in changed):
+        counts = _replaced(engine, _rebuilt(evidence(engine, catalog, settings)))
+    else:
+        counts = _rebuild_chapters(settings, catalog, engine, changed, first, whole=changed == plan)
+    noted.note(catalog, plan, seen, made)
+    return counts
+
+
+def _plan(catalog: Catalog, settings: Settings, window: Windows) -> list[Chapter]:
+    """The chapters of every cluster in bronze."""
+    clusters = set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist())
+    dated = begins(catalog, window.newest, settings.chapter_ms)
+    return chapters({**{name: [FIRST] for name in sorted(clusters)}, **dated})
+
+
+def _rebuild_window(
+    settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows
+) -> dict[str, int]:
     before = carried(catalog, window.logs_since_ms)
-    size = window.size(catalog)
-    if window.since_ms and before is None:
+    size = evidence_size(catalog, window.logs_since_ms)
+    if before is None:
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
-    given = evidence(engine, catalog, settings, window, before)
-    counts: dict[str, int] = {}
+    found = _rebuilt(evidence(engine, catalog, settings, window, before))
+    noted.forget_all(catalog)
+    return _replaced(engine, found)
+
+
+def _rebuild_chapters(
+    settings: Settings,
+    catalog: Catalog,
+    engine: Engine,
+    changed: Sequence[Chapter],
+    first: noted.First,
+    *,
+    whole: bool,
+) -> dict[str, int]:
+    source = Source(engine, catalog, settings, MetadataRows.of(catalog))
+    before: dict[str, int] = {}
+    begin_with = noted.handed_down_to(catalog, first)
+    parts: defaultdict[str, list[Rows]] = defaultdict(list)
+    for number, chapter in enumerate(changed, start=1):
+        log.info("chapter %d of %d", number, len(changed))
+        previous = {name: before[name] for name in chapter.until_ms if name in before}
+        found = _rebuilt(evidence_of(chapter, previous, source))
+        known = begin_with.pop(chapter.begin, {})
+        found = {
+            table.name: taken_over(engine, table, found[table.name], known.get(table.name), chapter.begin)
+            for table in _tables()
+        }
+        kept = Selected(chapter)
+        for table in _tables():
+            own = kept.of(engine, table, found)
+            parts[table.name].append(
+                engine.map(own, partial(_of_chapter, chapter.begin), table.stored_schema)
+            )
+        for begin, goes_on in _handed_down(engine, chapter, found).items():
+            noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
+            _add(begin_with.setdefault(begin, {}), goes_on)
+        before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
+    where = None if whole else [{"cluster": name, CHAPTER: AtLeast(begin)} for name, begin in first.items()]
+    return {table.name: engine.replace(table, engine.union(parts[table.name]), where) for table in _tables()}
+
+
+def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
+    """What goes on at the end of a chapter, by the begin of the chapter that it goes on in."""
+    down: dict[int, dict[str, pa.Table]] = {}
+    for table in _tables() if chapter.goes_on_in else ():
+        if not table.hands_down:
+            continue
+        rows = handed_down(engine, table, found[table.name], chapter)
+        for begin in chapter.goes_on_in:
+            of = rows.filter(pc.is_in(rows["cluster"], pa.array(chapter.ending_at(begin), pa.string())))
+            down.setdefault(begin, {})[table.name] = of
+    return down
+
+
+def _add(to: dict[str, pa.Table], rows: Mapping[str, pa.Table]) -> None:
+    """Clusters that have other chapters before the same one hand down to it, too."""
+    for name, each in rows.items():
+        to[name] = pa.concat_tables([to[name], each]) if name in to else each
+
+
+def _replaced(engine: Engine, found: Found) -> dict[str, int]:
+    return {table.name: engine.replace(table, found[table.name]) for table in _tables()}
+
+
+def _rebuilt(given: Evidence) -> Found:
+    found: dict[str, Rows] = {}
     for protocol in protocols():
         with collection_paused():
-            found = protocol.rebuild(given)
-        for table in protocol.tables:
-            counts[table.name] = engine.replace(table, found[table.name])
-            log.info("%s: %d rows", table.name, counts[table.name])
-    return counts
+            found |= protocol.rebuild(given)
+    return found
+
+
+def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
+    return rows.append_column(CHAPTER, pa.repeat(pa.scalar(begin, pa.int64()), rows.num_rows))
+
+
+def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
+    """How many bytes of evidence may be read for these chapters."""
+    since: dict[str, int] = {}
+    for chapter in changed:
+        since = {**chapter.reads_since_ms, **since}
+    return evidence_size(catalog, since)
+
+
+def _tables() -> list[Table]:
+    return [table for protocol in protocols() for table in protocol.tables]

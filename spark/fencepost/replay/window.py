@@ -66,19 +66,6 @@ class Windows:
         """
         return {cluster: since - LATEST_MS for cluster, since in self.since_ms.items()}
 
-    def size(self, catalog: Catalog) -> int:
-        """How many bytes of evidence there are, of those that can be in a window."""
-        if not self.since_ms:
-            return sum(lake.size(catalog, table) for table, _ in _DATED_BY)
-        return sum(
-            lake.size(
-                catalog,
-                table,
-                [{"cluster": name, by: AtLeast(ms - SLACK_MS)} for name, ms in self.logs_since_ms.items()],
-            )
-            for table, by in _DATED_BY
-        )
-
     def rows(self) -> pa.Table:
         """Rows of WINDOWS."""
         since = self.since_ms
@@ -115,11 +102,14 @@ class Cuts:
             found.append({"cluster": cluster, "topic": topics, "base_offset": AtLeast(first)})
         return found
 
-    def inside(self, rows: pa.Table) -> pa.Table:
-        """Those rows of logs that are in the window; the metadata log is none that is cut."""
+    def inside(self, rows: pa.Table, *, uncut: bool = False) -> pa.Table:
+        """Those rows of logs that are in the window, and (``uncut``) of logs that have no cut.
+
+        The metadata log is none that is cut.
+        """
         names = pa.array([_text(log) for log in self.offsets], pa.string())
         cut = pa.array(self.offsets.values(), pa.int64()).take(pc.index_in(log_texts(rows), names))
-        return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), False))
+        return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), uncut))
 
 
 def windows(catalog: Catalog, settings: Settings) -> Windows:
@@ -127,9 +117,7 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     neither is dated by its coordinators' logs.
     """
     dated = lake.scan(catalog, BATCHES, ("cluster", "max_timestamp_ms"), [{"topic": METADATA_TOPIC}])
-    newest: dict[str, int] = {}
-    for cluster, ms in tuples(_newest(dated)):
-        newest[cluster] = ms
+    newest: dict[str, int] = dict(tuples(_newest(dated)))
     for cluster in set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()):
         of = [{"cluster": cluster}]
         ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", of)
@@ -142,9 +130,18 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     return Windows(newest, settings.window_ms)
 
 
-def cuts(engine: Engine, window: Windows) -> Cuts:
+def evidence_size(catalog: Catalog, since_ms: Mapping[str, int]) -> int:
+    """How many bytes of evidence there are of these clusters, of those that can be dated since then."""
+    return sum(
+        lake.size(
+            catalog, table, [{"cluster": name, by: AtLeast(ms - SLACK_MS)} for name, ms in since_ms.items()]
+        )
+        for table, by in _DATED_BY
+    )
+
+
+def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:
     """Where the logs of all clusters are cut: at their first batch since then."""
-    since = window.logs_since_ms
     where: list[Condition] = [
         {"cluster": cluster, "max_timestamp_ms": AtLeast(ms - SLACK_MS)} for cluster, ms in since.items()
     ]

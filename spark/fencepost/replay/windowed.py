@@ -15,6 +15,7 @@ import pyarrow as pa
 from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Condition, Where
+from fencepost.replay.carried import WINDOW
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.window import COORDINATORS, LOG, Cuts
@@ -37,11 +38,15 @@ _LOGS = {BATCHES.name: COMPACTED_BATCHES, RECORDS.name: COMPACTED_RECORDS}
 
 
 class Windowed(Around):
-    """``since_ms``: of lines, by cluster; ``cuts``: of logs."""
+    """``since_ms``: of lines, by cluster; ``cuts``: of logs; ``chapter``: under which what compaction left is
+    kept.
+    """
 
-    def __init__(self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts) -> None:
+    def __init__(
+        self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, chapter: int = WINDOW
+    ) -> None:
         super().__init__(engine)
-        self._since_ms, self._cuts = since_ms, cuts
+        self._since_ms, self._cuts, self._chapter = since_ms, cuts, chapter
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table that are in the window, and what was left before it."""
@@ -63,7 +68,8 @@ class Windowed(Around):
         if of_logs := [each for each in where if each.get("topic") != METADATA_TOPIC]:
             parts.append(self._since_cut(table, columns, of_logs))
         if compacted := [each for each in where if _topics(each) & COORDINATORS]:
-            left = self._engine.scan(_LOGS[table.name], columns, compacted)
+            of_chapter = [{**each, "chapter": self._chapter} for each in compacted]
+            left = self._engine.scan(_LOGS[table.name], columns, of_chapter)
             schema = pa.schema([table.arrow_schema.field(name) for name in columns])
             parts.append(self._engine.map(left, lambda rows: rows, schema))
         return parts[0] if len(parts) == 1 else self._engine.union(parts)
@@ -77,7 +83,8 @@ class Windowed(Around):
 
     def _compacted_to(self) -> Rows:
         """Where compaction has been, as the log cleaner would say it."""
-        logs = self._engine.scan(COMPACTED_LOGS, (), [{"topic": TRANSACTIONS_TOPIC, "whole": True}])
+        of_log = {"topic": TRANSACTIONS_TOPIC, "whole": True, "chapter": self._chapter}
+        logs = self._engine.scan(COMPACTED_LOGS, (), [of_log])
         return self._engine.map(logs, _as_cleaned, CLEANED.arrow_schema)
 
 

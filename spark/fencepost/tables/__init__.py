@@ -22,12 +22,14 @@ from __future__ import annotations
 from fencepost.tables.bronze import (
     ABORTED_TRANSACTIONS,
     BATCHES,
+    CHAPTERS,
     CLEANED,
     CLIENT_LINES,
     COMPACTED_BATCHES,
     COMPACTED_LOGS,
     COMPACTED_RECORDS,
     FILES,
+    HANDED_DOWN,
     LOG_ENDS,
     METADATA_SNAPSHOTS,
     PRODUCER_SNAPSHOT_ENTRIES,
@@ -39,7 +41,7 @@ from fencepost.tables.bronze import (
     TOPIC_LISTS,
     WINDOWS,
 )
-from fencepost.tables.table import Table
+from fencepost.tables.table import CHAPTER, Table
 from fencepost.tables.verdicts import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE
 
 BRONZE: tuple[Table, ...] = (
@@ -59,8 +61,15 @@ BRONZE: tuple[Table, ...] = (
     QUARANTINE,
 )
 """What a capture writes."""
-OF_WINDOWS: tuple[Table, ...] = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS, WINDOWS)
-"""What a rebuild writes of the window that it looks at, and of what lies before it."""
+OF_WINDOWS: tuple[Table, ...] = (
+    COMPACTED_BATCHES,
+    COMPACTED_RECORDS,
+    COMPACTED_LOGS,
+    WINDOWS,
+    CHAPTERS,
+    HANDED_DOWN,
+)
+"""What a rebuild writes of the window and the chapters that it looks at, and of what lies before them."""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES,)
 """What the judge keeps from run to run."""
@@ -70,6 +79,8 @@ __all__ = [
     "ABORTED_TRANSACTIONS",
     "BATCHES",
     "BRONZE",
+    "CHAPTER",
+    "CHAPTERS",
     "CLEANED",
     "CLIENT_LINES",
     "COMPACTED_BATCHES",
@@ -78,6 +89,7 @@ __all__ = [
     "DECISIONS",
     "EPISODES",
     "FILES",
+    "HANDED_DOWN",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
     "OF_VERDICTS",

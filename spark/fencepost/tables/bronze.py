@@ -319,26 +319,28 @@ QUARANTINE = Table(
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
 
+_CHAPTER = {"chapter": "bigint"}  # the begin of what it lies before, in ms; -1: a window
+
 COMPACTED_BATCHES = Table(
     "bronze.compacted_batches",
-    "What compaction left, before the window of the audit, of the batches of coordinators' logs.",
+    "What compaction left, before a chapter or a window, of the batches of coordinators' logs.",
     # crc is null where one row stands for several batches, of which nothing else is left
-    BATCHES.columns,
-    BATCHES.key,
-    ("cluster",),
+    {**BATCHES.columns, **_CHAPTER},
+    (*BATCHES.key, "chapter"),
+    ("cluster", "chapter"),
 )
 
 COMPACTED_RECORDS = Table(
     "bronze.compacted_records",
-    "What compaction left, before the window of the audit, of the records of coordinators' logs.",
-    RECORDS.columns,
-    RECORDS.key,
-    ("cluster",),
+    "What compaction left, before a chapter or a window, of the records of coordinators' logs.",
+    {**RECORDS.columns, **_CHAPTER},
+    (*RECORDS.key, "chapter"),
+    ("cluster", "chapter"),
 )
 
 COMPACTED_LOGS = Table(
     "bronze.compacted_logs",
-    "One row per coordinator's log: how far bronze.compacted_records and compacted_batches reach.",
+    "One row per coordinator's log and chapter: how far compacted_records and compacted_batches reach.",
     {
         "cluster": "string",
         "topic": "string",
@@ -350,8 +352,9 @@ COMPACTED_LOGS = Table(
         # of bronze.batches and bronze.records: what they did not have has not been compacted
         "batches_snapshot": "bigint",
         "records_snapshot": "bigint",
+        **_CHAPTER,
     },
-    ("cluster", "topic", "topic_id", "partition"),
+    ("cluster", "topic", "topic_id", "partition", "chapter"),
 )
 
 WINDOWS = Table(
@@ -363,4 +366,35 @@ WINDOWS = Table(
         "newest": "timestamp",  # of its evidence, by the clocks of its brokers
     },
     ("cluster",),
+    of_runs=True,
+)
+
+CHAPTERS = Table(
+    "silver.chapters",
+    "One row per cluster and chapter of its history: what is kept of it, and from what it was rebuilt.",
+    {
+        "cluster": "string",
+        "chapter": "bigint",  # its begin in ms; 0: the first
+        "begins": "timestamp",  # null: the first
+        "until": "bigint",  # the begin of the next one in ms; null: the last
+        "revision": "string",  # another one whenever rows of the chapter may have changed
+        "made_by": "string",  # digest of the code and the settings that rebuilt it
+        "seen": "string",  # JSON object: the snapshot of each table of bronze up to which evidence was read
+    },
+    ("cluster", "chapter"),
+    of_runs=True,
+)
+
+HANDED_DOWN = Table(
+    "silver.handed_down",
+    "What a chapter begins with: the rows that were true when the one before ended. One row per cluster, "
+    "chapter and table of silver.",
+    {
+        "cluster": "string",
+        "chapter": "bigint",
+        "table_name": "string",
+        "rows": "binary",  # Arrow's IPC stream, zstd
+    },
+    ("cluster", "chapter", "table_name"),
+    of_runs=True,
 )

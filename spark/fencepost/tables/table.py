@@ -23,6 +23,10 @@ ARROW = {
 """Arrow's type for each Spark type that a table has."""
 
 
+CHAPTER = "chapter"
+"""The column of silver that says in which chapter a row was over: its begin in ms, 0 for the first."""
+
+
 @dataclass(frozen=True)
 class Table:
     """One table: ``name`` (``schema.table``), ``columns`` (name -> Spark DDL type), ``key`` (grain)."""
@@ -32,11 +36,57 @@ class Table:
     columns: dict[str, str]
     key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    """Of silver: the column of the time at which a row is over, null while it goes on (of several the first
+    that is not null). Where none is named, ``to_time``.
+    """
+    goes_with: tuple[Table, str] | None = None
+    """Of silver: the table and the column of the row that this one is over with."""
+
+    of_runs: bool = False
+    """Of silver: it tells how silver was rebuilt."""
+    lasts: bool = False
+    """Of silver: a row of which nothing is said any more goes on."""
+
+    @property
+    def began(self) -> str | None:
+        """Of silver: the column of the time at which a row begins to be true."""
+        return "from_time" if "from_time" in self.columns else None
+
+    @property
+    def hands_down(self) -> bool:
+        """Of silver: whether a row may be true for longer than a moment."""
+        return not self.ended and self.goes_with is None
+
+    @property
+    def over_at(self) -> tuple[str, ...]:
+        """``ended``, or its default."""
+        return self.ended or ("to_time",)
 
     @property
     def ddl(self) -> str:
         """The columns as a Spark DDL schema string."""
         return ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items())
+
+    @property
+    def in_chapters(self) -> bool:
+        """Whether its rows are kept by chapter (``fencepost.replay.chapters``): all of silver."""
+        return self.name.startswith("silver.") and not self.of_runs
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """``columns``, and CHAPTER where rows are kept by it: who does not ask for that does not see it."""
+        return {**self.columns, CHAPTER: "bigint"} if self.in_chapters else self.columns
+
+    @property
+    def stored_by(self) -> tuple[str, ...]:
+        """What it is partitioned by."""
+        return ("cluster", CHAPTER) if self.in_chapters else self.partitioned_by
+
+    @cached_property
+    def stored_schema(self) -> pa.Schema:
+        """``stored`` as Arrow types."""
+        return pa.schema([(name, ARROW[kind]) for name, kind in self.stored.items()])
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

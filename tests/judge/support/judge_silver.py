@@ -25,7 +25,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
 }
-SILVER = {table.name: table for table in tables() if table.name.startswith("silver.")}
+SILVER = {table.name: table for table in tables() if table.in_chapters}
 CLUSTERS = ("north", "south")
 Tables = dict[str, pa.Table]
 Row = dict[str, Any]

@@ -260,6 +260,7 @@ STREAMS_GROUP_TASKS = Table(
         **_PLACE,
     },
     ("cluster", "group_task_id"),
+    ended=("recorded_at",),
 )
 
 TABLES = (

@@ -483,6 +483,7 @@ LEADER_EPOCH_FENCINGS = Table(
         **_LINE,
     },
     ("cluster", "fencing_id"),
+    ended=("occurred_at",),
 )
 
 TABLES = (

@@ -137,6 +137,7 @@ COMMITS = Table(
         "position": "bigint",
     },
     ("cluster", "commit_id"),
+    ended=("responded_at",),
 )
 
 COMMIT_STATES = Table(
@@ -183,6 +184,7 @@ COMMIT_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id", "candidate"),
+    goes_with=(COMMITS, "commit_id"),
 )
 
 MEMBER_FENCINGS = Table(
@@ -211,4 +213,5 @@ MEMBER_FENCINGS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "group_id"),
+    ended=("responded_at",),
 )

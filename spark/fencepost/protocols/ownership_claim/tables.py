@@ -205,6 +205,7 @@ GROUP_JOINS = Table(
         **INTERVAL,
     },
     ("cluster", "request_id"),
+    ended=("responded_at",),
 )
 
 GROUP_JOIN_STATES = Table(
@@ -231,6 +232,7 @@ GROUP_JOIN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
+    goes_with=(GROUP_JOINS, "request_id"),
 )
 
 TABLES = (

@@ -118,6 +118,7 @@ TRANSACTIONS = Table(
         "known_until": "timestamp",  # the newest time of the coordinator's log
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
+    ended=("completed_at",),
 )
 
 TRANSACTION_MARKERS = Table(
@@ -258,6 +259,7 @@ PRODUCER_REQUESTS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "transactional_id", "topic", "partition"),
+    ended=("responded_at",),
 )
 
 PRODUCER_FENCINGS = Table(
@@ -289,6 +291,7 @@ PRODUCER_FENCINGS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "transactional_id"),
+    ended=("occurred_at",),
 )
 
 INIT_PRODUCER_IDS = Table(
@@ -317,6 +320,7 @@ INIT_PRODUCER_IDS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id"),
+    ended=("responded_at",),
 )
 
 INIT_PRODUCER_ID_STATES = Table(
@@ -340,6 +344,7 @@ INIT_PRODUCER_ID_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
+    goes_with=(INIT_PRODUCER_IDS, "request_id"),
 )
 
 END_TXNS = Table(
@@ -369,6 +374,7 @@ END_TXNS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id"),
+    ended=("responded_at",),
 )
 
 END_TXN_STATES = Table(
@@ -391,6 +397,7 @@ END_TXN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
+    goes_with=(END_TXNS, "request_id"),
 )
 
 ADD_PARTITIONS_TO_TXNS = Table(
@@ -420,6 +427,7 @@ ADD_PARTITIONS_TO_TXNS = Table(
         "position": "bigint",
     },
     ("cluster", "addition_id"),
+    ended=("responded_at",),
 )
 
 ADD_PARTITIONS_TO_TXN_STATES = Table(
@@ -443,6 +451,7 @@ ADD_PARTITIONS_TO_TXN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "addition_id", "candidate"),
+    goes_with=(ADD_PARTITIONS_TO_TXNS, "addition_id"),
 )
 
 CLIENT_EVENTS = Table(
@@ -464,4 +473,5 @@ CLIENT_EVENTS = Table(
         "position": "bigint",
     },
     ("cluster", "file", "position"),
+    ended=("logged_at",),
 )

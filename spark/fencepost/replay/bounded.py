@@ -1,0 +1,170 @@
+"""An engine that reads some clusters, each up to a moment: what was written later is not there.
+
+Lines end at the moment itself. A log ends behind its last batch before it, wherever others of its batches
+lie: dates in a log may go back. What tells of a place in a log (a snapshot, a checkpoint) is there if the
+place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.engines.around import Around
+from fencepost.lake import AtLeast, Below, Condition, Where
+from fencepost.replay.entities import tuples
+from fencepost.replay.window import SLACK_MS
+from fencepost.tables import (
+    ABORTED_TRANSACTIONS,
+    BATCHES,
+    CLEANED,
+    LOG_ENDS,
+    PRODUCER_SNAPSHOT_ENTRIES,
+    RECORDS,
+    REQUEST_IDS,
+    Table,
+)
+
+_LINE = "logged_at_ms"
+_DATED_BY = {
+    BATCHES.name: "max_timestamp_ms",
+    RECORDS.name: "timestamp_ms",
+    REQUEST_IDS.name: "first_logged_at_ms",
+}
+_PLACES = {
+    BATCHES.name: "base_offset",
+    RECORDS.name: "base_offset",
+    ABORTED_TRANSACTIONS.name: "last_offset",
+    # states before an offset: they may be those at the very end
+    CLEANED.name: "cleaned_to",
+    LOG_ENDS.name: "log_end_offset",
+    PRODUCER_SNAPSHOT_ENTRIES.name: "snapshot_offset",
+}
+_STATES = frozenset({CLEANED.name, LOG_ENDS.name, PRODUCER_SNAPSHOT_ENTRIES.name})
+_PARTITION = ("cluster", "topic", "partition")
+_EXTENTS = pa.schema(
+    [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
+)
+
+Partition = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """``until_ms``: the moment of each cluster, None where there is none; a cluster that is not named is not
+    read. ``ends``: of clusters with a moment, the first offset that is behind it, by partition.
+    """
+
+    until_ms: Mapping[str, int | None]
+    ends: Mapping[Partition, int]
+
+    def inside(self, rows: pa.Table, column: str, *, at_end: bool) -> pa.Table:
+        """Those rows whose place is before the end of their log, or (``at_end``) also at it."""
+        if not rows.num_rows:
+            return rows
+        ends = self._ends_of(rows)
+        compare = pc.less_equal if at_end else pc.less
+        return rows.filter(pc.fill_null(compare(rows[column], ends), False))
+
+    def _ends_of(self, rows: pa.Table) -> pa.Array:
+        coded = [_coded(rows[name]) for name in _PARTITION]
+        place = np.zeros(rows.num_rows, dtype=np.int64)
+        for each in coded:
+            place = place * (len(each.dictionary) + 1) + each.indices.to_numpy(zero_copy_only=False)
+        _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+        names = zip(*(each.take(pa.array(first)).to_pylist() for each in coded), strict=True)
+        found = [self._end_of(name) for name in names]
+        return pa.array(found, pa.int64()).take(pa.array(inverse.reshape(-1)))
+
+    def _end_of(self, name: Partition) -> int | None:
+        return self.ends.get(name) if self.until_ms.get(name[0]) is not None else np.iinfo(np.int64).max
+
+
+class Bounded(Around):
+    """See the module."""
+
+    def __init__(self, engine: Engine, bounds: Bounds) -> None:
+        super().__init__(engine)
+        self._bounds = bounds
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """Rows of a table."""
+        if "cluster" not in table.columns:
+            return super().scan(table, columns, where)
+        chosen = tuple(columns) or tuple(table.columns)
+        place = _PLACES.get(table.name)
+        needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *_PARTITION, place)))
+        rows = super().scan(table, needed, bounded(table, self._bounds.until_ms, where))
+        if place is None or (not self._bounds.ends and None in self._bounds.until_ms.values()):
+            return (
+                rows if needed == chosen else self.map(rows, partial(_chosen, chosen), _schema(table, chosen))
+            )
+        change = partial(_inside, self._bounds, place, chosen, at_end=table.name in _STATES)
+        return self.map(rows, change, _schema(table, chosen))
+
+
+def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None]) -> Bounds:
+    """The bounds of clusters that are read from about ``since_ms`` up to ``until_ms``."""
+    where: list[Condition] = [
+        {"cluster": cluster, "max_timestamp_ms": Below(until, since_ms[cluster] - SLACK_MS)}
+        for cluster, until in until_ms.items()
+        if until is not None
+    ]
+    if not where:
+        return Bounds(until_ms, {})
+    rows = engine.scan(BATCHES, (*_PARTITION, "last_offset"), where)
+    found = engine.collect(engine.map(rows, _extents, _EXTENTS))
+    together = found.group_by(list(_PARTITION)).aggregate([("end", "max")])
+    return Bounds(until_ms, {(name, topic, number): end for name, topic, number, end in tuples(together)})
+
+
+def bounded(table: Table, until_ms: Mapping[str, int | None], where: Where | None) -> list[Condition]:
+    """The condition on rows of these clusters that may be before their moments, and few others."""
+    found: list[Condition] = []
+    for each in where or [{}]:
+        named = each.get("cluster")
+        for cluster, until in until_ms.items():
+            if named is not None and cluster not in (named if isinstance(named, frozenset) else {named}):
+                continue
+            found.append({**each, "cluster": cluster, **_before(table, until, each)})
+    return found
+
+
+def _before(table: Table, until: int | None, each: Condition) -> Condition:
+    column = _LINE if _LINE in table.columns else _DATED_BY.get(table.name)
+    if until is None or column is None:
+        return {}
+    if "base_offset" in table.columns:
+        # its dates may go back; what is cut is told by its place
+        until += 2 * SLACK_MS
+    since = each.get(column)
+    return {column: Below(until, since.value if isinstance(since, AtLeast) else None)}
+
+
+def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table, *, at_end: bool) -> pa.Table:
+    return _chosen(columns, bounds.inside(rows, place, at_end=at_end))
+
+
+def _chosen(columns: Sequence[str], rows: pa.Table) -> pa.Table:
+    return rows.select(list(columns))
+
+
+def _schema(table: Table, columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([table.arrow_schema.field(name) for name in columns])
+
+
+def _extents(batches: pa.Table) -> pa.Table:
+    found = batches.group_by(list(_PARTITION)).aggregate([("last_offset", "max")])
+    end = pc.add(found["last_offset_max"], 1)
+    return found.select(list(_PARTITION)).append_column("end", end).cast(_EXTENTS)
+
+
+def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -1,0 +1,151 @@
+"""The chapters of a cluster's history: each is rebuilt by itself, so that a run rebuilds only what changed.
+
+History is cut at whole multiples of ``[audit] chapter`` of evidence time, so the same evidence has the same
+chapters in whatever order and in how many runs it came. A chapter reads what was written from some time
+before its begin until some time after its end (OVERLAP_MS), and begins with what compaction left of
+coordinators' logs before. Of what is rebuilt from that, it keeps what was over in it; the last chapter also
+keeps what goes on. So the rows of a chapter and all later ones are what was true at its begin or after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.engines import Engine
+from fencepost.replay.bounded import Bounded, Bounds, bounds
+from fencepost.replay.carried import left_before
+from fencepost.replay.compaction import compaction, store
+from fencepost.replay.evidence import Evidence, MetadataRows, releases
+from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.log_names import as_named_now
+from fencepost.replay.requests import LATEST_MS
+from fencepost.replay.window import cuts
+from fencepost.replay.windowed import Windowed
+from fencepost.settings import Settings
+from fencepost.tables import REQUESTS
+
+FIRST = 0
+"""The begin of the first chapter, which has all that was before the second."""
+
+OVERLAP_MS = 3_600_000
+"""How far a chapter reads beyond its begin and its end: for so long what was said before an event, or after,
+tells about it.
+"""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """``begin``: in ms, FIRST of the first; ``until_ms``: by cluster that has this chapter, the begin of its
+    next one, None in its last.
+    """
+
+    begin: int
+    until_ms: Mapping[str, int | None]
+
+    @property
+    def reads_since_ms(self) -> dict[str, int]:
+        """From when on each cluster's lines are read."""
+        since = self.begin - OVERLAP_MS if self.begin != FIRST else FIRST
+        return dict.fromkeys(self.until_ms, since)
+
+    @property
+    def reads_until_ms(self) -> dict[str, int | None]:
+        """Until when each cluster's evidence is read."""
+        return {
+            cluster: None if until is None else until + OVERLAP_MS for cluster, until in self.until_ms.items()
+        }
+
+    def since(self, first: Mapping[str, int]) -> Chapter:
+        """This chapter of the clusters that are rebuilt from it, or an earlier one, on."""
+        changed = {
+            name: until
+            for name, until in self.until_ms.items()
+            if first.get(name, self.begin + 1) <= self.begin
+        }
+        return Chapter(self.begin, changed)
+
+    @property
+    def goes_on_in(self) -> list[int]:
+        """The begins of the chapters that follow it, of whatever cluster."""
+        return sorted({until for until in self.until_ms.values() if until is not None})
+
+    def ending_at(self, begin: int) -> list[str]:
+        """The clusters whose next chapter begins then."""
+        return [cluster for cluster, until in self.until_ms.items() if until == begin]
+
+    @property
+    def is_all(self) -> bool:
+        """Whether no cluster has another one."""
+        return self.begin == FIRST and not any(until is not None for until in self.until_ms.values())
+
+
+def chapters(begins: Mapping[str, Iterable[int]]) -> list[Chapter]:
+    """The chapters of all clusters, in order; ``begins``: of each cluster, FIRST among them."""
+    found: dict[int, dict[str, int | None]] = {}
+    for cluster, each in begins.items():
+        ordered = sorted(each)
+        for begin, until in zip(ordered, [*ordered[1:], None], strict=True):
+            found.setdefault(begin, {})[cluster] = until
+    return [Chapter(begin, until) for begin, until in sorted(found.items())]
+
+
+def begins(catalog: Catalog, newest: Mapping[str, int], length_ms: int | None) -> dict[str, list[int]]:
+    """Where the chapters of each cluster begin. The oldest line of a request log dates the first one, which
+    is at least ``length_ms`` long; what has no lines is one chapter, and so is all where no length is given.
+    """
+    found = {cluster: [FIRST] for cluster in newest}
+    for cluster, ms in newest.items():
+        if length_ms is None:
+            continue
+        oldest = lake.least(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
+        if oldest is None:
+            continue
+        second = -(-(oldest + length_ms) // length_ms) * length_ms
+        found[cluster] += range(second, ms + 1, length_ms)
+    return found
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the evidence of all chapters is read; ``metadata``: what bronze has of metadata logs."""
+
+    engine: Engine
+    catalog: Catalog
+    settings: Settings
+    metadata: MetadataRows
+
+
+def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -> Evidence:
+    """What a chapter is rebuilt from.
+
+    ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
+    be made of what it left before that; for others it stands as an earlier run has made it.
+    """
+    engine, catalog, settings = source.engine, source.catalog, source.settings
+    since = chapter.reads_since_ms
+    limits = bounds(engine, since, chapter.reads_until_ms)
+    read: Engine = Bounded(engine, limits)
+    logs = {
+        cluster: source.metadata.log(
+            cluster, None if until is None else limits.ends.get((cluster, METADATA_TOPIC, 0), 0)
+        )
+        for cluster, until in chapter.until_ms.items()
+    }
+    if chapter.begin != FIRST:
+        cut = cuts(read, {cluster: ms - LATEST_MS for cluster, ms in since.items()})
+        if previous:
+            left = compaction(
+                Bounded(read, Bounds(dict.fromkeys(previous), {})),
+                catalog,
+                cut,
+                left_before(catalog, previous),
+                chapter.begin,
+            )
+            store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
+        read = Windowed(read, since, cut, chapter.begin)
+    named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
+    return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms)

@@ -1,0 +1,66 @@
+"""Which rows a rebuilt chapter keeps: those that were over in it, and a cluster's last one what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.replay.chapters import Chapter
+from fencepost.tables import Table
+
+_ENDS = pa.schema([("cluster", pa.string()), ("id", pa.string()), ("ended", pa.timestamp("us", tz="UTC"))])
+
+
+class Selected:
+    """The rows of one chapter."""
+
+    def __init__(self, chapter: Chapter) -> None:
+        self._chapter = chapter
+        self._ends: dict[str, pa.Table] = {}
+
+    def of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> Rows:
+        """The rows of a table that the chapter keeps, of all that were rebuilt."""
+        if self._chapter.is_all:
+            return found[table.name]
+        ends = None
+        if table.goes_with is not None:
+            ends = self._ends_of(engine, table, found)
+        return engine.map(
+            found[table.name], partial(ended_in, self._chapter, table, ends), table.arrow_schema
+        )
+
+    def _ends_of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> pa.Table:
+        assert table.goes_with is not None
+        of, column = table.goes_with
+        if of.name not in self._ends:
+            rows = engine.map(found[of.name], partial(_ends, of, column), _ENDS)
+            self._ends[of.name] = engine.collect(rows)
+        return self._ends[of.name]
+
+
+def ended_in(chapter: Chapter, table: Table, ends: pa.Table | None, rows: pa.Table) -> pa.Table:
+    """Rows of a table that were over in the chapter."""
+    if ends is None or table.goes_with is None:
+        ended = _ended(table, rows)
+    else:
+        _, column = table.goes_with
+        ended = ends["ended"].take(pc.index_in(rows[column], ends["id"].combine_chunks()))
+    clusters = pa.array(chapter.until_ms, pa.string())
+    until = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
+    ms = pc.divide(ended.cast(pa.int64()), 1000)
+    after = pc.fill_null(pc.greater_equal(ms, chapter.begin), True) if chapter.begin else True
+    before = pc.if_else(pc.is_null(until), True, pc.fill_null(pc.less(ms, until), False))
+    return rows.filter(pc.and_(after, before))
+
+
+def _ended(table: Table, rows: pa.Table) -> pa.ChunkedArray:
+    return pc.coalesce(*(rows[name] for name in table.over_at))
+
+
+def _ends(table: Table, column: str, rows: pa.Table) -> pa.Table:
+    named = {"cluster": rows["cluster"], "id": rows[column], "ended": _ended(table, rows)}
+    return pa.table(named).cast(_ENDS)

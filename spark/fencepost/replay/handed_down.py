@@ -1,0 +1,106 @@
+"""What a chapter hands down to the next one: the rows that were true when it ended.
+
+The next chapter sees the same rows where it begins, but not how they began: its logs are cut there, and the
+lines that caused them are of the chapter before. So of a row that both know, the earlier chapter tells where
+it began and whatever the later one does not know of it; how it goes on is the later one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.replay.chapters import FIRST, Chapter
+from fencepost.tables import Table
+
+_BEGIN = ("from_position", "from_time")
+_TEXT = pa.large_string()
+
+HandedDown = Mapping[str, pa.Table]
+"""By table's name, the rows of all clusters."""
+
+
+def taken_over(engine: Engine, table: Table, rows: Rows, before: pa.Table | None, begin: int) -> Rows:
+    """The rows of a chapter that begins then, with what the chapter before knew of them."""
+    if before is None or not before.num_rows or not table.hands_down:
+        return rows
+    found = engine.map(rows, partial(filled, table, before, begin), table.arrow_schema)
+    if not table.lasts:
+        return found
+    names = _identity(table)
+    seen = engine.collect(engine.map(rows, partial(_keys, names), _KEYS))
+    gone = before.filter(pc.invert(pc.is_in(_named(before, names), seen["key"].combine_chunks())))
+    if not gone.num_rows:
+        return found
+    kept = engine.spread([gone], lambda each: iter((table, batch) for batch in each.to_batches()), [table])
+    return engine.union([found, kept[table.name]])
+
+
+def handed_down(engine: Engine, table: Table, rows: Rows, chapter: Chapter) -> pa.Table:
+    """The rows that were true at the end of a chapter, of clusters that have a next one."""
+    return engine.collect(engine.map(rows, partial(_true_at_end, chapter, table), table.arrow_schema))
+
+
+def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Table:
+    """The rows; those that were true at ``begin`` also tell what ``before`` told of them."""
+    if not rows.num_rows:
+        return rows
+    names = _identity(table)
+    place = pc.index_in(_named(rows, names), _named(before, names))
+    place = pc.if_else(_had_begun(table, rows, begin), place, pa.scalar(None, pa.int32()))
+    known = before.take(place)
+    for at, name in enumerate(rows.column_names):
+        values = rows[name]
+        if name in _BEGIN:
+            earlier = pc.and_(pc.is_valid(known[name]), pc.is_valid(place))
+            values = pc.if_else(pc.fill_null(earlier, False), known[name], values)
+        elif name not in ("to_position", "to_time", *table.ended):
+            values = pc.coalesce(values, known[name])
+        rows = rows.set_column(at, rows.schema.field(at), values)
+    return rows
+
+
+def _identity(table: Table) -> tuple[str, ...]:
+    return tuple(name for name in table.key if name not in _BEGIN)
+
+
+def _named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
+    texts = [rows[name].cast(_TEXT) for name in names]
+    joined = pc.binary_join_element_wise(
+        *texts, pa.scalar("\x00", _TEXT), null_handling="replace", null_replacement="\x01"
+    )
+    return joined if isinstance(joined, pa.ChunkedArray) else pa.chunked_array([joined])
+
+
+def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.divide(column.cast(pa.int64()), 1000)
+
+
+def _had_begun(table: Table, rows: pa.Table, at: int) -> pa.ChunkedArray:
+    """What has no time may have begun whenever."""
+    if table.began is None:
+        return pa.chunked_array([pa.repeat(True, rows.num_rows)])
+    return pc.fill_null(pc.less(_ms(rows[table.began]), at), True)
+
+
+def _true_at_end(chapter: Chapter, table: Table, rows: pa.Table) -> pa.Table:
+    clusters = pa.array(chapter.until_ms, pa.string())
+    ends = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
+    over = pc.coalesce(*(rows[name] for name in table.over_at))
+    goes_on = pc.fill_null(pc.greater_equal(_ms(over), ends), True)
+    begun = True if table.began is None else pc.fill_null(pc.less(_ms(rows[table.began]), ends), True)
+    return rows.filter(pc.and_(pc.is_valid(ends), pc.and_(goes_on, begun)))
+
+
+_KEYS = pa.schema([("key", _TEXT)])
+
+
+def _keys(names: tuple[str, ...], rows: pa.Table) -> pa.Table:
+    return pa.table({"key": _named(rows, names)}).cast(_KEYS)
+
+
+__all__ = ["FIRST", "HandedDown", "handed_down", "taken_over"]
