@@ -22,7 +22,9 @@ Dialect = Literal["spark", "duckdb"]
 class Definition:
     """One marked definition: its mark, where it stands in the specification, and the Spark SQL it became.
 
-    ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision.
+    ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision. ``looks_at``
+    is how far it looks (:mod:`tlasql.reach`): row, step or all, ``because`` why; ``steps`` names the table
+    and the columns of a step.
     """
 
     module: str
@@ -35,6 +37,9 @@ class Definition:
     line: int
     formula: str
     prose: str
+    looks_at: str
+    because: str
+    steps: dict[str, Any] | None
     sql: str
 
 
@@ -54,6 +59,18 @@ class Query:
     def decides(self) -> bool:
         """Whether its rows are decisions (cluster, subject, outcome), not verdicts."""
         return self.definitions[0].kind == "decision"
+
+    @property
+    def looks_at(self) -> str:
+        """How far its definitions look, which is equally far."""
+        return self.definitions[0].looks_at
+
+    @property
+    def steps(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The tables of whose rows it looks at the one before, and the columns that both have alike."""
+        return [
+            (each.steps["table"], tuple(each.steps["columns"])) for each in self.definitions if each.steps
+        ]
 
 
 def _manifests() -> Iterator[tuple[Path, dict[str, Any]]]:

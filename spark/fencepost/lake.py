@@ -162,9 +162,12 @@ def by_file(catalog: Catalog, table: Table, columns: Sequence[str], where: Where
         yield read.to_table([task]).select(list(columns)).cast(schema)
 
 
-def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:
-    """``columns`` of all rows, a batch at a time, as Iceberg's types come."""
-    return catalog.load_table(table.name).scan(selected_fields=tuple(columns)).to_arrow_batch_reader()
+def batches(
+    catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None = None
+) -> pa.RecordBatchReader:
+    """``columns`` of the rows that ``where`` chooses, a batch at a time, as Iceberg's types come."""
+    found = catalog.load_table(table.name).scan(_condition(where), selected_fields=tuple(columns))
+    return found.to_arrow_batch_reader()
 
 
 def count(catalog: Catalog, table: Table) -> int:
@@ -267,13 +270,20 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
         catalog.load_table(table.name).delete(_condition(where))
 
 
-def replace_by_batches(catalog: Catalog, table: Table, rows: pa.RecordBatchReader) -> None:
-    """Make ``rows`` the whole content of the table, in one commit, a batch at a time in memory."""
+def replace_by_batches(
+    catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
+) -> None:
+    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit, a batch
+    at a time in memory.
+    """
     target = catalog.load_table(table.name)
     if count(catalog, table) == 0:
         target.append(rows)
-    else:
-        target.overwrite(rows)
+        return
+    with warnings.catch_warnings():
+        # PyIceberg warns where there was nothing to take away
+        warnings.simplefilter("ignore", UserWarning)
+        target.overwrite(rows, overwrite_filter=_condition(where))
 
 
 def _condition(where: Where | None) -> Any:

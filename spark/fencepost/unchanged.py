@@ -26,7 +26,7 @@ from fencepost.capture.readers import kinds
 from fencepost.places import project_folder
 from fencepost.protocols import protocols
 from fencepost.settings import Settings
-from fencepost.tables import CLEANED, FILES, LOG_ENDS, OF_WINDOWS, QUARANTINE, VERDICTS
+from fencepost.tables import CLEANED, FILES, LOG_ENDS, OF_VERDICTS, OF_WINDOWS, QUARANTINE, VERDICTS
 
 Summary = dict[str, Any]
 
@@ -85,7 +85,7 @@ _READS: dict[str, Callable[[], list[str]]] = {
 }
 _WRITES: dict[str, Callable[[Catalog], list[str]]] = {
     "rebuild": lambda _: _silver(),
-    "judge": lambda _: _verdicts(),
+    "judge": lambda _: [*_verdicts(), *(table.name for table in OF_VERDICTS)],
     "marts": _marts,
 }
 
@@ -105,11 +105,11 @@ def _snapshots(catalog: Catalog, names: Iterable[str]) -> list[list[Any]]:
 def _rest(step: str, settings: Settings) -> list[str]:
     """The settings that matter, and the code."""
     of_rows = {name: value for name, value in vars(settings).items() if name not in _SAME_ROWS}
-    return [repr(sorted(of_rows.items())), _code(dbt=step == "marts")]
+    return [repr(sorted(of_rows.items())), code(dbt=step == "marts")]
 
 
 @cache
-def _code(*, dbt: bool) -> str:
+def code(*, dbt: bool = False) -> str:
     """A digest of this package, protocols elsewhere, dbt's project if asked, and what is installed."""
     folders = {Path(fencepost.__file__).parent, *(each.package for each in protocols())}
     folders |= {project_folder("dbt")} if dbt else set()

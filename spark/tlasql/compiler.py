@@ -20,6 +20,7 @@ from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
+from tlasql.reach import Reach, reach
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
@@ -52,6 +53,10 @@ class Compiled:
             return text(self.body)
         name = self.definition.name
         return f"({self.mark.when} => {name})" if self.mark.when else name
+
+    def reach(self, mapping: Mapping) -> Reach:
+        """How far it looks."""
+        return reach(self.frames, mapping)
 
     @property
     def formula(self) -> str:

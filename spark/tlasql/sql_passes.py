@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tlasql.dialect import Dialect
 from tlasql.mapping import Mapping, Schemas, Whole
 from tlasql.plan import Column, Frame, HistoryFrame, RecordFrame, StateFrame
+from tlasql.reach import reach
 from tlasql.sql import from_uncovered, printed, uncovered, union
 from tlasql.sql_histories import Histories
 from tlasql.sql_records import decision_query, records_query
@@ -45,7 +46,7 @@ def passes(
         fitting = (
             group
             for each, group in groups
-            if each == what and len(group) < WIDEST and _fits(frames[0], group.values())
+            if each == what and len(group) < WIDEST and _fits(frames[0], group.values(), mapping)
         )
         group = next(fitting, None)
         if group is None:
@@ -59,8 +60,13 @@ def passes(
     )
 
 
-def _fits(frame: Frame, others: Iterable[Frame]) -> bool:
-    """Whether all can be columns of one scan."""
+def _fits(frame: Frame, others: Iterable[Frame], mapping: Mapping) -> bool:
+    """Whether all can be columns of one scan, and look equally far: who judges a part of a history reads for
+    each query what that looks at.
+    """
+    looks_at = reach([frame], mapping).looks_at
+    if any(reach([each], mapping).looks_at != looks_at for each in others):
+        return False
     if isinstance(frame, RecordFrame):
         return all(
             isinstance(each, RecordFrame) and each.records == frame.records and each.gives == frame.gives

@@ -106,7 +106,7 @@ def apply(
     engine.give("given", judged)
     engine.view("found", "SELECT * FROM given")
     engine.keep("judged", rule("in_window"))
-    for name in ("scopes", "unmet", "stretches", "met", "counts"):
+    for name in ("scopes", "failing", "unmet", "stretches", "met", "counts"):
         engine.keep(name, rule(name))
     return {name: engine.rows(rule(name)) for name in ("episodes", "coverage")}
 

@@ -76,7 +76,7 @@ class SparkEngine:
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""
         rows = self._spark.table(table.name).select(*(columns or table.columns))
-        return rows if where is None else rows.where(_condition(where))
+        return rows if where is None else rows.where(condition(where))
 
     def map(self, rows: DataFrame, change: Change, schema: pa.Schema) -> DataFrame:
         """What ``change`` makes of the rows."""
@@ -112,7 +112,7 @@ class SparkEngine:
     def append_new(self, table: Table, rows: DataFrame, within: Where, *, distinct: bool = False) -> int:
         """Append the rows whose key the table does not hold yet, once each."""
         before = lake.count(self._catalog, table)
-        present = self._spark.table(table.name).where(_condition(within))
+        present = self._spark.table(table.name).where(condition(within))
         old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
         same = reduce(and_, [F.col(name).eqNullSafe(F.col(f"__{name}")) for name in table.key])
         new = _aligned(rows, table)
@@ -125,8 +125,8 @@ class SparkEngine:
 
     def replace(self, table: Table, rows: DataFrame, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
-        condition = F.lit(True) if where is None else _condition(where)
-        _aligned(rows, table).writeTo(table.name).overwrite(condition)
+        chosen = F.lit(True) if where is None else condition(where)
+        _aligned(rows, table).writeTo(table.name).overwrite(chosen)
         return lake.count(self._catalog, table)
 
     def collect(self, rows: DataFrame) -> pa.Table:
@@ -134,7 +134,8 @@ class SparkEngine:
         return rows.toArrow()
 
 
-def _condition(where: Where) -> Column:
+def condition(where: Where) -> Column:
+    """What chooses these rows."""
     either = [reduce(and_, [_is(F.col(name), value) for name, value in each.items()]) for each in where]
     return reduce(or_, either, F.lit(False))
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Lake
 from fencepost.tables import Table
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 """What DuckDB holds at most; beyond, it spills to disk."""
 
-Read = Callable[[Table, Sequence[str]], pa.RecordBatchReader]
-Write = Callable[[Table, pa.RecordBatchReader], None]
+Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader]
+Write = Callable[[Table, pa.RecordBatchReader, Where | None], None]
 
 
 class DuckEngine:
     """An :class:`~fencepost.judge.engine.Engine` that judges one query after the other.
 
-    ``read`` gives the named columns of a table of silver, ``write`` replaces a table; ``scratch`` is a folder
-    for what does not fit into memory; ``compiled`` are the queries to come. A table is read when the first
-    query names it and dropped after the last one.
+    ``read`` gives the named columns of a table, of the rows that are chosen, ``write`` replaces these rows of
+    a table; ``scratch`` is a folder for what does not fit into memory; ``compiled`` are the queries to come.
+    A table of silver is read when the first query names it and dropped after the last one.
     """
 
     dialect: Dialect = "duckdb"
@@ -46,6 +47,7 @@ class DuckEngine:
         # that a query names is ever missing.
         self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
         self._present: set[str] = set()
+        self._seen: Where | None = None
         self._connection = duckdb.connect(
             config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
         )
@@ -92,11 +94,22 @@ class DuckEngine:
         )
         self._connection.execute(f"INSERT INTO {name}\n{sql}")
 
-    def replace(self, table: Table, sql: str) -> None:
-        """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
+    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
+        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
+        one commit.
+        """
         columns = ", ".join(f'"{name}"' for name in table.columns)
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
-        self._write(table, found.to_arrow_reader())
+        self._write(table, found.to_arrow_reader(), where)
+
+    def fetch(self, name: str, table: Table, where: Where) -> None:
+        """Call the rows of the lake's table that ``where`` chooses ``name``."""
+        self._arrived(f"TEMP TABLE {name}", self._read(table, tuple(table.columns), where))
+
+    def look_at(self, where: Where | None) -> None:
+        """From here on queries see of silver the rows that ``where`` chooses; None: all."""
+        self._forget(set(self._present))
+        self._seen = where
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which are few, by column name."""
@@ -107,11 +120,13 @@ class DuckEngine:
         for name in sorted(tables_in(sql) - self._present):
             table = self._tables[name]
             wanted = [column for column in table.columns if column in self._words]
-            rows = self._read(table, wanted)
-            self._connection.register("arrived", rows)
-            self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arrived")
-            self._connection.unregister("arrived")
+            self._arrived(f"TABLE {name}", self._read(table, wanted, self._seen))
             self._present.add(name)
+
+    def _arrived(self, name: str, rows: pa.RecordBatchReader) -> None:
+        self._connection.register("arrived", rows)
+        self._connection.execute(f"CREATE {name} AS SELECT * FROM arrived")
+        self._connection.unregister("arrived")
 
     def _forget(self, names: Iterable[str]) -> None:
         for name in sorted(names):

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from fencepost.definitions import Dialect, Query
 from fencepost.engines import why_spark
+from fencepost.lake import Where
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -46,8 +47,16 @@ class Engine(Protocol):
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those called ``name``."""
 
-    def replace(self, table: Table, sql: str) -> None:
-        """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
+    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
+        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
+        one commit.
+        """
+
+    def fetch(self, name: str, table: Table, where: Where) -> None:
+        """Call the rows of the lake's table that ``where`` chooses ``name``."""
+
+    def look_at(self, where: Where | None) -> None:
+        """From here on queries see of silver the rows that ``where`` chooses; None: all."""
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which are few, by column name."""

@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Query, definitions, queries
+from fencepost.judge.chapters import WHOLE, Chapters, Part, chapters, where
 from fencepost.judge.engine import Engine, choose, opened
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, VERDICT_COVERAGE, WINDOWS
+from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE, WINDOWS
+from tlasql.reach import ROW
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -42,23 +44,34 @@ class JudgeSummary:
 
 
 def judge(settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]) -> JudgeSummary:
-    """Evaluate every marked definition over silver and replace ``verdicts.*`` with what was found.
+    """Evaluate every marked definition over silver and make ``verdicts.*`` what was found.
 
-    ``session`` opens Spark and is called only where silver is too large for one process. Severities that the
-    configuration overrides are written as overridden.
+    Of definitions that look at a chapter alone, the chapters that changed are judged, and the others stand as
+    they were; any other definition is judged over all of history. ``session`` opens Spark and is called only
+    where silver is too large for one process. Severities that the configuration overrides are written as
+    overridden.
     """
     read = set().union(*(query.tables for query in queries()))
     rows = sum(lake.count(catalog, table) for table in tables() if table.name in read)
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
+    windows = lake.scan(catalog, WINDOWS)
+    history = chapters(catalog, {row["cluster"]: row["since"] for row in windows.to_pylist()})
+    if history.known:
+        judged = sum(len(part.noted) for part in history.parts)
+        log.info("%d chapters stand, %d are judged", len(history.standing), judged)
     with opened(choice, settings, catalog, session) as engine:
-        summary = run(engine, settings, queries(engine.dialect), lake.scan(catalog, WINDOWS))
+        summary = run(engine, settings, queries(engine.dialect), windows, history)
     log.info("judged %d definitions: %s", len(definitions()), summary)
     return summary
 
 
 def run(
-    engine: Engine, settings: Settings, compiled: Sequence[Query], windows: pa.Table | None = None
+    engine: Engine,
+    settings: Settings,
+    compiled: Sequence[Query],
+    windows: pa.Table | None = None,
+    history: Chapters = WHOLE,
 ) -> JudgeSummary:
     """Judge on this engine. Row-level results are computed once, for the episodes and for the counts.
 
@@ -67,21 +80,76 @@ def run(
     engine.give("windows", WINDOWS.arrow_schema.empty_table() if windows is None else windows)
     engine.give("definitions", _definitions(settings))
     engine.give("clusters", pa.table({"cluster": pa.array([each.name for each in settings.clusters])}))
-    engine.view("decided", _union([each for each in compiled if each.decides]))
-    engine.replace(DECISIONS, rule("decisions"))
-    for group in engine.together([each for each in compiled if not each.decides]):
-        engine.view("found", _union(group))
-        engine.keep("judged", rule("in_window"))
-        for name in ("scopes", "unmet", "stretches", "met"):
-            engine.keep(name, rule(name))
-        engine.add("episodes", rule("episodes"))
-        engine.add("counts", rule("counts"))
-    engine.replace(EPISODES, "SELECT * FROM episodes")
-    engine.keep("coverage", rule("coverage"))
-    engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
+    engine.give("no_pieces", PIECES.arrow_schema.empty_table())
+    engine.give("no_decisions", DECISIONS.arrow_schema.empty_table())
+    engine.add("pieces", "SELECT * FROM no_pieces")
+    windowed = windows is not None and windows["since"].null_count < windows.num_rows
+    _forget(engine, history)
+    whole = [each for each in compiled if not (history.known and each.looks_at == ROW)]
+    _judge(engine, whole, None, windowed)
+    for part in history.parts:
+        _judge(engine, [each for each in compiled if each not in whole], part, windowed)
+    if history.standing:
+        engine.fetch("standing", PIECES, where(history.standing))
+        engine.add("pieces", "SELECT * FROM standing")
+    _put_together(engine)
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
+
+
+def _forget(engine: Engine, history: Chapters) -> None:
+    """Take away what was found of chapters that do not stand. First what tells that they were judged: a run
+    that is killed leaves no chapter that is noted and has other rows.
+    """
+    if not history.standing:
+        engine.replace(PIECES, "SELECT * FROM no_pieces")
+        engine.replace(DECISIONS, "SELECT * FROM no_decisions")
+        return
+    if history.stale:
+        engine.replace(PIECES, "SELECT * FROM no_pieces", where(history.stale))
+    gone = [*where(history.gone), {"chapter": None}]
+    engine.replace(DECISIONS, "SELECT * FROM no_decisions", gone)
+
+
+def _judge(engine: Engine, compiled: Sequence[Query], part: Part | None, windowed: bool) -> None:
+    """Judge chapters that begin at one moment, by definitions that look at nothing else; or, by others, all
+    of history, which is no chapter.
+    """
+    chosen = None if part is None else part.where
+    engine.look_at(chosen)
+    engine.give("part", pa.table({"chapter": pa.array([part and part.chapter], pa.int64())}))
+    decisions = [each for each in compiled if each.decides]
+    if decisions:
+        engine.view("decided", _union(decisions))
+        engine.replace(DECISIONS, rule("decisions"), chosen or [{"chapter": None}])
+    for group in engine.together([each for each in compiled if not each.decides]):
+        engine.keep("found", _union(group))
+        engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
+        engine.keep("scopes", rule("scopes"))
+        engine.keep("unmet", rule("failing"))
+        engine.keep("stretches", rule("stretches"))
+        engine.keep("met", rule("met"))
+        engine.add("pieces", rule("pieces"))
+        engine.add("ended", rule("ended"))
+    if part is not None:
+        engine.give("noted", part.rows)
+        engine.add("pieces", rule("judged_chapters"))
+        engine.replace(PIECES, f"SELECT * FROM pieces WHERE chapter = {part.chapter}", chosen)
+
+
+def _put_together(engine: Engine) -> None:
+    """Make the episodes and the coverage of what was found of all chapters."""
+    engine.keep("scopes", rule("whole_scopes"))
+    engine.keep("failing", rule("whole_failing"))
+    engine.keep("unmet", rule("unmet"))
+    engine.keep("stretches", rule("stretches"))
+    engine.view("judged", rule("whole_held"))
+    engine.keep("met", rule("met"))
+    engine.replace(EPISODES, rule("episodes"))
+    engine.keep("counts", rule("counts"))
+    engine.keep("coverage", rule("coverage"))
+    engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
 
 
 def rule(name: str) -> str:

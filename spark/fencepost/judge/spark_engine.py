@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from fencepost.definitions import Dialect, Query
+from fencepost.definitions import Dialect, Query, tables_in
+from fencepost.engines.spark import condition
+from fencepost.lake import Where
 from fencepost.tables import Table
 
 
@@ -20,6 +23,8 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._added: dict[str, DataFrame] = {}
+        self._seen: Where | None = None
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """All of them."""
@@ -31,25 +36,47 @@ class SparkEngine:
 
     def view(self, name: str, sql: str) -> None:
         """Call the rows of ``sql`` ``name``: they are computed where it stands in a query."""
-        self._spark.sql(sql).createOrReplaceTempView(name)
+        self._spark.sql(self._over_seen(sql)).createOrReplaceTempView(name)
 
     def keep(self, name: str, sql: str) -> None:
         """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
         # A checkpoint, so that what is made of these rows is planned from here on: each rule names the
         # results of others several times, and to plan all of that takes Spark longer than the rows do.
-        frame = self._spark.sql(sql).localCheckpoint()
+        frame = self._spark.sql(self._over_seen(sql)).localCheckpoint()
         frame.createOrReplaceTempView(name)
 
     def add(self, name: str, sql: str) -> None:
-        """Call the rows of ``sql`` ``name``: there is but one group."""
-        self.view(name, sql)
+        """Add the rows of ``sql`` to those called ``name``."""
+        frame = self._spark.sql(sql).localCheckpoint()
+        self._added[name] = self._added[name].union(frame) if name in self._added else frame
+        self._added[name].createOrReplaceTempView(name)
 
-    def replace(self, table: Table, sql: str) -> None:
-        """Make the rows of ``sql`` the whole content of the lake's table, in one commit."""
+    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
+        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
+        one commit.
+        """
         rows = self._spark.sql(sql).select([F.col(name).cast(kind) for name, kind in table.columns.items()])
-        rows.writeTo(table.name).overwrite(F.lit(True))
+        rows.writeTo(table.name).overwrite(F.lit(True) if where is None else condition(where))
+
+    def fetch(self, name: str, table: Table, where: Where) -> None:
+        """Call the rows of the lake's table that ``where`` chooses ``name``."""
+        self._spark.table(table.name).where(condition(where)).createOrReplaceTempView(name)
+
+    def look_at(self, where: Where | None) -> None:
+        """From here on queries see of silver the rows that ``where`` chooses; None: all."""
+        self._seen = where
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which are few, by column name."""
         found: list[dict[str, Any]] = self._spark.sql(sql).toArrow().to_pylist()
         return found
+
+    def _over_seen(self, sql: str) -> str:
+        """``sql`` over views of the chosen rows."""
+        if self._seen is None:
+            return sql
+        for table in tables_in(sql):
+            view = table.replace(".", "_seen_")
+            self._spark.table(table).where(condition(self._seen)).createOrReplaceTempView(view)
+            sql = re.sub(rf"\b{re.escape(table)}\b", view, sql)
+        return sql

@@ -16,7 +16,7 @@ from pkgutil import extend_path, iter_modules
 
 from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocols.base import Protocol, SqlFunction
-from fencepost.tables import BRONZE, OF_WINDOWS, VERDICTS, Table
+from fencepost.tables import BRONZE, OF_VERDICTS, OF_WINDOWS, VERDICTS, Table
 
 __all__ = ["Protocol", "functions", "protocols", "requests", "schemas_json", "tables"]
 
@@ -32,9 +32,10 @@ def protocols() -> tuple[Protocol, ...]:
 
 @cache
 def tables() -> tuple[Table, ...]:
-    """Every table of the lake but dbt's: bronze, windows, each protocol's bronze and silver, verdicts."""
+    """Every table of the lake but dbt's: bronze, windows, each protocol's bronze and silver, verdicts and
+    what they are made of."""
     own = (table for each in protocols() for table in (*each.bronze, *each.tables))
-    return (*BRONZE, *OF_WINDOWS, *own, *VERDICTS)
+    return (*BRONZE, *OF_WINDOWS, *own, *VERDICTS, *OF_VERDICTS)
 
 
 @cache

@@ -42,7 +42,7 @@ from fencepost.tables.bronze import (
     WINDOWS,
 )
 from fencepost.tables.table import CHAPTER, Table
-from fencepost.tables.verdicts import DECISIONS, EPISODES, VERDICT_COVERAGE
+from fencepost.tables.verdicts import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE
 
 BRONZE: tuple[Table, ...] = (
     BATCHES,
@@ -71,6 +71,8 @@ OF_WINDOWS: tuple[Table, ...] = (
 )
 """What a rebuild writes of the window and the chapters that it looks at, and of what lies before them."""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
+OF_VERDICTS: tuple[Table, ...] = (PIECES,)
+"""What the judge keeps from run to run."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
 __all__ = [
@@ -90,7 +92,9 @@ __all__ = [
     "HANDED_DOWN",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
+    "OF_VERDICTS",
     "OF_WINDOWS",
+    "PIECES",
     "PRODUCER_SNAPSHOT_ENTRIES",
     "QUARANTINE",
     "RECORDS",

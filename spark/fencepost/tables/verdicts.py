@@ -55,6 +55,38 @@ DECISIONS = Table(
         "cluster": "string",
         "subject": "string",  # the record: the commit_id of a commit, the request_id of a request
         "outcome": "string",  # the text it gives, or true, false; null when states disagree or are unknown
+        # the begin of the chapter whose run wrote the row, in ms; null where every run judges all of history
+        "chapter": "bigint",
     },
     ("module", "decision", "cluster", "subject"),
+)
+
+PIECES = Table(
+    "verdicts.pieces",
+    "What the judge found in each chapter of history, of definitions that look at nothing else. A run judges "
+    "the chapters that changed, and makes the episodes and the coverage of the pieces of all.",
+    {
+        "cluster": "string",
+        "chapter": "bigint",  # its begin, in ms
+        # judged: the chapter itself, with what it was judged on (revision, since) and the first and last
+        # time at which a result of it ends (from_time, to_time); scope: how often a definition was judged in
+        # a scope; held: from where to where it held there; failing: a row of which it does not hold
+        "kind": "string",
+        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
+        "since": "timestamp",  # the window that it was judged for; null: all of history
+        "definition": "string",
+        "scope": "string",
+        "witness": "string",
+        "verdict": "string",  # violated, unknown
+        "failed_conjunct": "string",
+        "begins": "bigint",  # -1 of what has no position
+        "ends": "bigint",  # the greatest bigint of what has no end
+        "from_position": "bigint",
+        "from_time": "timestamp",
+        "to_time": "timestamp",
+        "values": "string",
+        "evidence": "string",
+        **dict.fromkeys(("checked", "exercised", "holds", "violated", "unknown"), "bigint"),
+    },
+    ("cluster", "chapter", "kind", "definition", "scope", "witness", "begins", "ends"),
 )

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from, generated_from_module
+from tlasql.reach import STEP
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
@@ -63,6 +64,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
                 "formula": each.formula,
                 "prose": "\n\n".join(each.mark.prose),
                 "sql": _file(each),
+                **_looks_at(each, compiled),
             }
             for each in compiled.definitions
         ],
@@ -71,3 +73,11 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
             for number, each in enumerate(compiled.passes, start=1)
         ],
     }
+
+
+def _looks_at(each: Compiled, compiled: CompiledModule) -> dict[str, object]:
+    found = each.reach(compiled.mapping)
+    told: dict[str, object] = {"looks_at": found.looks_at, "because": found.because}
+    if found.looks_at == STEP:
+        told["steps"] = {"table": found.table, "columns": list(found.columns)}
+    return told

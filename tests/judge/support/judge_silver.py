@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fencepost.lake import Condition, Where
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
@@ -22,7 +25,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
 }
-SILVER = {table.name: table for table in tables() if table.name.startswith("silver.")}
+SILVER = {table.name: table for table in tables() if table.in_chapters}
 CLUSTERS = ("north", "south")
 Tables = dict[str, pa.Table]
 Row = dict[str, Any]
@@ -39,7 +42,8 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "topic": ("__transaction_state", "orders"),
     "partition_key": ("orders:0", "orders:1"),
 }
-_UNIVERSES = {
+# the states that an element of a record set may have met: the table of the elements, and what names one
+ELEMENTS = {
     "silver.offset_commit_states": ("silver.offset_commits", "commit_id"),
     "silver.init_producer_id_states": ("silver.init_producer_ids", "request_id"),
     "silver.end_txn_states": ("silver.end_txns", "request_id"),
@@ -67,9 +71,9 @@ def random_silver(seed: int, size: int = 300) -> Tables:
     chance = random.Random(seed)
     found: Tables = {}
     for table in SILVER.values():
-        if table.name not in _UNIVERSES:
+        if table.name not in ELEMENTS:
             found[table.name] = _arrow(table, [_row(chance, table, n) for n in range(size)])
-    for name, (universe, identity) in _UNIVERSES.items():
+    for name, (universe, identity) in ELEMENTS.items():
         shared = [each for each in ("cluster", "request_id", identity) if each in SILVER[name].columns]
         elements, counts = found[universe].select(shared).to_pylist(), found[universe]["candidates"]
         rows = []
@@ -123,14 +127,31 @@ class Lakeless:
     """What an engine reads, and what it wrote."""
 
     def __init__(self, silver: Tables) -> None:
-        self._silver = silver
+        self.silver = silver
         self.written: Tables = {}
 
-    def read(self, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:
-        return self._silver[table.name].select(list(columns)).to_reader()
+    def read(self, table: Table, columns: Sequence[str], where: Where | None) -> pa.RecordBatchReader:
+        rows = self.written[table.name] if table.name in self.written else self.silver[table.name]
+        return rows.filter(_chosen(rows, where)).select(list(columns)).to_reader()
 
-    def write(self, table: Table, rows: pa.RecordBatchReader) -> None:
-        self.written[table.name] = rows.read_all()
+    def write(self, table: Table, rows: pa.RecordBatchReader, where: Where | None) -> None:
+        new = rows.read_all().cast(table.arrow_schema)
+        before = self.written.get(table.name, new.slice(0, 0))
+        self.written[table.name] = pa.concat_tables([before.filter(pc.invert(_chosen(before, where))), new])
+
+
+def _chosen(rows: pa.Table, where: Where | None) -> pa.Array:
+    """Which rows a condition of the lake chooses."""
+    everything = pa.repeat(pa.scalar(where is None), rows.num_rows)
+    return reduce(pc.or_, (_meets(rows, each) for each in where or ()), everything)
+
+
+def _meets(rows: pa.Table, condition: Condition) -> pa.Array:
+    found = pa.repeat(pa.scalar(True), rows.num_rows)
+    for name, value in condition.items():
+        values = list(value) if isinstance(value, frozenset) else [value]
+        found = pc.and_(found, pc.is_in(rows[name], pa.array(values, rows[name].type)))
+    return found
 
 
 def ordered(rows: pa.Table) -> list[Row]:

@@ -248,7 +248,7 @@ def _judged(silver: Lake, scratch: Path) -> Judged:
     names = {table.name for table in TABLES}
     compiled = [query for query in queries("duckdb") if query.tables <= names]
     engine = DuckEngine(
-        lambda table, columns: silver[table.name].select(list(columns)).to_reader(),
+        lambda table, columns, _: silver[table.name].select(list(columns)).to_reader(),
         _nowhere,
         scratch,
         compiled,

@@ -1,24 +1,6 @@
--- judged -> the episodes in which a definition is violated or unknown: rows of one witness that fail alike and touch
--- or overlap, made one. Values and evidence are those of the first. A row about one moment ends just after it; one
--- without a position may be about any.
-WITH marked AS (
-  SELECT
-    definition,
-    cluster,
-    scope,
-    witness,
-    CASE WHEN verdict IS NULL THEN 'unknown' ELSE 'violated' END AS verdict,
-    failed_conjunct,
-    from_position,
-    COALESCE(from_position, -1) AS begins,
-    GREATEST(COALESCE(to_position, 9223372036854775807), COALESCE(from_position + 1, 0)) AS ends,
-    from_time,
-    to_time,
-    judged.values,
-    evidence
-  FROM judged
-  WHERE NOT COALESCE(verdict, FALSE)
-), alike AS (
+-- failing -> the episodes in which a definition is violated or unknown: rows of one witness that fail alike and touch
+-- or overlap, made one. Values and evidence are those of the first.
+WITH alike AS (
   SELECT
     definition,
     cluster,
@@ -32,45 +14,45 @@ WITH marked AS (
     MIN(from_position) AS from_position,
     MIN(from_time) AS from_time,
     MAX(to_time) AS to_time,
-    MIN(marked.values) AS values,
+    MIN(failing.values) AS values,
     MIN(evidence) AS evidence
-  FROM marked
+  FROM failing
   GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct
 ), distinct_rows AS (
   -- Most witnesses fail in one place, and are done: to sort their text with that of the others would cost most.
   -- Of the others no two rows are in one place, so that the windows below have one order, whatever that of the
   -- evidence was.
   SELECT
-    marked.definition,
-    marked.cluster,
-    marked.scope,
-    marked.witness,
-    marked.verdict,
-    marked.failed_conjunct,
-    marked.begins,
-    marked.ends,
-    MIN(marked.from_position) AS from_position,
-    MIN(marked.from_time) AS from_time,
-    MAX(marked.to_time) AS to_time,
-    MIN(marked.values) AS values,
-    MIN(marked.evidence) AS evidence
-  FROM marked
+    failing.definition,
+    failing.cluster,
+    failing.scope,
+    failing.witness,
+    failing.verdict,
+    failing.failed_conjunct,
+    failing.begins,
+    failing.ends,
+    MIN(failing.from_position) AS from_position,
+    MIN(failing.from_time) AS from_time,
+    MAX(failing.to_time) AS to_time,
+    MIN(failing.values) AS values,
+    MIN(failing.evidence) AS evidence
+  FROM failing
   JOIN (SELECT definition, cluster, scope, witness, verdict, failed_conjunct FROM alike WHERE NOT in_one_place) AS apart
-    ON marked.definition = apart.definition
-    AND marked.cluster = apart.cluster
-    AND marked.scope = apart.scope
-    AND marked.witness IS NOT DISTINCT FROM apart.witness
-    AND marked.verdict = apart.verdict
-    AND marked.failed_conjunct IS NOT DISTINCT FROM apart.failed_conjunct
+    ON failing.definition = apart.definition
+    AND failing.cluster = apart.cluster
+    AND failing.scope = apart.scope
+    AND failing.witness IS NOT DISTINCT FROM apart.witness
+    AND failing.verdict = apart.verdict
+    AND failing.failed_conjunct IS NOT DISTINCT FROM apart.failed_conjunct
   GROUP BY
-    marked.definition,
-    marked.cluster,
-    marked.scope,
-    marked.witness,
-    marked.verdict,
-    marked.failed_conjunct,
-    marked.begins,
-    marked.ends
+    failing.definition,
+    failing.cluster,
+    failing.scope,
+    failing.witness,
+    failing.verdict,
+    failing.failed_conjunct,
+    failing.begins,
+    failing.ends
 ), reaching AS (
   SELECT
     distinct_rows.*,

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch
 WITH frame AS (
   SELECT
     cluster,
@@ -108,16 +108,7 @@ WITH frame AS (
       AND (
         `nextProducerId[t]` = -1 OR `producerId'[t]` = `nextProducerId[t]`
       )
-    ) AS c1_3,
-    (
-      `status[t]` = 'PrepareCommit' OR `status[t]` = 'PrepareAbort'
-    ) AND `transactionVersion[t]` = 2 AS antecedent_4,
-    (
-      NOT `nextProducerId[t]` = -1
-    ) = (
-      `producerEpoch[t]` = 32767
-    ) AS c1_4,
-    TRY_ADD(CAST(`producerEpoch[t]` AS BIGINT), 1000) < 32767 AS c1_5
+    ) AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
@@ -130,9 +121,7 @@ WITH frame AS (
     ) AS verdict_2,
     unchanged_3 OR (
       NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
-    c1_5 AS verdict_5
+    ) AS verdict_3
   FROM judged
 )
 SELECT
@@ -140,10 +129,10 @@ SELECT
   cluster,
   scope,
   each.`witness` AS witness,
-  each.`from_position` AS from_position,
-  each.`to_position` AS to_position,
-  each.`from_time` AS from_time,
-  each.`to_time` AS to_time,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
@@ -153,6 +142,10 @@ FROM (
   SELECT
     cluster,
     TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+    next_from_position AS from_position,
+    next_to_position AS to_position,
+    next_from_time AS from_time,
+    next_to_time AS to_time,
     EXPLODE(
       ARRAY(
         CASE
@@ -162,14 +155,6 @@ FROM (
             'status_transitions',
             'witness',
             CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
             'verdict',
             verdict_1,
             'exercised',
@@ -198,14 +183,6 @@ FROM (
             'producer_epoch_steps',
             'witness',
             CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
             'verdict',
             verdict_2,
             'exercised',
@@ -239,14 +216,6 @@ FROM (
             'end_txn_bumps_epoch',
             'witness',
             CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-            'from_position',
-            next_from_position,
-            'to_position',
-            next_to_position,
-            'from_time',
-            next_from_time,
-            'to_time',
-            next_to_time,
             'verdict',
             verdict_3,
             'exercised',
@@ -281,73 +250,7 @@ FROM (
             'evidence',
             CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END
           )
-        END,
-        NAMED_STRUCT(
-          'definition',
-          'next_producer_id_at_exhaustion',
-          'witness',
-          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-          'from_position',
-          from_position,
-          'to_position',
-          to_position,
-          'from_time',
-          from_time,
-          'to_time',
-          to_time,
-          'verdict',
-          verdict_4,
-          'exercised',
-          COALESCE(antecedent_4, FALSE),
-          'failed_conjunct',
-          CASE
-            WHEN NOT verdict_4
-            THEN CASE
-              WHEN antecedent_4 AND NOT c1_4
-              THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
-            END
-          END,
-          'values',
-          CASE
-            WHEN NOT COALESCE(verdict_4, FALSE)
-            THEN TO_JSON(
-              STRUCT(`status[t]`, `transactionVersion[t]`, `nextProducerId[t]`, `producerEpoch[t]`),
-              MAP('ignoreNullFields', 'false')
-            )
-          END,
-          'evidence',
-          CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
-        ),
-        NAMED_STRUCT(
-          'definition',
-          'epoch_headroom',
-          'witness',
-          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN TO_JSON(STRUCT(t), MAP('ignoreNullFields', 'false')) END,
-          'from_position',
-          from_position,
-          'to_position',
-          to_position,
-          'from_time',
-          from_time,
-          'to_time',
-          to_time,
-          'verdict',
-          verdict_5,
-          'exercised',
-          TRUE,
-          'failed_conjunct',
-          CASE
-            WHEN NOT verdict_5
-            THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
-          END,
-          'values',
-          CASE
-            WHEN NOT COALESCE(verdict_5, FALSE)
-            THEN TO_JSON(STRUCT(`producerEpoch[t]`), MAP('ignoreNullFields', 'false'))
-          END,
-          'evidence',
-          CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
-        )
+        END
       )
     ) AS each
   FROM weighed
@@ -361,7 +264,7 @@ SELECT
   scope,
   witness,
   from_position,
-  each.`to_position` AS to_position,
+  to_position,
   from_time,
   to_time,
   verdict,
@@ -375,6 +278,7 @@ FROM (
     TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
     CAST(NULL AS STRING) AS witness,
     from_position,
+    to_position + 1 AS to_position,
     from_time,
     to_time,
     CAST(NULL AS BOOLEAN) AS verdict,
@@ -384,11 +288,9 @@ FROM (
     CAST(NULL AS STRING) AS evidence,
     EXPLODE(
       ARRAY(
-        NAMED_STRUCT('definition', 'status_transitions', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'producer_epoch_steps', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'end_txn_bumps_epoch', 'to_position', to_position + 1),
-        NAMED_STRUCT('definition', 'next_producer_id_at_exhaustion', 'to_position', to_position),
-        NAMED_STRUCT('definition', 'epoch_headroom', 'to_position', to_position)
+        NAMED_STRUCT('definition', 'status_transitions'),
+        NAMED_STRUCT('definition', 'producer_epoch_steps'),
+        NAMED_STRUCT('definition', 'end_txn_bumps_epoch')
       )
     ) AS each
   FROM silver.log_coverage

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted
+-- one pass for broker_keeps_its_init_rule, stale_epoch_never_bumped, no_stale_epoch_granted, retry_returns_the_same_epoch, no_retry_fenced, no_stale_abort
 WITH frame AS (
   SELECT
     cluster,
@@ -12,742 +12,165 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
-    error AS `e.error`,
-    known AS `e.known`,
-    provided_id AS `e.providedId`,
-    producer_id AS `e.producerId`,
-    api_version AS `e.apiVersion`,
-    provided_epoch AS `e.providedEpoch`,
-    producer_epoch AS `e.producerEpoch`,
-    previous_id_held AS `e.previousIdHeld`,
-    status AS `e.status`,
-    commit AS `e.commit`,
-    returned_id AS `e.returnedId`,
-    returned_epoch AS `e.returnedEpoch`,
-    previous_id AS `e.previousId`,
-    last_epoch AS `e.lastEpoch`
-  FROM silver.end_txn_states
+    granted AS `r.granted`,
+    fenced AS `r.fenced`,
+    busy AS `r.busy`,
+    provided_id AS `r.providedId`,
+    producer_epoch AS `r.producerEpoch`,
+    producer_id AS `r.producerId`,
+    previous_id_held AS `r.previousIdHeld`,
+    provided_epoch AS `r.providedEpoch`,
+    status AS `r.status`,
+    last_epoch_held AS `r.lastEpochHeld`,
+    known AS `r.known`,
+    previous_id AS `r.previousId`,
+    last_epoch AS `r.lastEpoch`,
+    returned_id AS `r.returnedId`,
+    returned_epoch AS `r.returnedEpoch`,
+    failed AS `r.failed`
+  FROM silver.init_producer_id_states
 ), judged AS (
   SELECT
     *,
-    `e.error` = 'NONE'
-    OR `e.error` = 'PRODUCER_FENCED'
-    OR `e.error` = 'INVALID_PRODUCER_EPOCH'
-    OR `e.error` = 'INVALID_PRODUCER_ID_MAPPING'
-    OR `e.error` = 'INVALID_TXN_STATE' AS antecedent_1,
-    `e.error` = TRY_ELEMENT_AT(
-      TRANSFORM(
-        ARRAY(
-          TRY_ELEMENT_AT(
-            TRANSFORM(
-              ARRAY(
-                CASE (
-                    `e.apiVersion` < 2
-                  )
-                  WHEN TRUE
-                  THEN 'INVALID_PRODUCER_EPOCH'
-                  WHEN FALSE
-                  THEN 'PRODUCER_FENCED'
-                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                END
-              ),
-              then_3 -> TRY_ELEMENT_AT(
-                TRANSFORM(
-                  ARRAY(
-                    TRY_ELEMENT_AT(
-                      TRANSFORM(
-                        ARRAY(
-                          CASE (
-                              `e.apiVersion` >= 5
-                              AND (
-                                `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
-                              )
-                            )
-                            WHEN TRUE
-                            THEN CASE `e.commit`
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN 'NONE'
-                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                            END
-                            WHEN FALSE
-                            THEN CASE (
-                                NOT (
-                                  (
-                                    `e.commit` AND (
-                                      `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                                    )
-                                  )
-                                  OR (
-                                    NOT `e.commit` AND (
-                                      `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                                    )
-                                  )
-                                )
-                              )
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN CASE (
-                                  `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                                )
-                                WHEN TRUE
-                                THEN 'CONCURRENT_TRANSACTIONS'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                              END
-                              ELSE CASE
-                                WHEN 'INVALID_TXN_STATE' = CASE (
-                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                THEN 'INVALID_TXN_STATE'
-                              END
-                            END
-                            ELSE CASE
-                              WHEN CASE `e.commit`
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END = CASE (
-                                  NOT (
-                                    (
-                                      `e.commit` AND (
-                                        `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                                      )
-                                    )
-                                    OR (
-                                      NOT `e.commit` AND (
-                                        `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                                      )
-                                    )
-                                  )
-                                )
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN CASE (
-                                    `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                ELSE CASE
-                                  WHEN 'INVALID_TXN_STATE' = CASE (
-                                      `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                                    )
-                                    WHEN TRUE
-                                    THEN 'CONCURRENT_TRANSACTIONS'
-                                    WHEN FALSE
-                                    THEN 'NONE'
-                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                  END
-                                  THEN 'INVALID_TXN_STATE'
-                                END
-                              END
-                              THEN CASE `e.commit`
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END
-                            END
-                          END
-                        ),
-                        other_2 -> CASE (
-                            `e.status` = 'Ongoing'
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN other_2
-                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
-                        END
-                      ),
-                      1
-                    )
-                  ),
-                  other_4 -> CASE (
-                      NOT (
-                        (
-                          (
-                            `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
-                          )
-                          AND NOT (
-                            `e.apiVersion` >= 5 AND (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                            )
-                          )
-                        )
-                        OR (
-                          (
-                            `e.apiVersion` >= 5
-                            AND (
-                              (
-                                `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
-                              )
-                              OR (
-                                (
-                                  `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
-                                ) AND `e.producerEpoch` = 0
-                              )
-                            )
-                          )
-                          AND (
-                            (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                            )
-                            OR (
-                              `e.status` = 'CompleteCommit' OR `e.status` = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN then_3
-                    WHEN FALSE
-                    THEN other_4
-                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ),
-        other_6 -> CASE (
-            NOT `e.known`
-            OR NOT (
-              `e.providedId` = `e.producerId`
-              OR (
-                `e.apiVersion` >= 5
-                AND (
-                  (
-                    `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
-                  )
-                  OR (
-                    (
-                      `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
-                    ) AND `e.producerEpoch` = 0
-                  )
-                )
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_6
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_6 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    )
+    (
+      `r.granted` OR `r.fenced`
+    ) OR `r.busy` AS antecedent_1,
+    NOT `r.granted`
     OR (
-      `e.error` = 'PRODUCER_FENCED'
-      AND (
-        `e.commit` AND `e.status` = 'CompleteAbort'
-      )
-      AND (
-        `e.apiVersion` >= 5
+      (
+        (
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
+          OR `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
+          )
+        )
+        AND (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
+        )
         AND (
           (
-            `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
-          )
+            NOT NOT `r.providedId` = -1 OR `r.producerEpoch` = -1
+          ) OR `r.providedEpoch` = `r.producerEpoch`
+        )
+      )
+      OR (
+        (
+          NOT NOT `r.providedId` = -1
+          OR `r.producerEpoch` = -1
+          OR `r.providedId` = `r.producerId`
           OR (
-            (
-              `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
-            ) AND `e.producerEpoch` = 0
+            `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
           )
         )
+        AND (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
+        )
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
+        AND NOT `r.producerEpoch` >= 32766
+        AND NOT `r.providedEpoch` = `r.producerEpoch`
+        AND `r.providedEpoch` = `r.lastEpochHeld`
       )
     ) AS c1_1,
-    NOT (
-      `e.error` = 'NONE' AND `e.apiVersion` >= 5
-    )
-    OR CASE (
-        (
-          `e.providedId` = `e.producerId` AND TRY_ADD(CAST(`e.providedEpoch` AS BIGINT), 1) = `e.producerEpoch`
-        )
+    NOT `r.fenced`
+    OR (
+      NOT (
+        NOT NOT `r.providedId` = -1
+        OR `r.producerEpoch` = -1
+        OR `r.providedId` = `r.producerId`
         OR (
-          (
-            `e.providedId` = `e.previousIdHeld` AND `e.providedEpoch` = 32766
-          ) AND `e.producerEpoch` = 0
+          `r.providedId` = `r.previousIdHeld` AND `r.providedEpoch` >= 32766
         )
       )
-      WHEN TRUE
-      THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
-      WHEN FALSE
-      THEN CASE (
-          `e.producerEpoch` >= 32766
+      OR (
+        (
+          `r.status` = 'Empty' OR `r.status` = 'CompleteCommit' OR `r.status` = 'CompleteAbort'
         )
-        WHEN TRUE
-        THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-        WHEN FALSE
-        THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
-        ELSE CASE
-          WHEN (
-            NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-          ) = (
-            `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
+        AND NOT `r.providedId` = -1
+        AND NOT `r.producerEpoch` = -1
+        AND NOT `r.producerEpoch` >= 32766
+        AND NOT `r.providedEpoch` = `r.producerEpoch`
+        AND NOT `r.providedEpoch` = `r.lastEpochHeld`
+      )
+    ) AS c2_1,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        NOT (
+          `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
           )
-          THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-        END
-      END
-      ELSE CASE
-        WHEN (
-          `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
-        ) = CASE (
-            `e.producerEpoch` >= 32766
+        )
+        OR (
+          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+        )
+      )
+    )
+    AND `r.granted` AS antecedent_2,
+    `r.returnedId` = `r.producerId` AS c1_2,
+    `r.returnedEpoch` = `r.producerEpoch` AS c2_2,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      NOT (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      OR (
+        NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+      )
+    ) AS antecedent_3,
+    NOT `r.granted` AS c1_3,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        `r.providedId` = `r.producerId`
+        OR (
+          `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+        )
+      )
+      AND NOT `r.providedEpoch` = `r.producerEpoch`
+      AND `r.providedEpoch` = `r.lastEpoch`
+    )
+    AND `r.granted` AS antecedent_4,
+    `r.returnedId` = `r.producerId` AS c1_4,
+    `r.returnedEpoch` = `r.producerEpoch` AS c2_4,
+    `r.known`
+    AND NOT `r.providedId` = -1
+    AND (
+      `r.providedId` = `r.producerId`
+      OR (
+        `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
+      )
+    )
+    AND NOT `r.providedEpoch` = `r.producerEpoch`
+    AND `r.providedEpoch` = `r.lastEpoch` AS antecedent_5,
+    NOT `r.fenced` AS c1_5,
+    NOT `r.failed` AS c2_5,
+    (
+      `r.known`
+      AND NOT `r.providedId` = -1
+      AND (
+        NOT (
+          `r.providedId` = `r.producerId`
+          OR (
+            `r.providedId` = `r.previousId` AND `r.providedEpoch` >= 32766
           )
-          WHEN TRUE
-          THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-          WHEN FALSE
-          THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
-          ELSE CASE
-            WHEN (
-              NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-            ) = (
-              `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = TRY_ADD(CAST(`e.producerEpoch` AS BIGINT), 1)
-            )
-            THEN NOT `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = 0
-          END
-        END
-        THEN `e.returnedId` = `e.producerId` AND `e.returnedEpoch` = `e.producerEpoch`
-      END
-    END AS c2_1,
-    TRY_ELEMENT_AT(
-      TRANSFORM(
-        ARRAY(
-          TRY_ELEMENT_AT(
-            TRANSFORM(
-              ARRAY(
-                CASE (
-                    `e.status` = 'Ongoing'
-                  )
-                  WHEN TRUE
-                  THEN 'NONE'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT (
-                        (
-                          `e.commit` AND (
-                            `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                          )
-                        )
-                        OR (
-                          NOT `e.commit` AND (
-                            `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN 'INVALID_TXN_STATE'
-                    WHEN FALSE
-                    THEN CASE (
-                        `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                      )
-                      WHEN TRUE
-                      THEN 'CONCURRENT_TRANSACTIONS'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                    END
-                    ELSE CASE
-                      WHEN 'INVALID_TXN_STATE' = CASE (
-                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      THEN 'INVALID_TXN_STATE'
-                    END
-                  END
-                  ELSE CASE
-                    WHEN 'NONE' = CASE (
-                        NOT (
-                          (
-                            `e.commit` AND (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT `e.commit` AND (
-                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                      WHEN TRUE
-                      THEN 'INVALID_TXN_STATE'
-                      WHEN FALSE
-                      THEN CASE (
-                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      ELSE CASE
-                        WHEN 'INVALID_TXN_STATE' = CASE (
-                            `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                          )
-                          WHEN TRUE
-                          THEN 'CONCURRENT_TRANSACTIONS'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                        END
-                        THEN 'INVALID_TXN_STATE'
-                      END
-                    END
-                    THEN 'NONE'
-                  END
-                END
-              ),
-              then_1 -> TRY_ELEMENT_AT(
-                TRANSFORM(
-                  ARRAY(
-                    CASE (
-                        (
-                          NOT `e.apiVersion` >= 5 OR NOT `e.providedEpoch` = `e.lastEpoch`
-                        )
-                        OR (
-                          `e.status` = 'Empty' OR `e.status` = 'Ongoing'
-                        )
-                      )
-                      WHEN TRUE
-                      THEN CASE (
-                          `e.apiVersion` < 2
-                        )
-                        WHEN TRUE
-                        THEN 'INVALID_PRODUCER_EPOCH'
-                        WHEN FALSE
-                        THEN 'PRODUCER_FENCED'
-                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                      END
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            `e.commit` AND (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT `e.commit` AND (
-                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                            )
-                          )
-                        )
-                        WHEN TRUE
-                        THEN 'NONE'
-                        WHEN FALSE
-                        THEN 'INVALID_TXN_STATE'
-                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                      END
-                      ELSE CASE
-                        WHEN CASE (
-                            `e.apiVersion` < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END = CASE (
-                            (
-                              `e.commit` AND (
-                                `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                              )
-                            )
-                            OR (
-                              NOT `e.commit` AND (
-                                `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                              )
-                            )
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN 'INVALID_TXN_STATE'
-                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                        END
-                        THEN CASE (
-                            `e.apiVersion` < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END
-                      END
-                    END
-                  ),
-                  other_2 -> CASE (
-                      `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
-                    )
-                    WHEN TRUE
-                    THEN then_1
-                    WHEN FALSE
-                    THEN other_2
-                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ),
-        other_4 -> CASE (
-            NOT `e.known`
-            OR NOT (
-              `e.providedId` = `e.producerId`
-              OR (
-                `e.providedId` = `e.previousId` AND `e.providedEpoch` >= 32766
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_4
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    ) = 'PRODUCER_FENCED'
-    OR TRY_ELEMENT_AT(
-      TRANSFORM(
-        ARRAY(
-          TRY_ELEMENT_AT(
-            TRANSFORM(
-              ARRAY(
-                CASE (
-                    `e.status` = 'Ongoing'
-                  )
-                  WHEN TRUE
-                  THEN 'NONE'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT (
-                        (
-                          `e.commit` AND (
-                            `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                          )
-                        )
-                        OR (
-                          NOT `e.commit` AND (
-                            `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN 'INVALID_TXN_STATE'
-                    WHEN FALSE
-                    THEN CASE (
-                        `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                      )
-                      WHEN TRUE
-                      THEN 'CONCURRENT_TRANSACTIONS'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                    END
-                    ELSE CASE
-                      WHEN 'INVALID_TXN_STATE' = CASE (
-                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      THEN 'INVALID_TXN_STATE'
-                    END
-                  END
-                  ELSE CASE
-                    WHEN 'NONE' = CASE (
-                        NOT (
-                          (
-                            `e.commit` AND (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT `e.commit` AND (
-                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                      WHEN TRUE
-                      THEN 'INVALID_TXN_STATE'
-                      WHEN FALSE
-                      THEN CASE (
-                          `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      ELSE CASE
-                        WHEN 'INVALID_TXN_STATE' = CASE (
-                            `e.status` = 'PrepareCommit' OR `e.status` = 'PrepareAbort'
-                          )
-                          WHEN TRUE
-                          THEN 'CONCURRENT_TRANSACTIONS'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                        END
-                        THEN 'INVALID_TXN_STATE'
-                      END
-                    END
-                    THEN 'NONE'
-                  END
-                END
-              ),
-              then_5 -> TRY_ELEMENT_AT(
-                TRANSFORM(
-                  ARRAY(
-                    CASE (
-                        (
-                          NOT `e.apiVersion` >= 5 OR NOT `e.providedEpoch` = `e.lastEpoch`
-                        )
-                        OR (
-                          `e.status` = 'Empty' OR `e.status` = 'Ongoing'
-                        )
-                      )
-                      WHEN TRUE
-                      THEN CASE (
-                          `e.apiVersion` < 2
-                        )
-                        WHEN TRUE
-                        THEN 'INVALID_PRODUCER_EPOCH'
-                        WHEN FALSE
-                        THEN 'PRODUCER_FENCED'
-                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                      END
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            `e.commit` AND (
-                              `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT `e.commit` AND (
-                              `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                            )
-                          )
-                        )
-                        WHEN TRUE
-                        THEN 'NONE'
-                        WHEN FALSE
-                        THEN 'INVALID_TXN_STATE'
-                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                      END
-                      ELSE CASE
-                        WHEN CASE (
-                            `e.apiVersion` < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END = CASE (
-                            (
-                              `e.commit` AND (
-                                `e.status` = 'PrepareCommit' OR `e.status` = 'CompleteCommit'
-                              )
-                            )
-                            OR (
-                              NOT `e.commit` AND (
-                                `e.status` = 'PrepareAbort' OR `e.status` = 'CompleteAbort'
-                              )
-                            )
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN 'INVALID_TXN_STATE'
-                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                        END
-                        THEN CASE (
-                            `e.apiVersion` < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END
-                      END
-                    END
-                  ),
-                  other_6 -> CASE (
-                      `e.providedId` = `e.producerId` AND `e.providedEpoch` = `e.producerEpoch`
-                    )
-                    WHEN TRUE
-                    THEN then_5
-                    WHEN FALSE
-                    THEN other_6
-                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ),
-        other_8 -> CASE (
-            NOT `e.known`
-            OR NOT (
-              `e.providedId` = `e.producerId`
-              OR (
-                `e.providedId` = `e.previousId` AND `e.providedEpoch` >= 32766
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_8
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_8 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    ) = 'INVALID_PRODUCER_EPOCH' AS antecedent_2,
-    NOT `e.error` = 'NONE' AS c1_2
+        )
+        OR (
+          NOT `r.providedEpoch` = `r.producerEpoch` AND NOT `r.providedEpoch` = `r.lastEpoch`
+        )
+      )
+    )
+    AND `r.status` = 'Ongoing' AS antecedent_6,
+    NOT `r.busy` AS c1_6
   FROM frame
 ), weighed AS (
   SELECT
@@ -761,33 +184,68 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
-    `e.error`,
-    `e.known`,
-    `e.providedId`,
-    `e.producerId`,
-    `e.apiVersion`,
-    `e.providedEpoch`,
-    `e.producerEpoch`,
-    `e.previousIdHeld`,
-    `e.status`,
-    `e.commit`,
-    `e.returnedId`,
-    `e.returnedEpoch`,
-    `e.previousId`,
-    `e.lastEpoch`,
+    `r.granted`,
+    `r.fenced`,
+    `r.busy`,
+    `r.providedId`,
+    `r.producerEpoch`,
+    `r.producerId`,
+    `r.previousIdHeld`,
+    `r.providedEpoch`,
+    `r.status`,
+    `r.lastEpochHeld`,
+    `r.known`,
+    `r.previousId`,
+    `r.lastEpoch`,
+    `r.returnedId`,
+    `r.returnedEpoch`,
+    `r.failed`,
     NOT antecedent_1 OR (
       c1_1 AND c2_1
     ) AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (ProducerEpochProps:513)'
+      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:407)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:517)'
+      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:408)'
     END AS failed_conjunct_1,
-    NOT antecedent_2 OR c1_2 AS verdict_2,
+    NOT antecedent_2 OR (
+      c1_2 AND c2_2
+    ) AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct_2
+    CASE
+      WHEN antecedent_2 AND NOT c1_2
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:424)'
+      WHEN antecedent_2 AND NOT c2_2
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:424)'
+    END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (ProducerEpochProps:438)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR (
+      c1_4 AND c2_4
+    ) AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE
+      WHEN antecedent_4 AND NOT c1_4
+      THEN 'r.returnedId = r.producerId (ProducerEpochProps:452)'
+      WHEN antecedent_4 AND NOT c2_4
+      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:452)'
+    END AS failed_conjunct_4,
+    NOT antecedent_5 OR (
+      c1_5 AND c2_5
+    ) AS verdict_5,
+    COALESCE(antecedent_5, FALSE) AS exercised_5,
+    CASE
+      WHEN antecedent_5 AND NOT c1_5
+      THEN '~r.fenced (ProducerEpochProps:468)'
+      WHEN antecedent_5 AND NOT c2_5
+      THEN '~r.failed (ProducerEpochProps:468)'
+    END AS failed_conjunct_5,
+    NOT antecedent_6 OR c1_6 AS verdict_6,
+    COALESCE(antecedent_6, FALSE) AS exercised_6,
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (ProducerEpochProps:482)' END AS failed_conjunct_6
   FROM judged
 ), agreed AS (
   SELECT
@@ -810,34 +268,46 @@ WITH frame AS (
         failed_conjunct_1,
         'failed_conjunct_2',
         failed_conjunct_2,
-        'e.error',
-        `e.error`,
-        'e.known',
-        `e.known`,
-        'e.providedId',
-        `e.providedId`,
-        'e.producerId',
-        `e.producerId`,
-        'e.apiVersion',
-        `e.apiVersion`,
-        'e.providedEpoch',
-        `e.providedEpoch`,
-        'e.producerEpoch',
-        `e.producerEpoch`,
-        'e.previousIdHeld',
-        `e.previousIdHeld`,
-        'e.status',
-        `e.status`,
-        'e.commit',
-        `e.commit`,
-        'e.returnedId',
-        `e.returnedId`,
-        'e.returnedEpoch',
-        `e.returnedEpoch`,
-        'e.previousId',
-        `e.previousId`,
-        'e.lastEpoch',
-        `e.lastEpoch`
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'failed_conjunct_5',
+        failed_conjunct_5,
+        'failed_conjunct_6',
+        failed_conjunct_6,
+        'r.granted',
+        `r.granted`,
+        'r.fenced',
+        `r.fenced`,
+        'r.busy',
+        `r.busy`,
+        'r.providedId',
+        `r.providedId`,
+        'r.producerEpoch',
+        `r.producerEpoch`,
+        'r.producerId',
+        `r.producerId`,
+        'r.previousIdHeld',
+        `r.previousIdHeld`,
+        'r.providedEpoch',
+        `r.providedEpoch`,
+        'r.status',
+        `r.status`,
+        'r.lastEpochHeld',
+        `r.lastEpochHeld`,
+        'r.known',
+        `r.known`,
+        'r.previousId',
+        `r.previousId`,
+        'r.lastEpoch',
+        `r.lastEpoch`,
+        'r.returnedId',
+        `r.returnedId`,
+        'r.returnedEpoch',
+        `r.returnedEpoch`,
+        'r.failed',
+        `r.failed`
       ),
       candidate
     ) AS first_state,
@@ -854,7 +324,35 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
+      THEN FALSE
+    END AS verdict_5,
+    BOOL_AND(exercised_5) AS exercised_5,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
+      THEN FALSE
+    END AS verdict_6,
+    BOOL_AND(exercised_6) AS exercised_6
   FROM weighed
   GROUP BY
     cluster,
@@ -887,38 +385,45 @@ FROM (
     ) AS scope,
     CASE
       WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
-      THEN TO_JSON(STRUCT(request_id AS e), MAP('ignoreNullFields', 'false'))
+      THEN TO_JSON(STRUCT(request_id AS r), MAP('ignoreNullFields', 'false'))
     END AS witness,
     agreed.from_position,
     agreed.to_position,
-    COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
-    COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
+    COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
+    COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
     CASE
       WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
           request_id,
-          end_txns.broker_id,
-          end_txns.client_id,
-          end_txns.connection,
-          end_txns.transactional_id,
-          end_txns.provided_id,
-          end_txns.provided_epoch,
-          end_txns.commit,
-          end_txns.error,
-          end_txns.returned_id,
-          end_txns.returned_epoch,
-          end_txns.record_offset,
-          end_txns.candidates,
-          end_txns.unknown_reason,
-          end_txns.file,
-          end_txns.`position`
+          init_producer_ids.broker_id,
+          init_producer_ids.client_id,
+          init_producer_ids.connection,
+          init_producer_ids.transactional_id,
+          init_producer_ids.provided_id,
+          init_producer_ids.provided_epoch,
+          init_producer_ids.error,
+          init_producer_ids.returned_id,
+          init_producer_ids.returned_epoch,
+          init_producer_ids.record_offset,
+          init_producer_ids.candidates,
+          init_producer_ids.unknown_reason,
+          init_producer_ids.file,
+          init_producer_ids.`position`
         ),
         MAP('ignoreNullFields', 'false')
       )
@@ -927,34 +432,32 @@ FROM (
       ARRAY(
         NAMED_STRUCT(
           'definition',
-          'broker_keeps_its_end_txn_rule',
+          'broker_keeps_its_init_rule',
           'verdict',
-          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END,
           'exercised',
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
           CASE
-            WHEN agreed.states = end_txns.candidates
+            WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
           END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
             THEN TO_JSON(
               STRUCT(
-                agreed.first_state.`e.error` AS `e.error`,
-                agreed.first_state.`e.known` AS `e.known`,
-                agreed.first_state.`e.providedId` AS `e.providedId`,
-                agreed.first_state.`e.producerId` AS `e.producerId`,
-                agreed.first_state.`e.apiVersion` AS `e.apiVersion`,
-                agreed.first_state.`e.providedEpoch` AS `e.providedEpoch`,
-                agreed.first_state.`e.producerEpoch` AS `e.producerEpoch`,
-                agreed.first_state.`e.previousIdHeld` AS `e.previousIdHeld`,
-                agreed.first_state.`e.status` AS `e.status`,
-                agreed.first_state.`e.commit` AS `e.commit`,
-                agreed.first_state.`e.returnedId` AS `e.returnedId`,
-                agreed.first_state.`e.returnedEpoch` AS `e.returnedEpoch`
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.fenced` AS `r.fenced`,
+                agreed.first_state.`r.busy` AS `r.busy`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousIdHeld` AS `r.previousIdHeld`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.lastEpochHeld` AS `r.lastEpochHeld`
               ),
               MAP('ignoreNullFields', 'false')
             )
@@ -962,33 +465,160 @@ FROM (
         ),
         NAMED_STRUCT(
           'definition',
-          'no_stale_end_granted',
+          'stale_epoch_never_bumped',
           'verdict',
-          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END,
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END,
           'exercised',
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
           CASE
-            WHEN agreed.states = end_txns.candidates
+            WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
           END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
-            AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
             THEN TO_JSON(
               STRUCT(
-                agreed.first_state.`e.known` AS `e.known`,
-                agreed.first_state.`e.providedId` AS `e.providedId`,
-                agreed.first_state.`e.producerId` AS `e.producerId`,
-                agreed.first_state.`e.previousId` AS `e.previousId`,
-                agreed.first_state.`e.providedEpoch` AS `e.providedEpoch`,
-                agreed.first_state.`e.producerEpoch` AS `e.producerEpoch`,
-                agreed.first_state.`e.status` AS `e.status`,
-                agreed.first_state.`e.commit` AS `e.commit`,
-                agreed.first_state.`e.apiVersion` AS `e.apiVersion`,
-                agreed.first_state.`e.lastEpoch` AS `e.lastEpoch`,
-                agreed.first_state.`e.error` AS `e.error`
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.returnedId` AS `r.returnedId`,
+                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_stale_epoch_granted',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END,
+          'exercised',
+          COALESCE(agreed.exercised_3, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'retry_returns_the_same_epoch',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END,
+          'exercised',
+          COALESCE(agreed.exercised_4, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.granted` AS `r.granted`,
+                agreed.first_state.`r.returnedId` AS `r.returnedId`,
+                agreed.first_state.`r.returnedEpoch` AS `r.returnedEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_retry_fenced',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END,
+          'exercised',
+          COALESCE(agreed.exercised_5, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.fenced` AS `r.fenced`,
+                agreed.first_state.`r.failed` AS `r.failed`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_stale_abort',
+          'verdict',
+          CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END,
+          'exercised',
+          COALESCE(agreed.exercised_6, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = init_producer_ids.candidates
+            THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`r.known` AS `r.known`,
+                agreed.first_state.`r.providedId` AS `r.providedId`,
+                agreed.first_state.`r.producerId` AS `r.producerId`,
+                agreed.first_state.`r.previousId` AS `r.previousId`,
+                agreed.first_state.`r.providedEpoch` AS `r.providedEpoch`,
+                agreed.first_state.`r.producerEpoch` AS `r.producerEpoch`,
+                agreed.first_state.`r.lastEpoch` AS `r.lastEpoch`,
+                agreed.first_state.`r.status` AS `r.status`,
+                agreed.first_state.`r.busy` AS `r.busy`
               ),
               MAP('ignoreNullFields', 'false')
             )
@@ -996,7 +626,7 @@ FROM (
         )
       )
     ) AS each
-  FROM silver.end_txns AS end_txns
+  FROM silver.init_producer_ids AS init_producer_ids
   FULL OUTER JOIN agreed
     USING (cluster, request_id)
 ) AS fanned

@@ -1,225 +1,141 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
+-- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
 WITH frame AS (
   SELECT
     cluster,
     topic,
     `partition`,
     partition_key,
+    marker_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    partition_key AS p,
-    producer_id AS k,
-    producer_epoch AS `appendedEpoch[p][k]`,
-    LEAD(producer_epoch) OVER successive AS `appendedEpoch'[p][k]`,
-    last_offset AS `lastOffset[p][k]`,
-    LEAD(last_offset) OVER successive AS `lastOffset'[p][k]`,
-    marker AS `newestIsMarker[p][k]`,
-    LEAD(marker) OVER successive AS `newestIsMarker'[p][k]`,
-    last_sequence AS `lastSequence[p][k]`,
-    LEAD(last_sequence) OVER successive AS `lastSequence'[p][k]`,
-    first_sequence AS `firstSequence[p][k]`,
-    LEAD(first_sequence) OVER successive AS `firstSequence'[p][k]`,
-    coordinator_epoch AS `markerCoordinatorEpoch[p][k]`,
-    LEAD(coordinator_epoch) OVER successive AS `markerCoordinatorEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, cause), MAP('ignoreNullFields', 'false')) AS evidence
-  FROM silver.producer_states
-  WINDOW successive AS (
-    PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id
-    ORDER BY from_position
-  )
+    completed AS `m.completed`,
+    found AS `m.found`,
+    wrong AS `m.wrong`,
+    marker_coordinator_epoch AS `m.markerCoordinatorEpoch`,
+    coordinator_epoch AS `m.coordinatorEpoch`
+  FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
-    `appendedEpoch'[p][k]` = `appendedEpoch[p][k]` AS unchanged_1,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_2,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_3,
-    `lastOffset'[p][k]` = `lastOffset[p][k]`
-    AND `newestIsMarker'[p][k]` = `newestIsMarker[p][k]`
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND `lastSequence'[p][k]` = `lastSequence[p][k]`
-    AND `firstSequence'[p][k]` = `firstSequence[p][k]` AS unchanged_4,
-    `markerCoordinatorEpoch'[p][k]` = `markerCoordinatorEpoch[p][k]` AS unchanged_5,
-    `appendedEpoch'[p][k]` >= `appendedEpoch[p][k]` AS c1_1,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
-    )
-    AND (
-      `appendedEpoch'[p][k]` > `appendedEpoch[p][k]` OR `lastSequence[p][k]` = -1
-    ) AS antecedent_2,
-    `firstSequence'[p][k]` = 0 AS c1_2,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
-    )
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND NOT `lastSequence[p][k]` = -1 AS antecedent_3,
-    NOT (
-      (
-        CASE (
-            `lastSequence[p][k]` = 2147483647
-          )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-        END < `firstSequence'[p][k]`
-        AND TRY_SUBTRACT(
-          CAST(`firstSequence'[p][k]` AS BIGINT),
-          CASE (
-              `lastSequence[p][k]` = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END
-        ) <= CASE (
-            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-          )
-          WHEN TRUE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-          WHEN FALSE
-          THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-        END
-      )
-      OR TRY_SUBTRACT(
-        CAST(`firstSequence'[p][k]` AS BIGINT),
-        CASE (
-            `lastSequence[p][k]` = 2147483647
-          )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-          ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-        END
-      ) < TRY_SUBTRACT(
-        CAST(TRY_SUBTRACT(
-          CAST(0 AS BIGINT),
-          CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-          END
-        ) AS BIGINT),
-        1
-      )
-    ) AS c1_3,
-    (
-      `lastOffset'[p][k]` > `lastOffset[p][k]` AND NOT `newestIsMarker'[p][k]`
-    )
-    AND `appendedEpoch'[p][k]` = `appendedEpoch[p][k]`
-    AND NOT `lastSequence[p][k]` = -1 AS antecedent_4,
-    NOT (
-      NOT `firstSequence'[p][k]` = CASE (
-          `lastSequence[p][k]` = 2147483647
-        )
-        WHEN TRUE
-        THEN 0
-        WHEN FALSE
-        THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-        ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-      END
-      AND NOT (
-        (
-          CASE (
-              `lastSequence[p][k]` = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END < `firstSequence'[p][k]`
-          AND TRY_SUBTRACT(
-            CAST(`firstSequence'[p][k]` AS BIGINT),
-            CASE (
-                `lastSequence[p][k]` = 2147483647
-              )
-              WHEN TRUE
-              THEN 0
-              WHEN FALSE
-              THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-              ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-            END
-          ) <= CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-          END
-        )
-        OR TRY_SUBTRACT(
-          CAST(`firstSequence'[p][k]` AS BIGINT),
-          CASE (
-              `lastSequence[p][k]` = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1)
-            ELSE CASE WHEN 0 = TRY_ADD(CAST(`lastSequence[p][k]` AS BIGINT), 1) THEN 0 END
-          END
-        ) < TRY_SUBTRACT(
-          CAST(TRY_SUBTRACT(
-            CAST(0 AS BIGINT),
-            CASE (
-                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-              )
-              WHEN TRUE
-              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT) - 1
-              WHEN FALSE
-              THEN CAST(2147483647 AS BIGINT) DIV CAST(2 AS BIGINT)
-            END
-          ) AS BIGINT),
-          1
-        )
-      )
-    ) AS c1_4,
-    `markerCoordinatorEpoch'[p][k]` >= `markerCoordinatorEpoch[p][k]` AS c1_5
+    `m.completed` AS antecedent_1,
+    `m.found` >= 1 AS c1_1,
+    `m.found` >= 1 OR `m.wrong` >= 1 AS antecedent_2,
+    `m.wrong` = 0 AS c1_2,
+    `m.found` >= 1 AS antecedent_3,
+    `m.found` <= 1 AS c1_3,
+    `m.found` >= 1 AS antecedent_4,
+    `m.markerCoordinatorEpoch` >= `m.coordinatorEpoch` AS c1_4
   FROM frame
 ), weighed AS (
   SELECT
-    *,
-    unchanged_1 OR c1_1 AS verdict_1,
-    unchanged_2 OR (
-      NOT antecedent_2 OR c1_2
-    ) AS verdict_2,
-    unchanged_3 OR (
-      NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    unchanged_4 OR (
-      NOT antecedent_4 OR c1_4
-    ) AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    marker_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `m.completed`,
+    `m.found`,
+    `m.wrong`,
+    `m.markerCoordinatorEpoch`,
+    `m.coordinatorEpoch`,
+    NOT antecedent_1 OR c1_1 AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1 (ProducerEpochProps:565)' END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0 (ProducerEpochProps:578)' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1 (ProducerEpochProps:593)' END AS failed_conjunct_3,
+    NOT antecedent_4 OR c1_4 AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE
+      WHEN antecedent_4 AND NOT c1_4
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:606)'
+    END AS failed_conjunct_4
   FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    marker_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'failed_conjunct_4',
+        failed_conjunct_4,
+        'm.completed',
+        `m.completed`,
+        'm.found',
+        `m.found`,
+        'm.wrong',
+        `m.wrong`,
+        'm.markerCoordinatorEpoch',
+        `m.markerCoordinatorEpoch`,
+        'm.coordinatorEpoch',
+        `m.coordinatorEpoch`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4
+  FROM weighed
+  GROUP BY
+    cluster,
+    marker_id
 )
 SELECT
   each.`definition` AS definition,
   cluster,
   scope,
-  each.`witness` AS witness,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -228,256 +144,129 @@ SELECT
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
   each.`values` AS `values`,
-  each.`evidence` AS evidence
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
+    TO_JSON(
+      STRUCT(
+        COALESCE(agreed.first_state.`topic`, transaction_markers.topic) AS topic,
+        COALESCE(agreed.first_state.`partition`, transaction_markers.`partition`) AS `partition`,
+        COALESCE(agreed.first_state.`partition_key`, transaction_markers.partition_key) AS partition_key
+      ),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
+      )
+      THEN TO_JSON(STRUCT(marker_id AS m), MAP('ignoreNullFields', 'false'))
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
+    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          transaction_markers.transactional_id,
+          transaction_markers.producer_id,
+          transaction_markers.producer_epoch,
+          transaction_markers.transaction_partition,
+          transaction_markers.due_type,
+          transaction_markers.marker_position,
+          transaction_markers.marker_at
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
     EXPLODE(
       ARRAY(
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_write_after_fence',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_1, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_1,
-            'exercised',
-            COALESCE(NOT unchanged_1, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:645)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_1, FALSE)
-              THEN TO_JSON(STRUCT(`appendedEpoch[p][k]`, `appendedEpoch'[p][k]`), MAP('ignoreNullFields', 'false'))
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'new_epoch_starts_at_sequence_zero',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_2,
-            'exercised',
-            COALESCE(antecedent_2 AND NOT unchanged_2, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:661)' END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_2, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_sequence_gap',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_3, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_3,
-            'exercised',
-            COALESCE(antecedent_3 AND NOT unchanged_3, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_3
-              THEN CASE
-                WHEN antecedent_3 AND NOT c1_3
-                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:676)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_3, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'no_sequence_reset',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_4, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_4,
-            'exercised',
-            COALESCE(antecedent_4 AND NOT unchanged_4, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_4
-              THEN CASE
-                WHEN antecedent_4 AND NOT c1_4
-                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:692)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_4, FALSE)
-              THEN TO_JSON(
-                STRUCT(
-                  `lastOffset[p][k]`,
-                  `lastOffset'[p][k]`,
-                  `newestIsMarker[p][k]`,
-                  `newestIsMarker'[p][k]`,
-                  `appendedEpoch[p][k]`,
-                  `appendedEpoch'[p][k]`,
-                  `lastSequence[p][k]`,
-                  `lastSequence'[p][k]`,
-                  `firstSequence[p][k]`,
-                  `firstSequence'[p][k]`
-                ),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END
-          )
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN NAMED_STRUCT(
-            'definition',
-            'marker_coordinator_epoch_never_falls',
-            'witness',
-            CASE
-              WHEN NOT COALESCE(verdict_5, FALSE)
-              THEN TO_JSON(STRUCT(p, k), MAP('ignoreNullFields', 'false'))
-            END,
-            'verdict',
-            verdict_5,
-            'exercised',
-            COALESCE(NOT unchanged_5, FALSE),
-            'failed_conjunct',
-            CASE
-              WHEN NOT verdict_5
-              THEN CASE
-                WHEN NOT c1_5
-                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:707)'
-              END
-            END,
-            'values',
-            CASE
-              WHEN NOT COALESCE(verdict_5, FALSE)
-              THEN TO_JSON(
-                STRUCT(`markerCoordinatorEpoch[p][k]`, `markerCoordinatorEpoch'[p][k]`),
-                MAP('ignoreNullFields', 'false')
-              )
-            END,
-            'evidence',
-            CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END
-          )
-        END
+        NAMED_STRUCT(
+          'definition',
+          'every_marker_is_written',
+          'verdict',
+          agreed.verdict_1,
+          'exercised',
+          COALESCE(agreed.exercised_1, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`m.completed` AS `m.completed`, agreed.first_state.`m.found` AS `m.found`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'marker_of_the_right_type',
+          'verdict',
+          agreed.verdict_2,
+          'exercised',
+          COALESCE(agreed.exercised_2, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.wrong` AS `m.wrong`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'one_marker_each',
+          'verdict',
+          agreed.verdict_3,
+          'exercised',
+          COALESCE(agreed.exercised_3, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+            THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'marker_coordinator_epoch_in_order',
+          'verdict',
+          agreed.verdict_4,
+          'exercised',
+          COALESCE(agreed.exercised_4, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`m.found` AS `m.found`,
+                agreed.first_state.`m.markerCoordinatorEpoch` AS `m.markerCoordinatorEpoch`,
+                agreed.first_state.`m.coordinatorEpoch` AS `m.coordinatorEpoch`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        )
       )
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  each.`definition` AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  `values`,
-  evidence
-FROM (
-  SELECT
-    cluster,
-    TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
-    CAST(NULL AS STRING) AS witness,
-    from_position,
-    to_position + 1 AS to_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS STRING) AS failed_conjunct,
-    CAST(NULL AS STRING) AS `values`,
-    CAST(NULL AS STRING) AS evidence,
-    EXPLODE(
-      ARRAY(
-        NAMED_STRUCT('definition', 'no_write_after_fence'),
-        NAMED_STRUCT('definition', 'new_epoch_starts_at_sequence_zero'),
-        NAMED_STRUCT('definition', 'no_sequence_gap'),
-        NAMED_STRUCT('definition', 'no_sequence_reset'),
-        NAMED_STRUCT('definition', 'marker_coordinator_epoch_never_falls')
-      )
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
+  FROM silver.transaction_markers AS transaction_markers
+  FULL OUTER JOIN agreed
+    USING (cluster, marker_id)
 ) AS fanned

@@ -1,5 +1,5 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for epoch_order, member_epoch_never_falls
+-- one pass for group_epoch_never_falls, target_assignment_epoch_never_falls
 WITH frame AS (
   SELECT
     cluster,
@@ -13,37 +13,25 @@ WITH frame AS (
     LEAD(to_position) OVER successive AS next_to_position,
     LEAD(from_time) OVER successive AS next_from_time,
     LEAD(to_time) OVER successive AS next_to_time,
-    member_id AS m,
-    revocation_epoch AS "revocationEpoch[m]",
-    member_epoch AS "memberEpoch[m]",
-    target_assignment_epoch AS "targetAssignmentEpoch",
     group_epoch AS "groupEpoch",
-    LEAD(member_epoch) OVER successive AS "memberEpoch'[m]",
-    CAST(JSON_OBJECT(
-      'coordinator_partition',
-      coordinator_partition,
-      'client_id',
-      client_id,
-      'instance_id',
-      instance_id,
-      'state',
-      "state"
-    ) AS TEXT) AS evidence
-  FROM silver.group_members
-  WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position NULLS FIRST)
+    LEAD(group_epoch) OVER successive AS "groupEpoch'",
+    target_assignment_epoch AS "targetAssignmentEpoch",
+    LEAD(target_assignment_epoch) OVER successive AS "targetAssignmentEpoch'",
+    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition) AS TEXT) AS evidence
+  FROM silver.consumer_groups
+  WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position NULLS FIRST)
 ), judged AS (
   SELECT
     *,
-    "memberEpoch'[m]" = "memberEpoch[m]" AS unchanged_2,
-    "revocationEpoch[m]" < "memberEpoch[m]" AS c1_1,
-    "memberEpoch[m]" <= "targetAssignmentEpoch" AS c2_1,
-    "targetAssignmentEpoch" <= "groupEpoch" AS c3_1,
-    "memberEpoch'[m]" >= "memberEpoch[m]" AS c1_2
+    "groupEpoch'" = "groupEpoch" AS unchanged_1,
+    "targetAssignmentEpoch'" = "targetAssignmentEpoch" AS unchanged_2,
+    "groupEpoch'" >= "groupEpoch" AS c1_1,
+    "targetAssignmentEpoch'" >= "targetAssignmentEpoch" AS c1_2
   FROM frame
 ), weighed AS (
   SELECT
     *,
-    c1_1 AND c2_1 AND c3_1 AS verdict_1,
+    unchanged_1 OR c1_1 AS verdict_1,
     unchanged_2 OR c1_2 AS verdict_2
   FROM judged
 )
@@ -52,10 +40,10 @@ SELECT
   cluster,
   scope,
   STRUCT_EXTRACT(each, 'witness') AS witness,
-  STRUCT_EXTRACT(each, 'from_position') AS from_position,
-  STRUCT_EXTRACT(each, 'to_position') AS to_position,
-  STRUCT_EXTRACT(each, 'from_time') AS from_time,
-  STRUCT_EXTRACT(each, 'to_time') AS to_time,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
@@ -65,39 +53,30 @@ FROM (
   SELECT
     cluster,
     CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+    next_from_position AS from_position,
+    next_to_position AS to_position,
+    next_from_time AS from_time,
+    next_to_time AS to_time,
     UNNEST(
       [
-        {'definition': 'epoch_order', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('m', m) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_1, 'exercised': TRUE, 'failed_conjunct': CASE
-          WHEN NOT verdict_1
-          THEN CASE
-            WHEN NOT c1_1
-            THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:236)'
-            WHEN NOT c2_1
-            THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:237)'
-            WHEN NOT c3_1
-            THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:238)'
-          END
-        END, 'values': CASE
-          WHEN NOT COALESCE(verdict_1, FALSE)
-          THEN CAST(JSON_OBJECT(
-            'revocationEpoch[m]',
-            "revocationEpoch[m]",
-            'memberEpoch[m]',
-            "memberEpoch[m]",
-            'targetAssignmentEpoch',
-            "targetAssignmentEpoch",
-            'groupEpoch',
-            "groupEpoch"
-          ) AS TEXT)
-        END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END},
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'member_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('m', m) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_1
+            THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:310)' END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_1, FALSE)
+            THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN NOT c1_2 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:338)' END
+            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:322)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
-            THEN CAST(JSON_OBJECT('memberEpoch[m]', "memberEpoch[m]", 'memberEpoch''[m]', "memberEpoch'[m]") AS TEXT)
+            THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
         END
       ]
@@ -113,7 +92,7 @@ SELECT
   scope,
   witness,
   from_position,
-  STRUCT_EXTRACT(each, 'to_position') AS to_position,
+  to_position,
   from_time,
   to_time,
   verdict,
@@ -127,6 +106,7 @@ FROM (
     CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
     CAST(NULL AS TEXT) AS witness,
     from_position,
+    to_position + 1 AS to_position,
     from_time,
     to_time,
     CAST(NULL AS BOOLEAN) AS verdict,
@@ -134,12 +114,7 @@ FROM (
     CAST(NULL AS TEXT) AS failed_conjunct,
     CAST(NULL AS TEXT) AS "values",
     CAST(NULL AS TEXT) AS evidence,
-    UNNEST(
-      [
-        {'definition': 'epoch_order', 'to_position': to_position},
-        {'definition': 'member_epoch_never_falls', 'to_position': to_position + 1}
-      ]
-    ) AS each
+    UNNEST([{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}]) AS each
   FROM silver.coverage
   WHERE
     NOT COALESCE(covered, FALSE)

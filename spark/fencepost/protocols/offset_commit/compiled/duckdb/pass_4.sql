@@ -1,45 +1,799 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for group_epoch_never_falls, target_assignment_epoch_never_falls
-WITH frame AS (
+-- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_commit_after_revocation
+WITH quantified_1_rows AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    unfenced AS "d.unfenced",
+    member_known AS "d.memberKnown",
+    client_epoch AS "d.clientEpoch",
+    member_epoch AS "d.memberEpoch",
+    assignment_epoch AS "d.assignmentEpoch"
+  FROM silver.offset_commit_states
+), quantified_1_judged AS (
+  SELECT
+    cluster,
+    request_id,
+    candidate,
+    "d.unfenced"
+    OR (
+      "d.memberKnown"
+      AND (
+        "d.clientEpoch" = "d.memberEpoch"
+        OR (
+          "d.clientEpoch" < "d.memberEpoch"
+          AND "d.assignmentEpoch" >= 0
+          AND "d.assignmentEpoch" <= "d.clientEpoch"
+        )
+      )
+    ) AS predicate
+  FROM quantified_1_rows
+), quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.offset_commits
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate,
+    CASE
+      WHEN BOOL_OR(NOT quantified_1_judged.predicate)
+      THEN FALSE
+      WHEN COUNT(*) = MAX(quantified_1_expected.expected)
+      AND BOOL_AND(NOT quantified_1_judged.predicate IS NULL)
+      THEN TRUE
+    END AS holds
+  FROM quantified_1_judged
+  LEFT JOIN quantified_1_expected
+    ON quantified_1_judged.cluster = quantified_1_expected.cluster
+    AND quantified_1_judged.request_id = quantified_1_expected.request_id
+  GROUP BY
+    quantified_1_judged.cluster,
+    quantified_1_judged.request_id,
+    quantified_1_judged.candidate
+), frame AS (
+  SELECT
+    offset_commit_states.cluster,
+    offset_commit_states.group_id,
+    offset_commit_states.life,
+    offset_commit_states.commit_id,
+    offset_commit_states.candidate,
+    offset_commit_states.from_position,
+    offset_commit_states.to_position,
+    offset_commit_states.from_time,
+    offset_commit_states.to_time,
+    offset_commit_states.owned_at_client_epoch AS "c.ownedAtClientEpoch",
+    offset_commit_states.reassigned_since AS "c.reassignedSince",
+    offset_commit_states.accepted AS "c.accepted",
+    offset_commit_states.uninterrupted AS "c.uninterrupted",
+    offset_commit_states.fenced AS "c.fenced",
+    offset_commit_states."rule" AS "c.rule",
+    offset_commit_states.unfenced AS "c.unfenced",
+    offset_commit_states.member_known AS "c.memberKnown",
+    offset_commit_states.client_epoch AS "c.clientEpoch",
+    offset_commit_states.member_epoch AS "c.memberEpoch",
+    offset_commit_states.transactional AS "c.transactional",
+    offset_commit_states.rebalancing AS "c.rebalancing",
+    offset_commit_states.error AS "c.error",
+    offset_commit_states.classic_member AS "c.classicMember",
+    offset_commit_states.api_version AS "c.apiVersion",
+    offset_commit_states.group_known AS "c.groupKnown",
+    offset_commit_states.instance_fenced AS "c.instanceFenced",
+    offset_commit_states.partition_revocation_epoch AS "c.partitionRevocationEpoch",
+    offset_commit_states.revocation_epoch AS "c.revocationEpoch",
+    offset_commit_states.assignment_epoch AS "c.assignmentEpoch",
+    offset_commit_states.owned_by_another AS "c.ownedByAnother",
+    offset_commit_states.owned_by_self AS "c.ownedBySelf",
+    offset_commit_states.protocol AS "c.protocol",
+    quantified_1.holds AS "AssignmentEpoch(c)"
+  FROM silver.offset_commit_states AS offset_commit_states
+  LEFT JOIN quantified_1
+    ON offset_commit_states.cluster = quantified_1.cluster
+    AND offset_commit_states.request_id = quantified_1.request_id
+    AND offset_commit_states.candidate = quantified_1.candidate
+), judged AS (
+  SELECT
+    *,
+    "c.ownedAtClientEpoch" AND "c.reassignedSince" AS antecedent_1,
+    NOT "c.accepted" AS c1_1,
+    "c.ownedAtClientEpoch" AND "c.uninterrupted" AS antecedent_2,
+    NOT "c.fenced" AS c1_2,
+    "c.accepted" OR "c.fenced" AS antecedent_3,
+    "c.accepted" = CASE (
+        "c.rule" = 'generation'
+      )
+      WHEN TRUE
+      THEN "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND "c.clientEpoch" = "c.memberEpoch"
+        AND (
+          "c.transactional" OR NOT "c.rebalancing"
+        )
+      )
+      WHEN FALSE
+      THEN CASE (
+          "c.rule" = 'strict'
+        )
+        WHEN TRUE
+        THEN "c.unfenced" OR (
+          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+        )
+        WHEN FALSE
+        THEN CASE (
+            "c.rule" = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN "AssignmentEpoch(c)"
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+        END
+        ELSE CASE
+          WHEN (
+            "c.unfenced" OR (
+              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+            )
+          ) = CASE (
+              "c.rule" = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN "AssignmentEpoch(c)"
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+          END
+          THEN "c.unfenced" OR (
+            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+          )
+        END
+      END
+      ELSE CASE
+        WHEN (
+          "c.unfenced"
+          OR (
+            "c.memberKnown"
+            AND "c.clientEpoch" = "c.memberEpoch"
+            AND (
+              "c.transactional" OR NOT "c.rebalancing"
+            )
+          )
+        ) = CASE (
+            "c.rule" = 'strict'
+          )
+          WHEN TRUE
+          THEN "c.unfenced" OR (
+            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+          )
+          WHEN FALSE
+          THEN CASE (
+              "c.rule" = 'assignment_epoch'
+            )
+            WHEN TRUE
+            THEN "AssignmentEpoch(c)"
+            WHEN FALSE
+            THEN CAST(NULL AS BOOLEAN)
+            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+          END
+          ELSE CASE
+            WHEN (
+              "c.unfenced" OR (
+                "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+              )
+            ) = CASE (
+                "c.rule" = 'assignment_epoch'
+              )
+              WHEN TRUE
+              THEN "AssignmentEpoch(c)"
+              WHEN FALSE
+              THEN CAST(NULL AS BOOLEAN)
+              ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+            END
+            THEN "c.unfenced" OR (
+              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+            )
+          END
+        END
+        THEN "c.unfenced"
+        OR (
+          "c.memberKnown"
+          AND "c.clientEpoch" = "c.memberEpoch"
+          AND (
+            "c.transactional" OR NOT "c.rebalancing"
+          )
+        )
+      END
+    END AS c1_3,
+    "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION' AS antecedent_4,
+    "c.error" = LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    "c.apiVersion" >= CASE "c.transactional" WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                  )
+                  WHEN TRUE
+                  THEN 'GROUP_ID_NOT_FOUND'
+                  WHEN FALSE
+                  THEN 'ILLEGAL_GENERATION'
+                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                END
+              ],
+              LAMBDA then_5 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    LIST_EXTRACT(
+                      LIST_TRANSFORM(
+                        [
+                          LIST_EXTRACT(
+                            LIST_TRANSFORM(
+                              [
+                                CASE (
+                                    NOT "c.unfenced"
+                                    AND NOT "c.rule" = 'generation'
+                                    AND NOT "c.transactional"
+                                    AND NOT "c.classicMember"
+                                    AND "c.apiVersion" < 9
+                                  )
+                                  WHEN TRUE
+                                  THEN 'UNSUPPORTED_VERSION'
+                                  WHEN FALSE
+                                  THEN CASE (
+                                      "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
+                                    )
+                                    WHEN TRUE
+                                    THEN 'REBALANCE_IN_PROGRESS'
+                                    WHEN FALSE
+                                    THEN CASE (
+                                        (
+                                          "c.rule" = 'generation' OR "c.classicMember"
+                                        ) OR (
+                                          "c.transactional" AND "c.apiVersion" < 6
+                                        )
+                                      )
+                                      WHEN TRUE
+                                      THEN 'ILLEGAL_GENERATION'
+                                      WHEN FALSE
+                                      THEN 'STALE_MEMBER_EPOCH'
+                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                    END
+                                    ELSE CASE
+                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                          (
+                                            "c.rule" = 'generation' OR "c.classicMember"
+                                          ) OR (
+                                            "c.transactional" AND "c.apiVersion" < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                    END
+                                  END
+                                  ELSE CASE
+                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                        "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
+                                      )
+                                      WHEN TRUE
+                                      THEN 'REBALANCE_IN_PROGRESS'
+                                      WHEN FALSE
+                                      THEN CASE (
+                                          (
+                                            "c.rule" = 'generation' OR "c.classicMember"
+                                          ) OR (
+                                            "c.transactional" AND "c.apiVersion" < 6
+                                          )
+                                        )
+                                        WHEN TRUE
+                                        THEN 'ILLEGAL_GENERATION'
+                                        WHEN FALSE
+                                        THEN 'STALE_MEMBER_EPOCH'
+                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                      END
+                                      ELSE CASE
+                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                            (
+                                              "c.rule" = 'generation' OR "c.classicMember"
+                                            ) OR (
+                                              "c.transactional" AND "c.apiVersion" < 6
+                                            )
+                                          )
+                                          WHEN TRUE
+                                          THEN 'ILLEGAL_GENERATION'
+                                          WHEN FALSE
+                                          THEN 'STALE_MEMBER_EPOCH'
+                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                        END
+                                        THEN 'REBALANCE_IN_PROGRESS'
+                                      END
+                                    END
+                                    THEN 'UNSUPPORTED_VERSION'
+                                  END
+                                END
+                              ],
+                              LAMBDA other_2 : CASE (
+                                  NOT "c.memberKnown"
+                                )
+                                WHEN TRUE
+                                THEN 'UNKNOWN_MEMBER_ID'
+                                WHEN FALSE
+                                THEN other_2
+                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                              END
+                            ),
+                            1
+                          )
+                        ],
+                        LAMBDA other_4 : CASE (
+                            "c.rule" = 'generation' AND "c.instanceFenced"
+                          )
+                          WHEN TRUE
+                          THEN 'FENCED_INSTANCE_ID'
+                          WHEN FALSE
+                          THEN other_4
+                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                        END
+                      ),
+                      1
+                    )
+                  ],
+                  LAMBDA other_6 : CASE (
+                      NOT "c.groupKnown"
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA other_8 : CASE (
+            CASE (
+                "c.rule" = 'generation'
+              )
+              WHEN TRUE
+              THEN "c.unfenced"
+              OR (
+                "c.memberKnown"
+                AND "c.clientEpoch" = "c.memberEpoch"
+                AND (
+                  "c.transactional" OR NOT "c.rebalancing"
+                )
+              )
+              WHEN FALSE
+              THEN CASE (
+                  "c.rule" = 'strict'
+                )
+                WHEN TRUE
+                THEN "c.unfenced" OR (
+                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                )
+                WHEN FALSE
+                THEN CASE (
+                    "c.rule" = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN "AssignmentEpoch(c)"
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+                END
+                ELSE CASE
+                  WHEN (
+                    "c.unfenced" OR (
+                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                    )
+                  ) = CASE (
+                      "c.rule" = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN "AssignmentEpoch(c)"
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+                  END
+                  THEN "c.unfenced" OR (
+                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                  )
+                END
+              END
+              ELSE CASE
+                WHEN (
+                  "c.unfenced"
+                  OR (
+                    "c.memberKnown"
+                    AND "c.clientEpoch" = "c.memberEpoch"
+                    AND (
+                      "c.transactional" OR NOT "c.rebalancing"
+                    )
+                  )
+                ) = CASE (
+                    "c.rule" = 'strict'
+                  )
+                  WHEN TRUE
+                  THEN "c.unfenced" OR (
+                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                  )
+                  WHEN FALSE
+                  THEN CASE (
+                      "c.rule" = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN "AssignmentEpoch(c)"
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+                  END
+                  ELSE CASE
+                    WHEN (
+                      "c.unfenced" OR (
+                        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                      )
+                    ) = CASE (
+                        "c.rule" = 'assignment_epoch'
+                      )
+                      WHEN TRUE
+                      THEN "AssignmentEpoch(c)"
+                      WHEN FALSE
+                      THEN CAST(NULL AS BOOLEAN)
+                      ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+                    END
+                    THEN "c.unfenced" OR (
+                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                    )
+                  END
+                END
+                THEN "c.unfenced"
+                OR (
+                  "c.memberKnown"
+                  AND "c.clientEpoch" = "c.memberEpoch"
+                  AND (
+                    "c.transactional" OR NOT "c.rebalancing"
+                  )
+                )
+              END
+            END
+            AND NOT (
+              NOT "c.unfenced"
+              AND NOT "c.rule" = 'generation'
+              AND NOT "c.transactional"
+              AND NOT "c.classicMember"
+              AND "c.apiVersion" < 9
+            )
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+        END
+      ),
+      1
+    ) AS c1_4,
+    NOT (
+      "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION'
+    )
+    OR (
+      "c.rule" = 'generation'
+      OR (
+        "c.rule" = 'strict' OR (
+          "c.rule" = 'assignment_epoch' OR FALSE
+        )
+      )
+    ) AS evaluates_4,
+    (
+      NOT (
+        "c.error" = 'NOT_COORDINATOR'
+        OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+        OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+      )
+      AND (
+        "c.ownedAtClientEpoch" AND "c.uninterrupted"
+      )
+    )
+    AND NOT (
+      "c.memberKnown" AND "c.partitionRevocationEpoch" = "c.memberEpoch"
+    ) AS antecedent_5,
+    NOT (
+      "c.unfenced" OR (
+        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      )
+    )
+    OR (
+      "c.unfenced"
+      OR (
+        "c.memberKnown" AND "c.revocationEpoch" < "c.clientEpoch" AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    ) AS c1_5,
+    NOT (
+      "c.unfenced"
+      OR (
+        "c.memberKnown" AND "c.revocationEpoch" < "c.clientEpoch" AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    )
+    OR (
+      "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND "c.partitionRevocationEpoch" < "c.clientEpoch"
+        AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    ) AS c2_5,
+    NOT (
+      "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND "c.partitionRevocationEpoch" < "c.clientEpoch"
+        AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    )
+    OR (
+      "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND (
+          "c.clientEpoch" = "c.memberEpoch"
+          OR (
+            "c.clientEpoch" < "c.memberEpoch"
+            AND "c.assignmentEpoch" >= 0
+            AND "c.assignmentEpoch" <= "c.clientEpoch"
+          )
+        )
+      )
+    ) AS c3_5,
+    NOT (
+      "c.error" = 'NOT_COORDINATOR'
+      OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+      OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+    )
+    AND (
+      "c.ownedAtClientEpoch" AND "c.reassignedSince"
+    ) AS antecedent_6,
+    NOT (
+      "c.unfenced" OR (
+        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      )
+    ) AS c1_6,
+    NOT (
+      "c.unfenced"
+      OR (
+        "c.memberKnown" AND "c.revocationEpoch" < "c.clientEpoch" AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    ) AS c2_6,
+    NOT (
+      "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND "c.partitionRevocationEpoch" < "c.clientEpoch"
+        AND "c.clientEpoch" <= "c.memberEpoch"
+      )
+    ) AS c3_6,
+    NOT (
+      "c.unfenced"
+      OR (
+        "c.memberKnown"
+        AND (
+          "c.clientEpoch" = "c.memberEpoch"
+          OR (
+            "c.clientEpoch" < "c.memberEpoch"
+            AND "c.assignmentEpoch" >= 0
+            AND "c.assignmentEpoch" <= "c.clientEpoch"
+          )
+        )
+      )
+    ) AS c4_6,
+    "c.accepted" AND NOT "c.unfenced" AS antecedent_7,
+    NOT "c.ownedByAnother" AS c1_7,
+    "c.accepted" AND NOT "c.unfenced" AS antecedent_8,
+    "c.ownedBySelf" OR "c.ownedByAnother" AS c1_8,
+    (
+      (
+        NOT (
+          "c.error" = 'NOT_COORDINATOR'
+          OR "c.error" = 'COORDINATOR_NOT_AVAILABLE'
+          OR "c.error" = 'COORDINATOR_LOAD_IN_PROGRESS'
+        )
+        AND "c.protocol" = 'streams'
+      )
+      AND "c.memberKnown"
+    )
+    AND "c.clientEpoch" > 0 AS antecedent_9,
+    "c.revocationEpoch" < "c.clientEpoch" AS c1_9
+  FROM frame
+), weighed AS (
   SELECT
     cluster,
     group_id,
     life,
+    commit_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    group_epoch AS "groupEpoch",
-    LEAD(group_epoch) OVER successive AS "groupEpoch'",
-    target_assignment_epoch AS "targetAssignmentEpoch",
-    LEAD(target_assignment_epoch) OVER successive AS "targetAssignmentEpoch'",
-    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition) AS TEXT) AS evidence
-  FROM silver.consumer_groups
-  WINDOW successive AS (PARTITION BY cluster, group_id, life ORDER BY from_position NULLS FIRST)
-), judged AS (
-  SELECT
-    *,
-    "groupEpoch'" = "groupEpoch" AS unchanged_1,
-    "targetAssignmentEpoch'" = "targetAssignmentEpoch" AS unchanged_2,
-    "groupEpoch'" >= "groupEpoch" AS c1_1,
-    "targetAssignmentEpoch'" >= "targetAssignmentEpoch" AS c1_2
-  FROM frame
-), weighed AS (
-  SELECT
-    *,
-    unchanged_1 OR c1_1 AS verdict_1,
-    unchanged_2 OR c1_2 AS verdict_2
+    "c.ownedAtClientEpoch",
+    "c.reassignedSince",
+    "c.accepted",
+    "c.uninterrupted",
+    "c.fenced",
+    "c.rule",
+    "c.unfenced",
+    "c.memberKnown",
+    "c.clientEpoch",
+    "c.memberEpoch",
+    "c.transactional",
+    "c.rebalancing",
+    "c.error",
+    "c.classicMember",
+    "c.apiVersion",
+    "c.groupKnown",
+    "c.instanceFenced",
+    "c.partitionRevocationEpoch",
+    "c.revocationEpoch",
+    "c.assignmentEpoch",
+    "c.ownedByAnother",
+    "c.ownedBySelf",
+    "c.protocol",
+    "AssignmentEpoch(c)",
+    NOT antecedent_1 OR c1_1 AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:362)' END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:380)' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct_3,
+    CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:410)' END AS failed_conjunct_4,
+    NOT antecedent_5 OR (
+      c1_5 AND c2_5 AND c3_5
+    ) AS verdict_5,
+    COALESCE(antecedent_5, FALSE) AS exercised_5,
+    CASE
+      WHEN antecedent_5 AND NOT c1_5
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:434)'
+      WHEN antecedent_5 AND NOT c2_5
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:435)'
+      WHEN antecedent_5 AND NOT c3_5
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:436)'
+    END AS failed_conjunct_5,
+    NOT antecedent_6 OR (
+      c1_6 AND c2_6 AND c3_6 AND c4_6
+    ) AS verdict_6,
+    COALESCE(antecedent_6, FALSE) AS exercised_6,
+    CASE
+      WHEN antecedent_6 AND NOT c1_6
+      THEN '~Strict(c) (OffsetCommitProps:452)'
+      WHEN antecedent_6 AND NOT c2_6
+      THEN '~MemberRevocation(c) (OffsetCommitProps:453)'
+      WHEN antecedent_6 AND NOT c3_6
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:454)'
+      WHEN antecedent_6 AND NOT c4_6
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:455)'
+    END AS failed_conjunct_6,
+    NOT antecedent_7 OR c1_7 AS verdict_7,
+    COALESCE(antecedent_7, FALSE) AS exercised_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:472)' END AS failed_conjunct_7,
+    NOT antecedent_8 OR c1_8 AS verdict_8,
+    COALESCE(antecedent_8, FALSE) AS exercised_8,
+    CASE
+      WHEN antecedent_8 AND NOT c1_8
+      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:489)'
+    END AS failed_conjunct_8,
+    NOT antecedent_9 OR c1_9 AS verdict_9,
+    COALESCE(antecedent_9, FALSE) AS exercised_9,
+    CASE
+      WHEN antecedent_9 AND NOT c1_9
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:509)'
+    END AS failed_conjunct_9
   FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ARG_MIN(
+      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
+      THEN FALSE
+    END AS verdict_5,
+    BOOL_AND(exercised_5) AS exercised_5,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
+      THEN FALSE
+    END AS verdict_6,
+    BOOL_AND(exercised_6) AS exercised_6,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_7, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_7, FALSE))
+      THEN FALSE
+    END AS verdict_7,
+    BOOL_AND(exercised_7) AS exercised_7,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_8, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_8, FALSE))
+      THEN FALSE
+    END AS verdict_8,
+    BOOL_AND(exercised_8) AS exercised_8,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_9, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_9, FALSE))
+      THEN FALSE
+    END AS verdict_9,
+    BOOL_AND(exercised_9) AS exercised_9
+  FROM weighed
+  GROUP BY
+    cluster,
+    commit_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   scope,
-  STRUCT_EXTRACT(each, 'witness') AS witness,
+  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -48,74 +802,289 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'values') AS "values",
-  STRUCT_EXTRACT(each, 'evidence') AS evidence
+  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
+    CAST(JSON_OBJECT(
+      'group_id',
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), offset_commits.group_id),
+      'life',
+      STRUCT_EXTRACT(agreed.first_state, 'life')
+    ) AS TEXT) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+      )
+      THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
+    COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+      )
+      THEN CAST(JSON_OBJECT(
+        'commit_id',
+        commit_id,
+        'request_id',
+        offset_commits.request_id,
+        'broker_id',
+        offset_commits.broker_id,
+        'member_id',
+        offset_commits.member_id,
+        'client_id',
+        offset_commits.client_id,
+        'topic',
+        offset_commits.topic,
+        'partition',
+        offset_commits."partition",
+        'client_epoch',
+        offset_commits.client_epoch,
+        'committed_offset',
+        offset_commits.committed_offset,
+        'broker_error',
+        offset_commits.broker_error,
+        'record_offset',
+        offset_commits.record_offset,
+        'candidates',
+        offset_commits.candidates,
+        'unknown_reason',
+        offset_commits.unknown_reason,
+        'file',
+        offset_commits.file,
+        'position',
+        offset_commits."position"
+      ) AS TEXT)
+    END AS evidence,
     UNNEST(
       [
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:310)' END
-          END, 'values': CASE
-            WHEN NOT COALESCE(verdict_1, FALSE)
-            THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_2
-            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:322)' END
-          END, 'values': CASE
-            WHEN NOT COALESCE(verdict_2, FALSE)
-            THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
-        END
+        {'definition': 'no_zombie_accepted', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.ownedAtClientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
+            'c.reassignedSince',
+            STRUCT_EXTRACT(agreed.first_state, 'c.reassignedSince'),
+            'c.accepted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.accepted')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_owner_refused', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.ownedAtClientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
+            'c.uninterrupted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.uninterrupted'),
+            'c.fenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.fenced')
+          ) AS TEXT)
+        END},
+        {'definition': 'broker_keeps_its_rule', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.accepted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.accepted'),
+            'c.fenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.fenced'),
+            'c.rule',
+            STRUCT_EXTRACT(agreed.first_state, 'c.rule'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.memberKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.memberEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+            'c.transactional',
+            STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
+            'c.rebalancing',
+            STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
+            'AssignmentEpoch(c)',
+            STRUCT_EXTRACT(agreed.first_state, 'AssignmentEpoch(c)')
+          ) AS TEXT)
+        END},
+        {'definition': 'broker_names_its_error', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.fenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.fenced'),
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+            'c.rule',
+            STRUCT_EXTRACT(agreed.first_state, 'c.rule'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.memberKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.memberEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+            'c.transactional',
+            STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
+            'c.rebalancing',
+            STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
+            'c.classicMember',
+            STRUCT_EXTRACT(agreed.first_state, 'c.classicMember'),
+            'c.apiVersion',
+            STRUCT_EXTRACT(agreed.first_state, 'c.apiVersion'),
+            'c.groupKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.groupKnown'),
+            'c.instanceFenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.instanceFenced'),
+            'AssignmentEpoch(c)',
+            STRUCT_EXTRACT(agreed.first_state, 'AssignmentEpoch(c)')
+          ) AS TEXT)
+        END},
+        {'definition': 'policies_relax_in_order', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_5 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_5') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+            'c.ownedAtClientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
+            'c.uninterrupted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.uninterrupted'),
+            'c.memberKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
+            'c.partitionRevocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.partitionRevocationEpoch'),
+            'c.memberEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.revocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
+            'c.assignmentEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_policy_admits_a_zombie', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, 'exercised': COALESCE(agreed.exercised_6, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_6 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_6') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+            'c.ownedAtClientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedAtClientEpoch'),
+            'c.reassignedSince',
+            STRUCT_EXTRACT(agreed.first_state, 'c.reassignedSince'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.memberKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.memberEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
+            'c.revocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch'),
+            'c.partitionRevocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.partitionRevocationEpoch'),
+            'c.assignmentEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_commit_for_anothers_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, 'exercised': COALESCE(agreed.exercised_7, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_7 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_7') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.accepted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.accepted'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.ownedByAnother',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedByAnother')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_commit_for_unowned_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, 'exercised': COALESCE(agreed.exercised_8, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_8 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_8') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.accepted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.accepted'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.ownedBySelf',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedBySelf'),
+            'c.ownedByAnother',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedByAnother')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_commit_after_revocation', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, 'exercised': COALESCE(agreed.exercised_9, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_9 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_9') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.error',
+            STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+            'c.protocol',
+            STRUCT_EXTRACT(agreed.first_state, 'c.protocol'),
+            'c.memberKnown',
+            STRUCT_EXTRACT(agreed.first_state, 'c.memberKnown'),
+            'c.clientEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
+            'c.revocationEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch')
+          ) AS TEXT)
+        END}
       ]
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  STRUCT_EXTRACT(each, 'definition') AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  "values",
-  evidence
-FROM (
-  SELECT
-    cluster,
-    CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
-    from_position,
-    to_position + 1 AS to_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    CAST(NULL AS TEXT) AS "values",
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST([{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}]) AS each
-  FROM silver.coverage
-  WHERE
-    NOT COALESCE(covered, FALSE)
+  FROM silver.offset_commits AS offset_commits
+  FULL OUTER JOIN agreed
+    USING (cluster, commit_id)
 ) AS fanned

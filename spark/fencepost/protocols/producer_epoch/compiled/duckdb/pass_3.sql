@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch, next_producer_id_at_exhaustion, epoch_headroom
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch
 WITH frame AS (
   SELECT
     cluster,
@@ -117,16 +117,7 @@ WITH frame AS (
       AND (
         "nextProducerId[t]" = -1 OR "producerId'[t]" = "nextProducerId[t]"
       )
-    ) AS c1_3,
-    (
-      "status[t]" = 'PrepareCommit' OR "status[t]" = 'PrepareAbort'
-    ) AND "transactionVersion[t]" = 2 AS antecedent_4,
-    (
-      NOT "nextProducerId[t]" = -1
-    ) = (
-      "producerEpoch[t]" = 32767
-    ) AS c1_4,
-    TRY(CAST("producerEpoch[t]" AS BIGINT) + 1000) < 32767 AS c1_5
+    ) AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
@@ -139,9 +130,7 @@ WITH frame AS (
     ) AS verdict_2,
     unchanged_3 OR (
       NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
-    c1_5 AS verdict_5
+    ) AS verdict_3
   FROM judged
 )
 SELECT
@@ -149,10 +138,10 @@ SELECT
   cluster,
   scope,
   STRUCT_EXTRACT(each, 'witness') AS witness,
-  STRUCT_EXTRACT(each, 'from_position') AS from_position,
-  STRUCT_EXTRACT(each, 'to_position') AS to_position,
-  STRUCT_EXTRACT(each, 'from_time') AS from_time,
-  STRUCT_EXTRACT(each, 'to_time') AS to_time,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
@@ -162,11 +151,15 @@ FROM (
   SELECT
     cluster,
     CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    next_from_position AS from_position,
+    next_to_position AS to_position,
+    next_from_time AS from_time,
+    next_to_time AS to_time,
     UNNEST(
       [
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'status_transitions', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1 AND NOT unchanged_1, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'status_transitions', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1 AND NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
             THEN CASE
               WHEN antecedent_1 AND NOT c1_1
@@ -179,7 +172,7 @@ FROM (
         END,
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'producer_epoch_steps', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'producer_epoch_steps', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE
               WHEN NOT c1_2
@@ -203,7 +196,7 @@ FROM (
         END,
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'end_txn_bumps_epoch', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': next_from_position, 'to_position': next_to_position, 'from_time': next_from_time, 'to_time': next_to_time, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'end_txn_bumps_epoch', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
@@ -234,33 +227,7 @@ FROM (
               "nextProducerId'[t]"
             ) AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
-        END,
-        {'definition': 'next_producer_id_at_exhaustion', 'witness': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_4, 'exercised': COALESCE(antecedent_4, FALSE), 'failed_conjunct': CASE
-          WHEN NOT verdict_4
-          THEN CASE
-            WHEN antecedent_4 AND NOT c1_4
-            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
-          END
-        END, 'values': CASE
-          WHEN NOT COALESCE(verdict_4, FALSE)
-          THEN CAST(JSON_OBJECT(
-            'status[t]',
-            "status[t]",
-            'transactionVersion[t]',
-            "transactionVersion[t]",
-            'nextProducerId[t]',
-            "nextProducerId[t]",
-            'producerEpoch[t]',
-            "producerEpoch[t]"
-          ) AS TEXT)
-        END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END},
-        {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'from_position': from_position, 'to_position': to_position, 'from_time': from_time, 'to_time': to_time, 'verdict': verdict_5, 'exercised': TRUE, 'failed_conjunct': CASE
-          WHEN NOT verdict_5
-          THEN CASE WHEN NOT c1_5 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
-        END, 'values': CASE
-          WHEN NOT COALESCE(verdict_5, FALSE)
-          THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)
-        END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
+        END
       ]
     ) AS each
   FROM weighed
@@ -274,7 +241,7 @@ SELECT
   scope,
   witness,
   from_position,
-  STRUCT_EXTRACT(each, 'to_position') AS to_position,
+  to_position,
   from_time,
   to_time,
   verdict,
@@ -288,6 +255,7 @@ FROM (
     CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
     CAST(NULL AS TEXT) AS witness,
     from_position,
+    to_position + 1 AS to_position,
     from_time,
     to_time,
     CAST(NULL AS BOOLEAN) AS verdict,
@@ -297,11 +265,9 @@ FROM (
     CAST(NULL AS TEXT) AS evidence,
     UNNEST(
       [
-        {'definition': 'status_transitions', 'to_position': to_position + 1},
-        {'definition': 'producer_epoch_steps', 'to_position': to_position + 1},
-        {'definition': 'end_txn_bumps_epoch', 'to_position': to_position + 1},
-        {'definition': 'next_producer_id_at_exhaustion', 'to_position': to_position},
-        {'definition': 'epoch_headroom', 'to_position': to_position}
+        {'definition': 'status_transitions'},
+        {'definition': 'producer_epoch_steps'},
+        {'definition': 'end_txn_bumps_epoch'}
       ]
     ) AS each
   FROM silver.log_coverage

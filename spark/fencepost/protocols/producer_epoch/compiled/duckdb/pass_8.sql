@@ -1,101 +1,217 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_dangling_transaction, no_write_outside_transaction, aborted_transactions_are_indexed
+-- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
 WITH frame AS (
   SELECT
     cluster,
     topic,
     "partition",
     partition_key,
-    partition_transaction_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    open AS "x.open",
-    listed AS "x.listed",
-    aborted AS "x.aborted",
-    indexed AS "x.indexed"
-  FROM silver.partition_transactions
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    producer_id AS k,
+    producer_epoch AS "appendedEpoch[p][k]",
+    LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
+    last_offset AS "lastOffset[p][k]",
+    LEAD(last_offset) OVER successive AS "lastOffset'[p][k]",
+    marker AS "newestIsMarker[p][k]",
+    LEAD(marker) OVER successive AS "newestIsMarker'[p][k]",
+    last_sequence AS "lastSequence[p][k]",
+    LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
+    first_sequence AS "firstSequence[p][k]",
+    LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
+    coordinator_epoch AS "markerCoordinatorEpoch[p][k]",
+    LEAD(coordinator_epoch) OVER successive AS "markerCoordinatorEpoch'[p][k]",
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+  FROM silver.producer_states
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
+    ORDER BY from_position NULLS FIRST
+  )
 ), judged AS (
   SELECT
     *,
-    "x.open" AS antecedent_1,
+    "appendedEpoch'[p][k]" = "appendedEpoch[p][k]" AS unchanged_1,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_2,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_3,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_4,
+    "markerCoordinatorEpoch'[p][k]" = "markerCoordinatorEpoch[p][k]" AS unchanged_5,
+    "appendedEpoch'[p][k]" >= "appendedEpoch[p][k]" AS c1_1,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+    )
+    AND (
+      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
+    ) AS antecedent_2,
+    "firstSequence'[p][k]" = 0 AS c1_2,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+    )
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_3,
     NOT (
-      "x.open" AND NOT "x.listed"
-    ) AS c1_1,
-    NOT "x.open" AS antecedent_2,
-    "x.listed" AS c1_2,
-    NOT "x.open" AND "x.aborted" AS antecedent_3,
-    "x.indexed" AS c1_3
+      (
+        CASE (
+            "lastSequence[p][k]" = 2147483647
+          )
+          WHEN TRUE
+          THEN 0
+          WHEN FALSE
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+        END < "firstSequence'[p][k]"
+        AND TRY(
+          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END
+        ) <= CASE (
+            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+          )
+          WHEN TRUE
+          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+          WHEN FALSE
+          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+        END
+      )
+      OR TRY(
+        CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+            "lastSequence[p][k]" = 2147483647
+          )
+          WHEN TRUE
+          THEN 0
+          WHEN FALSE
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+        END
+      ) < TRY(
+        CAST(TRY(
+          CAST(0 AS BIGINT) - CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+          END
+        ) AS BIGINT) - 1
+      )
+    ) AS c1_3,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+    )
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_4,
+    NOT (
+      NOT "firstSequence'[p][k]" = CASE (
+          "lastSequence[p][k]" = 2147483647
+        )
+        WHEN TRUE
+        THEN 0
+        WHEN FALSE
+        THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+        ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+      END
+      AND NOT (
+        (
+          CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END < "firstSequence'[p][k]"
+          AND TRY(
+            CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+                "lastSequence[p][k]" = 2147483647
+              )
+              WHEN TRUE
+              THEN 0
+              WHEN FALSE
+              THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+              ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+            END
+          ) <= CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+          END
+        )
+        OR TRY(
+          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END
+        ) < TRY(
+          CAST(TRY(
+            CAST(0 AS BIGINT) - CASE (
+                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+              )
+              WHEN TRUE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+              WHEN FALSE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+            END
+          ) AS BIGINT) - 1
+        )
+      )
+    ) AS c1_4,
+    "markerCoordinatorEpoch'[p][k]" >= "markerCoordinatorEpoch[p][k]" AS c1_5
   FROM frame
 ), weighed AS (
   SELECT
-    cluster,
-    topic,
-    "partition",
-    partition_key,
-    partition_transaction_id,
-    from_position,
-    to_position,
-    from_time,
-    to_time,
-    "x.open",
-    "x.listed",
-    "x.aborted",
-    "x.indexed",
-    NOT antecedent_1 OR c1_1 AS verdict_1,
-    COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Dangling(x) (ProducerEpochProps:761)' END AS failed_conjunct_1,
-    NOT antecedent_2 OR c1_2 AS verdict_2,
-    COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed (ProducerEpochProps:777)' END AS failed_conjunct_2,
-    NOT antecedent_3 OR c1_3 AS verdict_3,
-    COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:790)' END AS failed_conjunct_3
+    *,
+    unchanged_1 OR c1_1 AS verdict_1,
+    unchanged_2 OR (
+      NOT antecedent_2 OR c1_2
+    ) AS verdict_2,
+    unchanged_3 OR (
+      NOT antecedent_3 OR c1_3
+    ) AS verdict_3,
+    unchanged_4 OR (
+      NOT antecedent_4 OR c1_4
+    ) AS verdict_4,
+    unchanged_5 OR c1_5 AS verdict_5
   FROM judged
-), agreed AS (
-  SELECT
-    cluster,
-    partition_transaction_id,
-    MIN(from_position) AS from_position,
-    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
-    MIN(from_time) AS from_time,
-    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
-    COUNT(*) AS states,
-    ANY_VALUE(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'x.open': "x.open", 'x.listed': "x.listed", 'x.aborted': "x.aborted", 'x.indexed': "x.indexed"}
-    ) AS first_state,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
-      THEN FALSE
-    END AS verdict_1,
-    BOOL_AND(exercised_1) AS exercised_1,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
-      THEN FALSE
-    END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
-      THEN FALSE
-    END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3
-  FROM weighed
-  GROUP BY
-    cluster,
-    partition_transaction_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   scope,
-  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN witness END AS witness,
+  STRUCT_EXTRACT(each, 'witness') AS witness,
   from_position,
   to_position,
   from_time,
@@ -104,89 +220,189 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'values') AS "values",
-  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
+  STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'topic',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), partition_transactions.topic),
-      'partition',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), partition_transactions."partition"),
-      'partition_key',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), partition_transactions.partition_key)
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('x', partition_transaction_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
-    COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'transactional_id',
-        partition_transactions.transactional_id,
-        'producer_id',
-        partition_transactions.producer_id,
-        'producer_epoch',
-        partition_transactions.producer_epoch,
-        'first_offset',
-        partition_transactions.first_offset,
-        'last_offset',
-        partition_transactions.last_offset,
-        'batches',
-        partition_transactions.batches,
-        'records',
-        partition_transactions.records,
-        'marker_epoch',
-        partition_transactions.marker_epoch
-      ) AS TEXT)
-    END AS evidence,
+    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    next_from_position AS from_position,
+    next_to_position AS to_position,
+    next_from_time AS from_time,
+    next_to_time AS to_time,
     UNNEST(
       [
-        {'definition': 'no_dangling_transaction', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
-          THEN CAST(JSON_OBJECT(
-            'x.open',
-            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
-            'x.listed',
-            STRUCT_EXTRACT(agreed.first_state, 'x.listed')
-          ) AS TEXT)
-        END},
-        {'definition': 'no_write_outside_transaction', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
-          THEN CAST(JSON_OBJECT(
-            'x.open',
-            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
-            'x.listed',
-            STRUCT_EXTRACT(agreed.first_state, 'x.listed')
-          ) AS TEXT)
-        END},
-        {'definition': 'aborted_transactions_are_indexed', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
-          THEN CAST(JSON_OBJECT(
-            'x.open',
-            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
-            'x.aborted',
-            STRUCT_EXTRACT(agreed.first_state, 'x.aborted'),
-            'x.indexed',
-            STRUCT_EXTRACT(agreed.first_state, 'x.indexed')
-          ) AS TEXT)
-        END}
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_1
+            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:645)' END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_1, FALSE)
+            THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_2
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:661)' END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_2, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_sequence_gap', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_3
+            THEN CASE
+              WHEN antecedent_3 AND NOT c1_3
+              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:676)'
+            END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_3, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_sequence_reset', 'witness': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_4, 'exercised': COALESCE(antecedent_4 AND NOT unchanged_4, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_4
+            THEN CASE
+              WHEN antecedent_4 AND NOT c1_4
+              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:692)'
+            END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_4, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_5
+            THEN CASE
+              WHEN NOT c1_5
+              THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:707)'
+            END
+          END, 'values': CASE
+            WHEN NOT COALESCE(verdict_5, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'markerCoordinatorEpoch[p][k]',
+              "markerCoordinatorEpoch[p][k]",
+              'markerCoordinatorEpoch''[p][k]',
+              "markerCoordinatorEpoch'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
+        END
       ]
     ) AS each
-  FROM silver.partition_transactions AS partition_transactions
-  FULL OUTER JOIN agreed
-    USING (cluster, partition_transaction_id)
+  FROM weighed
+) AS fanned
+WHERE
+  NOT each IS NULL
+UNION ALL
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  "values",
+  evidence
+FROM (
+  SELECT
+    cluster,
+    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    CAST(NULL AS TEXT) AS witness,
+    from_position,
+    to_position + 1 AS to_position,
+    from_time,
+    to_time,
+    CAST(NULL AS BOOLEAN) AS verdict,
+    FALSE AS exercised,
+    CAST(NULL AS TEXT) AS failed_conjunct,
+    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS evidence,
+    UNNEST(
+      [
+        {'definition': 'no_write_after_fence'},
+        {'definition': 'new_epoch_starts_at_sequence_zero'},
+        {'definition': 'no_sequence_gap'},
+        {'definition': 'no_sequence_reset'},
+        {'definition': 'marker_coordinator_epoch_never_falls'}
+      ]
+    ) AS each
+  FROM silver.log_coverage
+  WHERE
+    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
 ) AS fanned

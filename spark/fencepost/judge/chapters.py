@@ -1,0 +1,133 @@
+"""Which chapters of history have to be judged: those that are not what they were when they were judged last.
+
+Silver says of each of its chapters a *revision* (``silver.chapters``), ``verdicts.pieces`` on which revision
+a chapter was judged, by what code, and for which window. What fits stands; all else is judged. A lake without
+chapters is judged whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fencepost import lake
+from fencepost.lake import Where
+from fencepost.tables import CHAPTERS, PIECES
+from fencepost.unchanged import code
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+Chapter = tuple[str, int]
+"""A cluster and the begin of a chapter, in ms."""
+Since = Mapping[str, datetime | None]
+"""By cluster, when its window begins; None, or no cluster: with its history."""
+Noted = tuple[str, datetime | None]
+"""What is noted of a chapter that was judged: on what revision, and for a window that begins when."""
+
+_NOTED = pa.schema([PIECES.arrow_schema.field(name) for name in ("cluster", "chapter", "revision", "since")])
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is judged at once: chapters of several clusters that begin at one moment."""
+
+    chapter: int
+    noted: Mapping[str, Noted]
+
+    @property
+    def where(self) -> Where:
+        """What chooses its rows."""
+        return [{"cluster": frozenset(self.noted), "chapter": self.chapter}]
+
+    @property
+    def rows(self) -> pa.Table:
+        """What is to be noted, as rows."""
+        rows = [(cluster, self.chapter, *each) for cluster, each in sorted(self.noted.items())]
+        return pa.Table.from_pylist(
+            [dict(zip(_NOTED.names, row, strict=True)) for row in rows], schema=_NOTED
+        )
+
+
+@dataclass(frozen=True)
+class Chapters:
+    """``parts`` are to be judged, in order; what is in ``standing`` stands. What is ``stale`` was judged, and
+    does not stand; of that, ``gone`` is no chapter any more.
+    """
+
+    parts: tuple[Part, ...] = ()
+    standing: frozenset[Chapter] = frozenset()
+    stale: frozenset[Chapter] = frozenset()
+    gone: frozenset[Chapter] = frozenset()
+
+    @property
+    def known(self) -> bool:
+        """Whether history has chapters."""
+        return bool(self.parts or self.standing)
+
+
+WHOLE = Chapters()
+"""Of a lake that has no chapters."""
+
+
+def chapters(catalog: Catalog, since: Since) -> Chapters:
+    """The chapters of a lake as they are, beside those that were judged."""
+    noted = lake.scan(catalog, PIECES, (), [{"kind": "judged"}]).to_pylist()
+    return compared(_present(catalog), noted, since)
+
+
+def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]], since: Since) -> Chapters:
+    """``present``: the revision of each chapter. ``noted``: rows of PIECES that say what was judged."""
+    judged = list(noted)
+    counted = Counter((row["cluster"], row["chapter"]) for row in judged)
+    standing = {
+        each
+        for row in judged
+        if counted[each := (row["cluster"], row["chapter"])] == 1
+        and present.get(each) == row["revision"]
+        and _seen(row, row["since"]) == _seen(row, since.get(row["cluster"]))
+    }
+    parts: dict[int, dict[str, Noted]] = defaultdict(dict)
+    for (cluster, chapter), revision in present.items():
+        if (cluster, chapter) not in standing:
+            parts[chapter][cluster] = revision, since.get(cluster)
+    return Chapters(
+        tuple(Part(chapter, of) for chapter, of in sorted(parts.items())),
+        frozenset(standing),
+        frozenset(counted.keys() - standing),
+        frozenset(counted.keys() - present.keys()),
+    )
+
+
+def where(of: Iterable[Chapter]) -> Where:
+    """What chooses the rows of these chapters."""
+    by_cluster: dict[str, set[int]] = defaultdict(set)
+    for cluster, chapter in of:
+        by_cluster[cluster].add(chapter)
+    return [
+        {"cluster": cluster, "chapter": frozenset(found)} for cluster, found in sorted(by_cluster.items())
+    ]
+
+
+def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
+    """What a window that begins ``since`` shows of a chapter whose results end between two times: all of it,
+    what has no end, or what follows that moment.
+    """
+    first, last = judged["from_time"], judged["to_time"]
+    if since is None or first is None or since <= first:
+        return True
+    return False if since > last else since
+
+
+def _present(catalog: Catalog) -> dict[Chapter, str]:
+    """The revision of each chapter: of its rows, and of the code that judges them."""
+    return {
+        (row["cluster"], row["chapter"]): hashlib.sha256(f"{row['revision']} {code()}".encode()).hexdigest()
+        for row in lake.scan(catalog, CHAPTERS, ("cluster", "chapter", "revision")).to_pylist()
+    }

@@ -1,0 +1,78 @@
+-- scopes, met, unmet (rows of failing), part -> the rows of verdicts.pieces for what was judged of one chapter.
+SELECT
+  scopes.cluster,
+  part.chapter,
+  'scope' AS kind,
+  CAST(NULL AS STRING) AS revision,
+  CAST(NULL AS TIMESTAMP) AS since,
+  scopes.definition,
+  scopes.scope,
+  CAST(NULL AS STRING) AS witness,
+  CAST(NULL AS STRING) AS verdict,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  CAST(NULL AS BIGINT) AS begins,
+  CAST(NULL AS BIGINT) AS ends,
+  CAST(NULL AS BIGINT) AS from_position,
+  CAST(NULL AS TIMESTAMP) AS from_time,
+  CAST(NULL AS TIMESTAMP) AS to_time,
+  CAST(NULL AS STRING) AS values,
+  CAST(NULL AS STRING) AS evidence,
+  scopes.checked,
+  scopes.exercised,
+  scopes.holds,
+  scopes.violated,
+  scopes.unknown
+FROM scopes
+CROSS JOIN part
+UNION ALL
+SELECT
+  met.cluster,
+  part.chapter,
+  'held' AS kind,
+  CAST(NULL AS STRING) AS revision,
+  CAST(NULL AS TIMESTAMP) AS since,
+  met.definition,
+  met.scope,
+  CAST(NULL AS STRING) AS witness,
+  CAST(NULL AS STRING) AS verdict,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  met.from_position AS begins,
+  met.ends,
+  met.from_position,
+  met.from_time,
+  met.to_time,
+  CAST(NULL AS STRING) AS values,
+  CAST(NULL AS STRING) AS evidence,
+  CAST(NULL AS BIGINT) AS checked,
+  CAST(NULL AS BIGINT) AS exercised,
+  CAST(NULL AS BIGINT) AS holds,
+  CAST(NULL AS BIGINT) AS violated,
+  CAST(NULL AS BIGINT) AS unknown
+FROM met
+CROSS JOIN part
+UNION ALL
+SELECT
+  unmet.cluster,
+  part.chapter,
+  'failing' AS kind,
+  CAST(NULL AS STRING) AS revision,
+  CAST(NULL AS TIMESTAMP) AS since,
+  unmet.definition,
+  unmet.scope,
+  unmet.witness,
+  unmet.verdict,
+  unmet.failed_conjunct,
+  unmet.begins,
+  unmet.ends,
+  unmet.from_position,
+  unmet.from_time,
+  unmet.to_time,
+  unmet.values,
+  unmet.evidence,
+  CAST(NULL AS BIGINT) AS checked,
+  CAST(NULL AS BIGINT) AS exercised,
+  CAST(NULL AS BIGINT) AS holds,
+  CAST(NULL AS BIGINT) AS violated,
+  CAST(NULL AS BIGINT) AS unknown
+FROM unmet
+CROSS JOIN part

@@ -1,0 +1,237 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- one pass for no_dangling_transaction, no_write_outside_transaction, aborted_transactions_are_indexed
+WITH frame AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    partition_transaction_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    open AS `x.open`,
+    listed AS `x.listed`,
+    aborted AS `x.aborted`,
+    indexed AS `x.indexed`
+  FROM silver.partition_transactions
+), judged AS (
+  SELECT
+    *,
+    `x.open` AS antecedent_1,
+    NOT (
+      `x.open` AND NOT `x.listed`
+    ) AS c1_1,
+    NOT `x.open` AS antecedent_2,
+    `x.listed` AS c1_2,
+    NOT `x.open` AND `x.aborted` AS antecedent_3,
+    `x.indexed` AS c1_3
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    topic,
+    `partition`,
+    partition_key,
+    partition_transaction_id,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `x.open`,
+    `x.listed`,
+    `x.aborted`,
+    `x.indexed`,
+    NOT antecedent_1 OR c1_1 AS verdict_1,
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Dangling(x) (ProducerEpochProps:761)' END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed (ProducerEpochProps:777)' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:790)' END AS failed_conjunct_3
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    partition_transaction_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ANY_VALUE(
+      NAMED_STRUCT(
+        'topic',
+        topic,
+        'partition',
+        `partition`,
+        'partition_key',
+        partition_key,
+        'failed_conjunct_1',
+        failed_conjunct_1,
+        'failed_conjunct_2',
+        failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
+        'x.open',
+        `x.open`,
+        'x.listed',
+        `x.listed`,
+        'x.aborted',
+        `x.aborted`,
+        'x.indexed',
+        `x.indexed`
+      )
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3
+  FROM weighed
+  GROUP BY
+    cluster,
+    partition_transaction_id
+)
+SELECT
+  each.`definition` AS definition,
+  cluster,
+  scope,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN witness END AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  each.`verdict` AS verdict,
+  each.`exercised` AS exercised,
+  each.`failed_conjunct` AS failed_conjunct,
+  each.`values` AS `values`,
+  CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
+FROM (
+  SELECT
+    cluster,
+    TO_JSON(
+      STRUCT(
+        COALESCE(agreed.first_state.`topic`, partition_transactions.topic) AS topic,
+        COALESCE(agreed.first_state.`partition`, partition_transactions.`partition`) AS `partition`,
+        COALESCE(agreed.first_state.`partition_key`, partition_transactions.partition_key) AS partition_key
+      ),
+      MAP('ignoreNullFields', 'false')
+    ) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+      )
+      THEN TO_JSON(STRUCT(partition_transaction_id AS x), MAP('ignoreNullFields', 'false'))
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
+    COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+      )
+      THEN TO_JSON(
+        STRUCT(
+          partition_transactions.transactional_id,
+          partition_transactions.producer_id,
+          partition_transactions.producer_epoch,
+          partition_transactions.first_offset,
+          partition_transactions.last_offset,
+          partition_transactions.batches,
+          partition_transactions.records,
+          partition_transactions.marker_epoch
+        ),
+        MAP('ignoreNullFields', 'false')
+      )
+    END AS evidence,
+    EXPLODE(
+      ARRAY(
+        NAMED_STRUCT(
+          'definition',
+          'no_dangling_transaction',
+          'verdict',
+          agreed.verdict_1,
+          'exercised',
+          COALESCE(agreed.exercised_1, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_write_outside_transaction',
+          'verdict',
+          agreed.verdict_2,
+          'exercised',
+          COALESCE(agreed.exercised_2, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
+            THEN TO_JSON(
+              STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'aborted_transactions_are_indexed',
+          'verdict',
+          agreed.verdict_3,
+          'exercised',
+          COALESCE(agreed.exercised_3, FALSE),
+          'failed_conjunct',
+          CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`x.open` AS `x.open`,
+                agreed.first_state.`x.aborted` AS `x.aborted`,
+                agreed.first_state.`x.indexed` AS `x.indexed`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        )
+      )
+    ) AS each
+  FROM silver.partition_transactions AS partition_transactions
+  FULL OUTER JOIN agreed
+    USING (cluster, partition_transaction_id)
+) AS fanned

@@ -1,0 +1,286 @@
+"""A run that judges the chapters that changed writes what a run that judges all of history writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from judge_silver import CLUSTERS, ELEMENTS, Lakeless, Row, Tables, moment, ordered, random_silver
+from judge_silver import settings as some_settings
+
+from fencepost.definitions import Query, definitions
+from fencepost.judge.chapters import WHOLE, Chapter, Chapters, compared
+from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.run import rule as RULE
+from fencepost.judge.run import run
+from fencepost.protocols import protocols
+from fencepost.tables import EPISODES, PIECES, VERDICTS, WINDOWS
+from tlasql.reach import ROW
+
+judging = sys.modules["fencepost.judge.run"]
+BEGINS = (0, 12, 25)
+"""Positions at which chapters begin."""
+IDS = (
+    "assignment_epoch",
+    "broker_keeps_its_rule",
+    "assignment_epoch_bound",
+    "group_epoch_never_falls",
+    "no_partition_owned_twice",
+)
+"""Of every kind: on an element and what is of its request, on a row, on a step, on rows that overlap."""
+Found = dict[str, list[Row]]
+Revisions = dict[Chapter, str]
+
+
+def compiled() -> list[Query]:
+    """The queries of IDS, each by itself."""
+    (folder,) = {each.compiled / "duckdb" for each in protocols() if each.name == "offset_commit"}
+    found = []
+    for each in definitions():
+        if each.id in IDS:
+            sql = (folder / f"{each.id}.sql").read_text(encoding="utf-8")
+            found.append(Query((each,), f"SELECT '{each.id}' AS definition, * FROM (\n{sql}\n)"))
+    return found
+
+
+COMPILED = compiled()
+
+
+def in_chapters(silver: Tables, begins: Sequence[int]) -> Tables:
+    """Every table with the chapter that each row was over in; a state's is that of what met it."""
+    found = {name: _with_chapter(rows, _ends(rows), begins) for name, rows in silver.items()}
+    for name, (universe, _) in ELEMENTS.items():
+        identity = "request_id" if "request_id" in silver[name].column_names else "commit_id"
+        if identity not in silver[name].column_names or identity not in silver[universe].column_names:
+            continue
+        # what a verdict on an element says ends with the last state that the element may have met
+        ends: dict[tuple[str, str], list[datetime | None]] = {}
+        for row in silver[name].select(["cluster", identity, "to_time"]).to_pylist():
+            ends.setdefault((row["cluster"], row[identity]), []).append(row["to_time"])
+        for table in (name, universe):
+            rows = silver[table].select(["cluster", identity]).to_pylist()
+            of = [ends.get((row["cluster"], row[identity]), [None]) for row in rows]
+            last = [None if None in each else max(each) for each in of]
+            found[table] = _with_chapter(silver[table], last, begins)
+    return found
+
+
+def _ends(rows: pa.Table) -> list[datetime | None]:
+    return rows["to_time"].to_pylist() if "to_time" in rows.column_names else [None] * rows.num_rows
+
+
+def _with_chapter(rows: pa.Table, ends: Sequence[datetime | None], begins: Sequence[int]) -> pa.Table:
+    chapters = [
+        max(each for each in begins if end is None or moment(each) <= end or not each) for end in ends
+    ]
+    return rows.append_column("chapter", pa.array(chapters, pa.int64()))
+
+
+class Runs:
+    """Runs of the judge over one lake, each with the silver that it is called with."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.lake = Lakeless({})
+        self._scratch = scratch
+        self.history = WHOLE
+
+    def __call__(self, silver: Tables, revisions: Revisions | None = None, since: int | None = None) -> Found:
+        """The verdicts; ``revisions`` of the chapters of silver, if it has any."""
+        self.lake.silver = silver
+        windows = WINDOWS.rows([(each, None if since is None else moment(since), None) for each in CLUSTERS])
+        if revisions is not None:
+            noted = self.lake.written.get(PIECES.name, PIECES.arrow_schema.empty_table()).to_pylist()
+            of = {row["cluster"]: row["since"] for row in windows.to_pylist()}
+            self.history = compared(revisions, (row for row in noted if row["kind"] == "judged"), of)
+        compiled = COMPILED
+        engine = DuckEngine(self.lake.read, self.lake.write, self._scratch, compiled)
+        run(engine, some_settings(), compiled, windows, self.history)
+        return {table.name: ordered(self.lake.written[table.name]) for table in VERDICTS}
+
+    @property
+    def judged(self) -> set[Chapter]:
+        """The chapters that the last run judged."""
+        return {(cluster, part.chapter) for part in self.history.parts for cluster in part.noted}
+
+
+def revisions(begins: Sequence[int], **of: str) -> Revisions:
+    """A revision of each chapter; ``of``: of chapters with a later one, as chapter_12."""
+    return {(cluster, begin): of.get(f"chapter_{begin}", "first") for cluster in CLUSTERS for begin in begins}
+
+
+def said(found: Found) -> Found:
+    """What is the same in however many chapters it was found. Where something that does not hold was open at
+    a chapter's end, what held before may be said to reach to its begin.
+    """
+    rows = {name: [{**row, "chapter": None} for row in of] for name, of in found.items()}
+    for row in rows[EPISODES.name]:
+        if row["verdict"] == "holds":
+            row |= {"to_position": None, "to_time": None}
+    return {
+        name: sorted(of, key=lambda row: [str(each) for each in row.values()]) for name, of in rows.items()
+    }
+
+
+def mixed(silver: Tables, later: Tables, chapters: frozenset[int]) -> Tables:
+    """Silver, of which these chapters have other rows."""
+
+    def rows(of: Tables, name: str, *, chosen: bool) -> pa.Table:
+        inside = pc.is_in(of[name]["chapter"], pa.array(chapters, pa.int64()))
+        return of[name].filter(inside if chosen else pc.invert(inside))
+
+    return {
+        name: pa.concat_tables([rows(silver, name, chosen=False), rows(later, name, chosen=True)])
+        for name in silver
+    }
+
+
+def renamed(silver: Tables) -> Tables:
+    """With other commits and requests."""
+    found = {}
+    for name, rows in silver.items():
+        other = {
+            column: pc.binary_join_element_wise(rows[column], "later", "-")
+            for column in ("commit_id", "request_id")
+            if column in rows.column_names
+        }
+        found[name] = pa.table({column: other.get(column, rows[column]) for column in rows.column_names})
+    return found
+
+
+@pytest.fixture(scope="module")
+def silver() -> Tables:
+    return random_silver(1, size=120)
+
+
+@pytest.fixture(scope="module")
+def later() -> Tables:
+    """What silver has of a chapter, or of several, after a later run."""
+    return renamed(random_silver(7, size=120))
+
+
+def test_chapters_change_no_verdict(silver: Tables, tmp_path: Path) -> None:
+    """What began before a chapter, or goes on after it, is judged once."""
+    whole = Runs(tmp_path)(silver)
+    assert {row["verdict"] for row in whole[EPISODES.name]} == {"holds", "violated", "unknown"}
+    found = Runs(tmp_path)(in_chapters(silver, BEGINS), revisions(BEGINS))
+    assert said(found) == said(whole)
+    here, there = (
+        {row["verdict_id"]: row for row in each[EPISODES.name] if row["verdict"] == "holds"}
+        for each in (whole, found)
+    )
+    longer = [there[each] for each in here if here[each] != there[each]]
+    assert len(longer) < len(here) / 4
+    begins = {
+        (row["invariant"], row["cluster"], row["scope"], row["from_position"])
+        for row in whole[EPISODES.name]
+        if row["verdict"] != "holds"
+    }
+    for row in longer:
+        assert row["to_position"] > here[row["verdict_id"]]["to_position"]
+        assert (row["invariant"], row["cluster"], row["scope"], row["to_position"]) in begins
+
+
+def test_one_chapter_is_history(silver: Tables, tmp_path: Path) -> None:
+    one = Runs(tmp_path)(in_chapters(silver, (0,)), revisions((0,)))
+    assert one[EPISODES.name] == Runs(tmp_path)(silver)[EPISODES.name]
+
+
+def test_a_run_judges_what_changed(silver: Tables, later: Tables, tmp_path: Path) -> None:
+    """The last chapter, one in the middle, none at all; then there is a chapter more."""
+    runs, before, after = Runs(tmp_path), in_chapters(silver, BEGINS), in_chapters(later, BEGINS)
+    runs(before, revisions(BEGINS))
+    for changed in (frozenset({25}), frozenset({12}), frozenset[int]()):
+        before = mixed(before, after, changed)
+        now = {f"chapter_{each}": "second" for each in {25, *changed}}
+        if 12 in changed or not changed:
+            now["chapter_12"] = "second"
+        found = runs(before, revisions(BEGINS, **now))
+        assert runs.judged == {(cluster, each) for cluster in CLUSTERS for each in changed}
+        assert found == Runs(tmp_path)(before, revisions(BEGINS))
+    more = (*BEGINS, 33)
+    moved = in_chapters(silver, more)
+    now = {f"chapter_{each}": "third" for each in more}
+    assert runs(moved, revisions(more, **now)) == Runs(tmp_path)(moved, revisions(more))
+
+
+def test_a_definition_that_looks_further_is_judged_over_all_of_history(
+    silver: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken for one that looks at rows alone it misses what it should see: so the tests above can fail."""
+    whole = said(Runs(tmp_path)(silver))
+    for looks_at in ("all", "step"):
+        wrong = [_taken_for_one_of_rows(each, looks_at) for each in COMPILED]
+        assert wrong != COMPILED
+        monkeypatch.setattr(sys.modules[__name__], "COMPILED", wrong)
+        assert said(Runs(tmp_path)(in_chapters(silver, BEGINS), revisions(BEGINS))) != whole
+
+
+def _taken_for_one_of_rows(query: Query, looks_at: str) -> Query:
+    found = [replace(each, looks_at=ROW) if each.looks_at == looks_at else each for each in query.definitions]
+    return replace(query, definitions=tuple(found))
+
+
+def test_a_window_that_moves_on_has_judged_what_it_crosses(silver: Tables, tmp_path: Path) -> None:
+    """Chapters of which it shows what it showed stand."""
+    runs, cut = Runs(tmp_path), in_chapters(silver, BEGINS)
+    runs(cut, revisions(BEGINS))
+    for since, crossed in ((15, 12), (20, 12)):
+        found = runs(cut, revisions(BEGINS), since)
+        assert {("north", crossed)} <= runs.judged
+        assert (("north", 0) in runs.judged) == (since == 15)
+        assert found == Runs(tmp_path)(cut, revisions(BEGINS), since)
+
+
+def test_a_run_that_was_killed_leaves_no_chapter_that_seems_judged(
+    silver: Tables, later: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there again as it was before is judged again."""
+    runs, before = Runs(tmp_path), in_chapters(silver, BEGINS)
+    first = runs(before, revisions(BEGINS))
+    after = mixed(before, in_chapters(later, BEGINS), frozenset({25}))
+    with monkeypatch.context() as patch:
+        patch.setattr(judging, "_put_together", lambda engine: 1 / 0)
+        patch.setattr(judging, "rule", partial(_killed_at, "judged_chapters"))
+        with pytest.raises(KeyboardInterrupt):
+            runs(after, revisions(BEGINS, chapter_25="second"))
+    assert runs(before, revisions(BEGINS)) == first
+
+
+def _killed_at(name: str, rule: str) -> str:
+    if rule == name:
+        raise KeyboardInterrupt
+    return RULE(rule)
+
+
+def test_what_is_noted_twice_or_otherwise_does_not_stand() -> None:
+    present = {("c", 0): "a", ("c", 1): "b", ("d", 0): "c"}
+
+    def noted(cluster: str, chapter: int, revision: str, since: int | None = None) -> Row:
+        times = {
+            "from_time": moment(3),
+            "to_time": moment(9),
+            "since": None if since is None else moment(since),
+        }
+        return {"cluster": cluster, "chapter": chapter, "revision": revision, **times}
+
+    def standing(*rows: Row, since: int | None = None) -> frozenset[Chapter]:
+        return compared(present, rows, {"c": None if since is None else moment(since)}).standing
+
+    assert standing() == frozenset()
+    assert standing(noted("c", 0, "a"), noted("c", 1, "a"), noted("d", 0, "c")) == {("c", 0), ("d", 0)}
+    assert standing(noted("c", 0, "a"), noted("c", 0, "a")) == frozenset()
+    assert standing(noted("c", 0, "a"), since=3) == {("c", 0)}
+    assert standing(noted("c", 0, "a"), since=4) == frozenset()
+    assert standing(noted("c", 0, "a", since=4), since=4) == {("c", 0)}
+    assert standing(noted("c", 0, "a", since=10), since=11) == {("c", 0)}
+    found = compared(present, [noted("c", 0, "a"), noted("e", 0, "a")], {})
+    assert (found.gone, found.stale) == ({("e", 0)}, {("e", 0)})
+    assert [(part.chapter, set(part.noted)) for part in found.parts] == [(0, {"d"}), (1, {"c"})]
+    assert Chapters().known is False
