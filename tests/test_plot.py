@@ -24,7 +24,12 @@ from fencepost import cli
 from fencepost.plots import layout as shared
 from fencepost.plots.reading import PlotError, find
 from fencepost.protocols.offset_commit.plot import drawing, layout, reading
-from fencepost.protocols.offset_commit.plot.reading import COMMIT_COLUMNS, MEMBER_COLUMNS, Timeline
+from fencepost.protocols.offset_commit.plot.reading import (
+    COMMIT_COLUMNS,
+    GROUP_COLUMNS,
+    MEMBER_COLUMNS,
+    Timeline,
+)
 from fencepost.protocols.producer_epoch.plot import drawing as producer_drawing
 from fencepost.protocols.producer_epoch.plot import layout as producer_layout
 from fencepost.protocols.producer_epoch.plot import reading as producer_reading
@@ -96,10 +101,10 @@ def commit(
 
 
 def timeline(members: list[dict[str, Any]], commits: list[dict[str, Any]], **more: Any) -> Timeline:
+    times = dict.fromkeys(("from_time", "to_time"), "datetime64[us]")
     frames = (
-        pd.DataFrame(members, columns=list(MEMBER_COLUMNS)).astype(
-            dict.fromkeys(("from_time", "to_time"), "datetime64[us]")
-        ),
+        pd.DataFrame(members, columns=list(MEMBER_COLUMNS)).astype(times),
+        pd.DataFrame(members, columns=list(GROUP_COLUMNS)).astype(times),
         pd.DataFrame(commits, columns=list(COMMIT_COLUMNS)).astype({"answered_at": "datetime64[us]"}),
     )
     names = {"cluster": "prod", "group_id": "orders", **more}
@@ -310,7 +315,7 @@ def test_hundreds_of_thousands_of_commits_become_an_image() -> None:
     assert b"<image" not in drawing.picture(timeline(LIFE, few), "svg")[0]
     one = timeline(LIFE, few)
     marks = pd.concat([one.commits] * 2000, ignore_index=True)
-    many = Timeline("prod", "orders", one.members, marks)
+    many = Timeline("prod", "orders", one.members, one.group, marks)
     begun = time.monotonic()
     svg, words = drawing.picture(many, "svg")
     assert b"<image" in svg

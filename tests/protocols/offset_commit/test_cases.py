@@ -40,8 +40,14 @@ def _member(r: Row) -> str:
     own = (
         f"epoch {r.member_epoch}, was {r.previous_member_epoch}, revocation {_or_unknown(r.revocation_epoch)}"
     )
-    group = f"group {_or_unknown(r.group_epoch)}, target {_or_unknown(r.target_assignment_epoch)}"
-    return f"{r.group_id} life {r.life} {r.protocol} {r.member_id} {_span(r)}: {own}, {r.state}, {group}"
+    group = _from_to(r.group_epoch, r.last_group_epoch)
+    target = _from_to(r.target_assignment_epoch, r.last_target_assignment_epoch)
+    beside = f"{r.state}, group {group}, target {target}"
+    return f"{r.group_id} life {r.life} {r.protocol} {r.member_id} {_span(r)}: {own}, {beside}"
+
+
+def _from_to(first: object, last: object) -> object:
+    return _or_unknown(first) if first == last else f"{_or_unknown(first)} to {_or_unknown(last)}"
 
 
 def _owned(r: Row) -> str:

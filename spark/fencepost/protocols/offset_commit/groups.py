@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from fencepost.protocols.offset_commit.epochs import EpochHistory, Epochs
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.members import (
     Member,
@@ -30,18 +30,10 @@ from fencepost.replay.group_coordinator.records import (
     Owned,
     Subtopology,
 )
-from fencepost.replay.histories import History, Point, interval
+from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import topic_key
 from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
-
-
-class Epochs(NamedTuple):
-    """The group's own epochs after a batch; None where they are not (yet) known again."""
-
-    group_type: str | None
-    group_epoch: int | None
-    target_assignment_epoch: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +83,7 @@ class Span:
     has_topology: bool = False
     group_epoch: int | None = None
     target_assignment_epoch: int | None = None
-    epochs: History[Epochs] = field(default_factory=History)
+    epochs: EpochHistory = field(default_factory=EpochHistory)
     generation: Generation | None = None
     classic_size: int | None = None
 
@@ -291,8 +283,8 @@ class Group(Lives[Histories]):
         member.note_revocation_epoch()
         if member.is_away:
             return
-        for epochs, cut in span.epochs.between(at, end):
-            out.member(self, member_id, member, epochs, cut)
+        for beside in span.epochs.beside(member.newest.member_epoch, at, end):
+            out.member(self, member_id, member, beside)
 
     def _write_revocation(
         self, member_id: str, member: Member, key: str, end: Point | None, out: Histories

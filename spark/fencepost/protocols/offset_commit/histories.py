@@ -19,7 +19,8 @@ from fencepost.replay.histories import Interval
 from fencepost.replay.metadata import Topics
 
 if TYPE_CHECKING:
-    from fencepost.protocols.offset_commit.groups import Epochs, Group
+    from fencepost.protocols.offset_commit.epochs import Epochs, Together
+    from fencepost.protocols.offset_commit.groups import Group
 
 
 class Histories:
@@ -47,9 +48,9 @@ class Histories:
         self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, life, during, covered=known)
 
-    def member(self, group: Group, member_id: str, member: Member, epochs: Epochs, during: Interval) -> None:
-        """``silver.group_members``: one row per member, batch that changed it, and change of the group's
-        epochs.
+    def member(self, group: Group, member_id: str, member: Member, beside: Together) -> None:
+        """``silver.group_members``: one row per member and batch that changed it, or the order of its and the
+        group's epochs.
         """
         step = member.newest
         self.members.add(
@@ -65,9 +66,11 @@ class Histories:
             step.member_epoch,
             step.previous_member_epoch,
             member.revocation_epoch,
-            epochs.group_epoch,
-            epochs.target_assignment_epoch,
-            *during,
+            beside.first.group_epoch,
+            beside.first.target_assignment_epoch,
+            beside.last.group_epoch,
+            beside.last.target_assignment_epoch,
+            *beside.during,
         )
 
     def owned_partitions(self, group: Group, member_id: str, rows: Iterable[Ended]) -> None:

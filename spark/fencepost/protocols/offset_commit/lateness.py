@@ -23,12 +23,14 @@ class Lateness:
         """``tolerance_ms``: how late a line may be where nothing shows more."""
         self._tolerance_ms = tolerance_ms
         self._seen: dict[tuple[int, int], int] = {}
+        self._around: dict[tuple[int, int], int] = {}
         self._last: set[CommitRequest] = set()
 
     def note(self, request: CommitRequest, record: OffsetCommitRecord) -> None:
         """A request and what it certainly wrote: its line came as much later as the record was earlier."""
         late, key = request.requested_ms - record.timestamp_ms, _key(request)
         self._seen[key] = max(self._seen.get(key, 0), late)
+        self._around.clear()
 
     def note_last(self, requests: Iterable[CommitRequest]) -> None:
         """Requests that no line of their connection follows."""
@@ -38,8 +40,12 @@ class Lateness:
         """How late a line may be: twice what was seen around it, since what was seen is not the latest of
         all.
         """
-        broker_id, moment = _key(line)
-        seen = max(self._seen.get((broker_id, near), 0) for near in (moment - 1, moment, moment + 1))
+        key = _key(line)
+        seen = self._around.get(key)
+        if seen is None:
+            broker_id, moment = key
+            seen = max(self._seen.get((broker_id, near), 0) for near in (moment - 1, moment, moment + 1))
+            self._around[key] = seen
         if seen > self._tolerance_ms and line in self._last:
             return LATEST_MS
         return max(self._tolerance_ms, 2 * seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 from fencepost.replay.group_coordinator.requests import (
@@ -218,13 +219,14 @@ def _commit(
         topic_id = topics.id_at(name, request.responded_ms)
     leader_epoch = partition.get("committedLeaderEpoch")
     error = error_name(integer(code))
+    key = topic_key(topic_id, name, number)
     return Commit(
         request,
         digest_of(request.request_id, reference, number),
         name,
         topic_id,
         number,
-        topic_key(topic_id, name, number),
+        None if key is None else intern(key),
         integer(partition.get("committedOffset"), 64),
         -1 if leader_epoch is None else integer(leader_epoch),
         error,

@@ -23,7 +23,8 @@ GROUPS = Table(
 MEMBERS = Table(
     "silver.group_members",
     "History of each member: its epochs, with the group's beside them so that an epoch rule is one scan. "
-    "A classic member's epoch is the generation.",
+    "A classic member's epoch is the generation. A row goes on while the group's epochs rise and none of its "
+    "epochs gets ahead of one that it follows.",
     {
         **_GROUP,
         "coordinator_partition": "int",
@@ -35,8 +36,10 @@ MEMBERS = Table(
         "member_epoch": "int",
         "previous_member_epoch": "int",
         "revocation_epoch": "int",
-        "group_epoch": "int",
+        "group_epoch": "int",  # at the beginning of the row, as target_assignment_epoch
         "target_assignment_epoch": "int",
+        "last_group_epoch": "int",  # at its end
+        "last_target_assignment_epoch": "int",
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "member_id", "from_position"),

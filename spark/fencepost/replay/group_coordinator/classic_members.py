@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
 from fencepost.replay.group_coordinator.records import ClassicMember
+from fencepost.replay.reading import repeated
 
 _Topics = Sequence[tuple[str, Sequence[int]]] | None
 
@@ -30,9 +31,9 @@ class ClassicMembers:
         members = fields["members"]
         each = members.flatten()
         consumers = pc.equal(fields["protocol_type"], "consumer").take(pc.list_parent_indices(members))
-        assignments = _repeated(pc.if_else(consumers, each.field("assignment"), None))
+        assignments = repeated(pc.if_else(consumers, each.field("assignment"), None))
         self._read(assignments)
-        names = (_repeated(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
+        names = (repeated(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
         entries = map(self._member, zip(*names, assignments, strict=True))
         lengths = pc.list_value_length(members).to_pylist()
         return [None if length is None else list(islice(entries, length)) for length in lengths]
@@ -51,10 +52,3 @@ class ClassicMembers:
             topics = self._assigned[assignment]
             member = self._seen[said] = ClassicMember(member_id, instance_id, client_id, topics)
         return member
-
-
-def _repeated(column: pa.Array) -> list[Any]:
-    """The values; those that are there again and again are one object each."""
-    named = column.dictionary_encode()
-    values = named.dictionary.to_pylist()
-    return [None if code is None else values[code] for code in named.indices.to_pylist()]

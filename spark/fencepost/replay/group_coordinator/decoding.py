@@ -29,6 +29,7 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
 from fencepost.replay.metadata import Sighting
+from fencepost.replay.reading import repeated
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]
@@ -79,10 +80,10 @@ def commit_records(records: pa.Table) -> list[OffsetCommitRecord]:
         size = rows.num_rows
         columns = zip(
             *_places(rows),
-            _texts(fields["group"]),
-            _texts(fields["topic"]),
+            repeated(fields["group"]),
+            repeated(fields["topic"]),
             fields["partition"].to_pylist(),
-            _texts(fields["topic_id"]) if "topic_id" in fields else [None] * size,
+            repeated(fields["topic_id"]) if "topic_id" in fields else [None] * size,
             fields["offset"].to_pylist(),
             fields["leader_epoch"].to_pylist() if "leader_epoch" in fields else [None] * size,
             rows["producer_id"].to_pylist(),
@@ -165,13 +166,6 @@ def _refuse_damaged(name: str, part: str, decoded: Decoded, rows: pa.Table) -> N
         raise ValueError(f"{name} at offset {at}: captured as readable, its {part} is not. Capture again.")
 
 
-def _texts(column: pa.Array) -> list[str | None]:
-    """Texts, each of them once in memory however often it is there."""
-    named = column.dictionary_encode()
-    names = named.dictionary.to_pylist()
-    return [None if code is None else names[code] for code in named.indices.to_pylist()]
-
-
 def _group_records(
     rows: pa.Table, fields: Mapping[str, pa.Array], classic: ClassicMembers
 ) -> Iterator[GroupRecord]:
@@ -181,7 +175,7 @@ def _group_records(
         return fields[name].to_pylist() if name in fields else [None] * size
 
     def texts(name: str) -> _Column:
-        return _texts(fields[name]) if name in fields else [None] * size
+        return repeated(fields[name]) if name in fields else [None] * size
 
     epochs = next((n for n in ("generation", "assignment_epoch", "epoch") if n in fields), "epoch")
     group_ids = texts("group_id" if "group_id" in fields else "group")
@@ -259,7 +253,7 @@ def _listed(column: pa.ListArray, element: str) -> list[_Listed]:
     each = column.flatten()
     entries = list(
         zip(
-            _texts(each.field(element)),
+            repeated(each.field(element)),
             each.field("partitions").to_pylist(),
             each.field("assignment_epochs").to_pylist(),
             strict=True,

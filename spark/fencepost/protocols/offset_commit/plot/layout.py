@@ -67,7 +67,7 @@ def arrange(timeline: Timeline) -> Layout:
     every = lanes_of(timeline, end)
     lanes = chosen(every, commits)
     shown = commits["member_id"].isin([lane.member_id for lane in lanes])
-    group = {name: runs(timeline.members, name, end) for name in ("group_epoch", "target_assignment_epoch")}
+    group = {name: runs(timeline.group, name, end) for name in ("group_epoch", "target_assignment_epoch")}
     return Layout(
         start,
         end,

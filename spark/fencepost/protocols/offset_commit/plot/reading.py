@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.plots.reading import PlotError, find, frame, limits
 from fencepost.protocols.offset_commit.report import COMMITS
+from fencepost.protocols.offset_commit.tables import GROUPS
 from fencepost.reading import Reader, rows
 from fencepost.words import printable
 
@@ -22,11 +23,10 @@ MEMBER_COLUMNS = (
     "life",
     "from_position",
     "member_epoch",
-    "group_epoch",
-    "target_assignment_epoch",
     "from_time",
     "to_time",
 )
+GROUP_COLUMNS = ("life", "from_position", "group_epoch", "target_assignment_epoch", "from_time", "to_time")
 COMMIT_COLUMNS = (
     "member_id",
     "client_id",
@@ -40,6 +40,12 @@ _NAMES = f"SELECT cluster, group_id FROM {EPOCHS} UNION SELECT cluster, group_id
 _MEMBERS = f"""
 SELECT {", ".join(MEMBER_COLUMNS)} FROM {EPOCHS}
 WHERE cluster = :cluster AND group_id = :name
+  AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+"""
+# a group without members ever has no epochs
+_GROUP = f"""
+SELECT {", ".join(GROUP_COLUMNS)} FROM {GROUPS.name}
+WHERE cluster = :cluster AND group_id = :name AND group_type <> 'simple'
   AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
 """
 # Commits of one member and kind that are closer than a ten-thousandth of the picture's width are one mark,
@@ -65,7 +71,8 @@ GROUP BY member_id, client_id, client_epoch, truth, broker_answer,
 
 @dataclass(frozen=True)
 class Timeline:
-    """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT) and ``commits`` (COMMIT_COLUMNS).
+    """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT), its own epochs (``group``:
+    GROUP_COLUMNS) and ``commits`` (COMMIT_COLUMNS).
 
     Times are UTC and without zone. ``commits`` counts what a row stands for. ``start`` and ``end`` limit the
     picture, None where the rows do.
@@ -74,6 +81,7 @@ class Timeline:
     cluster: str
     group_id: str
     members: pd.DataFrame
+    group: pd.DataFrame
     commits: pd.DataFrame
     start: dt.datetime | None = None
     end: dt.datetime | None = None
@@ -94,11 +102,12 @@ def read(
     marks = frame(lake.query(_COMMITS, **asked))
     if members.empty and marks.empty:
         raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
-    by = ["from_time", "life", "from_position", "member_id"]
+    by = ["from_time", "life", "from_position"]
     return Timeline(
         cluster,
         group_id,
-        members.sort_values(by, ignore_index=True),
+        members.sort_values([*by, "member_id"], ignore_index=True),
+        frame(lake.query(_GROUP, **asked)).sort_values(by, ignore_index=True),
         marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
         start,
         end,
