@@ -139,7 +139,7 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -
         cut = cuts(read, {cluster: ms - LATEST_MS for cluster, ms in since.items()})
         if previous:
             left = compaction(
-                Bounded(read, Bounds(dict.fromkeys(previous), {})),
+                Bounded(engine, _followed(engine, chapter, previous)),
                 catalog,
                 cut,
                 left_before(catalog, previous),
@@ -149,3 +149,14 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -
         read = Windowed(read, since, cut, chapter.begin)
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
     return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms)
+
+
+def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> Bounds:
+    """The bounds of what followed what compaction left before: also of a log that nobody has written to since
+    this chapter's own evidence begins.
+    """
+    since = {
+        name: begin - OVERLAP_MS - LATEST_MS if begin != FIRST else FIRST for name, begin in previous.items()
+    }
+    until = {name: chapter.reads_until_ms[name] for name in previous}
+    return bounds(engine, since, until)

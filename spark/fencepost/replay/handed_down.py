@@ -55,7 +55,7 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     known = before.take(place)
     for at, name in enumerate(rows.column_names):
         values = rows[name]
-        if name in _BEGIN:
+        if name in (*_BEGIN, *table.tells_of_begin):
             earlier = pc.and_(pc.is_valid(known[name]), pc.is_valid(place))
             values = pc.if_else(pc.fill_null(earlier, False), known[name], values)
         elif name not in ("to_position", "to_time", *table.ended):

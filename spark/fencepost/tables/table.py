@@ -52,6 +52,11 @@ class Table:
     lasts: bool = False
     """Of silver: a row of which nothing is said any more goes on."""
 
+    tells_of_begin: tuple[str, ...] = ()
+    """Of silver: columns that tell how a row began. Who sees it begin knows them best: of what led to it, the
+    chapters after that see but a part.
+    """
+
     @property
     def dated_by(self) -> str | None:
         """``dated``, or its default; None where rows have no time."""

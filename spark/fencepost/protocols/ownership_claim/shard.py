@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.ownership_claim.generations import replay
+from fencepost.protocols.ownership_claim.generations import Generation, replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
@@ -27,9 +27,9 @@ from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.requests import NONE
+from fencepost.replay.requests import NONE, RequestLine
 
-_NOWHERE: Interval = (-1, -1, None, None)
+_NOWHERE = -1
 _OTHER_TYPE = "it joins as another protocol type than consumer: what it presents is its own affair"
 _NO_STATE = "the states that it may have met are not known"
 
@@ -149,7 +149,7 @@ class _Shard:
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
         line, said = join.line, join.said
         at = place.first or place.last
-        during = (at.during if at is not None else None) or _NOWHERE
+        during = _moment(at, line)
         life = at.life if at is not None else None
         of = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
         subscription = None if said is None else said.subscription
@@ -204,6 +204,14 @@ class _Shard:
                 state.protocols_supported,
                 *during,
             )
+
+
+def _moment(at: Generation | None, line: RequestLine) -> Interval:
+    """A request is decided once, where its generation begins: how long that lasts is no matter of it."""
+    if at is None or at.during is None:
+        return _NOWHERE, _NOWHERE, line.requested_ms, line.responded_ms
+    position = at.begin.position
+    return position, position + 1, line.requested_ms, line.responded_ms
 
 
 def _join_order(join: Join) -> tuple[int, str, int, str]:

@@ -93,7 +93,11 @@ GROUP_GENERATIONS = Table(
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "from_position"),
-)
+    tells_of_begin=(
+        "abandoned", "is_cooperative", "prepared_at", "joined_at", "rebalance_ms", "waited_for", "waited_ms",
+        "reason", "reason_source",
+    ),
+)  # fmt: skip
 
 OWNERSHIP_CLAIMS = Table(
     "silver.ownership_claims",
