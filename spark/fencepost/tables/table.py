@@ -48,6 +48,11 @@ class Table:
     lasts: bool = False
     """Of silver: a row of which nothing is said any more goes on."""
 
+    told_once: tuple[str, ...] | None = None
+    """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
+    else the rebuild knows, being told itself what was before (``Protocol.hands_down``).
+    """
+
     @property
     def began(self) -> str | None:
         """Of silver: the column of the time at which a row begins to be true."""
@@ -56,7 +61,7 @@ class Table:
     @property
     def hands_down(self) -> bool:
         """Of silver: whether a row may be true for longer than a moment."""
-        return not self.ended and self.goes_with is None
+        return not self.ended and self.goes_with is None and self.told_once != ()
 
     @property
     def over_at(self) -> tuple[str, ...]:

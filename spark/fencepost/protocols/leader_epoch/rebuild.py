@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
-from fencepost.engines import Rows
+from fencepost.engines import Rows, on_engine
 from fencepost.protocols.leader_epoch import clients, committed, partition_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
@@ -28,6 +28,7 @@ from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, store
 from fencepost.protocols.leader_epoch.committed import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
+from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, TRUNCATED
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
@@ -47,8 +48,8 @@ from fencepost.protocols.leader_epoch.tables import (
     METADATA_COVERAGE,
 )
 from fencepost.protocols.leader_epoch.truncations import (
-    TRUNCATED,
     Truncations,
+    and_before,
     truncated_replicas,
     truncations,
 )
@@ -76,7 +77,8 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ADMIN_APIS)}])
     by_admin = admin_requests(engine.collect(asked), histories)
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
-    of_logs = _partitions(given, histories, _truncations(given, histories))
+    cut = _truncated(given)
+    of_logs = _partitions(given, histories, truncations(cut, histories))
     extents = {
         (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
         for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
@@ -101,6 +103,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         **met,
         **of_metadata,
         **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
+        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if given.goes_on else {}),
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
@@ -136,11 +139,11 @@ def _metadata(
     return given.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
 
 
-def _truncations(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Truncations:
-    engine = given.engine
-    asked = engine.scan(REQUESTS, where=[{"api_key": FETCH}])
-    found = engine.collect(engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
-    return truncations(found, histories)
+def _truncated(given: Evidence) -> pa.Table:
+    """Rows of TRUNCATED."""
+    asked = given.engine.scan(REQUESTS, where=[{"api_key": FETCH}])
+    found = given.engine.collect(given.engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
+    return and_before(found, given.before.get(TRUNCATED.name))
 
 
 def _partitions(
@@ -151,12 +154,13 @@ def _partitions(
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
-    names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
+    names = {table.name: table for table in (*partition_rows.TABLES, HANDED_BATCHES, STORED)}
+    goes_on, nothing = given.goes_on, HANDED_BATCHES.arrow_schema.empty_table()
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        given = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed, cut)
-        logs = PartitionEvidence(*given)
-        for name, rows in replay_partitions(logs, histories).items():
+        of_logs = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
+        logs = PartitionEvidence(*of_logs, evidence.get("before", nothing), cut)
+        for name, rows in replay_partitions(logs, histories, goes_on).items():
             yield names[name], rows
         yield STORED, stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
 
@@ -167,6 +171,8 @@ def _partitions(
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
+    if (before := given.of_before(HANDED_BATCHES)) is not None:
+        evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
 
 

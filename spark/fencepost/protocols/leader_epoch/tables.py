@@ -89,6 +89,7 @@ METADATA_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "log", "from_position"),
+    told_once=(),
 )
 
 PARTITION_EPOCHS = Table(
@@ -195,6 +196,7 @@ LEADER_EPOCHS = Table(
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
+    told_once=("elected_request_id", "elected_by", "elected_by_client_id"),
 )
 
 LEADER_EPOCH_ENTRIES = Table(
@@ -216,6 +218,7 @@ LEADER_EPOCH_ENTRIES = Table(
         **INTERVAL,
     },
     ("cluster", "entry_id"),
+    told_once=(),
 )
 
 PARTITION_BATCHES = Table(
@@ -235,6 +238,7 @@ PARTITION_BATCHES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "from_position"),
+    told_once=(),
 )
 
 COMMITTED_OFFSETS = Table(
