@@ -70,8 +70,8 @@ def _identity(table: Table) -> tuple[str, ...]:
 
 
 def _is_named_whole(table: Table) -> bool:
-    """Whether its key tells a row from all others without its begin."""
-    return table.began is None or not set(_BEGIN) & set(table.key)
+    """Whether a row is known again whenever it began: of such a table only what never changes is told."""
+    return table.began is None or (table.told_once is not None and not set(_BEGIN) & set(table.key))
 
 
 def _named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
@@ -87,7 +87,7 @@ def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _had_begun(table: Table, rows: pa.Table, at: int) -> pa.ChunkedArray:
-    """What has no time may have begun whenever; so may what its key tells from all other rows."""
+    """What has no time may have begun whenever."""
     if _is_named_whole(table):
         return pa.chunked_array([pa.repeat(True, rows.num_rows)])
     return pc.fill_null(pc.less(_ms(rows[table.began]), at), True)

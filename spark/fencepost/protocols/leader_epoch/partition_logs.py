@@ -251,13 +251,15 @@ class PartitionLog:
 class Given:
     """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
 
-    ``first`` None: what was before is not known. ``final``: it is gone, there are no more.
+    ``first`` None: what was before is not known. ``final``: it is gone, there are no more. ``lives``: its
+    topic's name has no other incarnation now.
     """
 
     elections: tuple[Election, ...] = ()
     first: int | None = None
     last: int | None = None
     final: bool = False
+    lives: bool = False
     known_ms: int | None = None
 
     def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
@@ -291,8 +293,14 @@ def given_by(history: ClusterHistory | None, place: LogPlace) -> Given:
         min(epochs, default=None) if created and whole else None,
         max(epochs, default=None) if whole else None,
         gone is not None and whole,
+        _lives(history, place),
         history.log.known_ms,
     )
+
+
+def _lives(history: ClusterHistory, place: LogPlace) -> bool:
+    newest = history.by_name.get(place.topic, [])[-1:]
+    return any(life.topic_id == place.topic_id and life.gone is None and life.known for life in newest)
 
 
 def _end(history: ClusterHistory, life: PartitionLife) -> int:

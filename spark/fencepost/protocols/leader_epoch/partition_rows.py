@@ -29,6 +29,7 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCHS,
     METADATA_COVERAGE,
     PARTITION_BATCHES,
+    PARTITION_EXTENTS,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncation, Truncations
 from fencepost.replay.collection import collection_paused
@@ -36,19 +37,8 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, digest_of
 from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
-from fencepost.tables import Table
 
-EXTENTS = Table(
-    "extents",
-    "From where to where the log of a partition goes, at the end of what is known; null where it is not.",
-    {
-        "cluster": "string", "partition_key": "string", "log_start_offset": "bigint",
-        "log_end_offset": "bigint",
-    },
-    ("cluster", "partition_key"),
-)  # fmt: skip
-
-TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, EXTENTS)
+TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, PARTITION_EXTENTS)
 _LOG = ("cluster", "topic", "topic_id", "partition")
 
 
@@ -134,8 +124,8 @@ class _Rows:
         agreed, starts = self._entries(entries)
         self._epochs(agreed)
         start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
-        extent = (start, self._log.end_offset())
-        self._rows[EXTENTS.name].add(self._log.place.cluster, self._log.place.key, *extent)
+        extent = (start, self._log.end_offset(), self._given.lives)
+        self._rows[PARTITION_EXTENTS.name].add(*self._about, *extent, start, None, None, None)
 
     def _batches(self) -> None:
         runs, log = self._runs, self._log

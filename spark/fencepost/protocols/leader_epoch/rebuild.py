@@ -34,7 +34,6 @@ from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
 from fencepost.protocols.leader_epoch.partition_rows import (
-    EXTENTS,
     PartitionEvidence,
     never_captured,
     replay_partitions,
@@ -46,6 +45,7 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
     METADATA_COVERAGE,
+    PARTITION_EXTENTS,
 )
 from fencepost.protocols.leader_epoch.truncations import (
     Truncations,
@@ -53,7 +53,7 @@ from fencepost.protocols.leader_epoch.truncations import (
     truncated_replicas,
     truncations,
 )
-from fencepost.replay.entities import bucket_of, with_entity
+from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import (
@@ -67,6 +67,8 @@ from fencepost.tables import (
     Table,
 )
 
+_LOGS = pa.schema([("cluster", pa.string()), ("partition_key", pa.string())])
+
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
@@ -79,13 +81,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
     cut = _truncated(given)
     of_logs = _partitions(given, histories, truncations(cut, histories))
-    extents = {
-        (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
-        for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
-    }
+    logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
     known = known_clusters(given, histories, by_admin)
     told = _clients(given, known)
-    groups = Groups(known, extents, leaders, given.tolerance_ms)
+    groups = Groups(known, leaders, given.tolerance_ms)
     met = _groups(given, groups, of_logs[STORED.name], told)
     refused = engine.map(
         engine.scan(REQUESTS, where=[{"api_key": frozenset(REFUSABLE)}]),
@@ -96,7 +95,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
         for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
     }
-    of_metadata = _metadata(given, histories, by_admin, set(extents))
+    of_metadata = _metadata(given, histories, by_admin, set(tuples(logs)))
     return {
         **of_logs,
         **told,
@@ -110,6 +109,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
+
+
+def _names_of_logs(extents: pa.Table) -> pa.Table:
+    return extents.select(_LOGS.names)
 
 
 def _elsewhere(of: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
@@ -162,7 +165,8 @@ def _partitions(
         logs = PartitionEvidence(*of_logs, evidence.get("before", nothing), cut)
         for name, rows in replay_partitions(logs, histories, goes_on).items():
             yield names[name], rows
-        yield STORED, stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
+        commits = evidence.get("commits", evidence["batches"])
+        yield STORED, stored_offsets(commits, evidence["records"], quarantine, cleaned)
 
     evidence = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],
@@ -171,6 +175,10 @@ def _partitions(
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
+    if given.before:
+        # with what compaction left before the chapter: offsets that groups had then
+        left = engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}])
+        evidence["commits"] = [with_entity(engine, BATCHES, left, entity)]
     if (before := given.of_before(HANDED_BATCHES)) is not None:
         evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
