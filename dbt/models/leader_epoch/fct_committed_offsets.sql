@@ -7,10 +7,20 @@ decided as (
 
 commits as (
     select
-        *,
-        coalesce(nullif(origin_topic_id, ''), nullif(live_topic_id, '')) as newest_topic_id,
-        case when error = 'NONE' and removed_position is null then current else false end as is_stored
-    from {{ source('silver', 'committed_offsets') }}
+        committed.*,
+        extents.log_start_offset,
+        extents.log_end_offset,
+        coalesce(nullif(committed.origin_topic_id, ''), nullif(committed.live_topic_id, '')) as newest_topic_id,
+        case when stored.commit_id is not null then stored.is_newest else false end as is_stored
+    from {{ source('silver', 'committed_offsets') }} as committed
+    left join {{ source('silver', 'stored_offsets') }} as stored
+        on committed.cluster = stored.cluster and committed.commit_id = stored.commit_id
+    left join {{ source('silver', 'partition_extents') }} as extents
+        on
+            committed.cluster = extents.cluster
+            and committed.topic = extents.topic
+            and committed.partition = extents.partition
+            and extents.live
 ),
 
 lives as (

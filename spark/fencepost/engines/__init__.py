@@ -116,6 +116,13 @@ class Engine(Protocol):
         """The rows, here. For what is few."""
 
 
+def on_engine(engine: Engine, table: Table, rows: pa.Table) -> Rows:
+    """Rows of a table that are here, as rows of an engine."""
+    return engine.spread([rows], lambda each: iter((table, of) for of in each.to_batches()), [table])[
+        table.name
+    ]
+
+
 def why_spark(settings: Settings, size: int, limit: int, unit: str) -> str | None:
     """Why work of this size is Spark's to do; None where it is this process's. The one place that decides."""
     if settings.spark_is_remote:

@@ -106,17 +106,19 @@ class Protocol:
     """One protocol. Functions import what they need when they are called: a command needs few of them.
 
     ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name. ``requests`` says which lines of the request logs are kept, by Kafka's name of
-    the API; ``kinds`` which evidence is read that no other protocol needs, into the tables ``bronze``.
-    ``report`` reads the marts once and gives the lines of each cluster; ``tell``
-    gives what there is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown``
-    are the columns of evidence that a sentence about a finding names, in their order.
+    ``rebuild`` gives, by name; ``hands_down`` are tables that it gives beside them, which the next chapter's
+    rebuild is told (``Evidence.before``). ``requests`` says which lines of the request logs are kept, by
+    Kafka's name of the API; ``kinds`` which evidence is read that no other protocol needs, into the tables
+    ``bronze``. ``report`` reads the marts once and gives the lines of each cluster; ``tell`` gives what there
+    is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown`` are the columns of
+    evidence that a sentence about a finding names, in their order.
     """
 
     name: str
     package: Path
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
+    hands_down: tuple[Table, ...] = ()
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()

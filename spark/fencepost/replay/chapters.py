@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
@@ -119,8 +121,13 @@ class Source:
     metadata: MetadataRows
 
 
-def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -> Evidence:
-    """What a chapter is rebuilt from.
+def evidence_of(
+    chapter: Chapter,
+    previous: Mapping[str, int],
+    source: Source,
+    before: Mapping[str, pa.Table] = MappingProxyType({}),
+) -> Evidence:
+    """What a chapter is rebuilt from; ``before``: what the chapters before it handed down, by table's name.
 
     ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
     be made of what it left before that; for others it stands as an earlier run has made it.
@@ -148,7 +155,8 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
-    return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms)
+    goes_on = frozenset(cluster for cluster, until in chapter.until_ms.items() if until is not None)
+    return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms, before, goes_on)
 
 
 def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> Bounds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Engine
+from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store
 from fencepost.replay.keys import METADATA_TOPIC
@@ -21,7 +21,7 @@ from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.replay.window import Windows, cuts
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -33,6 +33,8 @@ _READ = (
 class Evidence:
     """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
     cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written.
+    ``before``: what the chapter before handed down, rows by the table's name; ``goes_on``: the clusters that
+    have a next chapter.
     """
 
     engine: Engine
@@ -40,6 +42,15 @@ class Evidence:
     logs: Mapping[str, MetadataLog]
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
+    before: Mapping[str, pa.Table] = field(default_factory=dict)
+    goes_on: frozenset[str] = frozenset()
+
+    def of_before(self, table: Table) -> Rows | None:
+        """The rows of a table that the chapter before handed down; None where there are none."""
+        rows = self.before.get(table.name)
+        if rows is None or not rows.num_rows:
+            return None
+        return on_engine(self.engine, table, rows)
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

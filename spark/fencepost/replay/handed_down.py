@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.engines import Engine, Rows
+from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.tables import Table
 
@@ -36,8 +36,7 @@ def taken_over(engine: Engine, table: Table, rows: Rows, before: pa.Table | None
     gone = before.filter(pc.invert(pc.is_in(_named(before, names), seen["key"].combine_chunks())))
     if not gone.num_rows:
         return found
-    kept = engine.spread([gone], lambda each: iter((table, batch) for batch in each.to_batches()), [table])
-    return engine.union([found, kept[table.name]])
+    return engine.union([found, on_engine(engine, table, gone)])
 
 
 def handed_down(engine: Engine, table: Table, rows: Rows, chapter: Chapter) -> pa.Table:
@@ -55,6 +54,8 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     known = before.take(place)
     for at, name in enumerate(rows.column_names):
         values = rows[name]
+        if table.told_once is not None and name not in table.told_once:
+            continue
         if name in (*_BEGIN, *table.tells_of_begin):
             earlier = pc.and_(pc.is_valid(known[name]), pc.is_valid(place))
             values = pc.if_else(pc.fill_null(earlier, False), known[name], values)
@@ -66,6 +67,11 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
 
 def _identity(table: Table) -> tuple[str, ...]:
     return tuple(name for name in table.key if name not in _BEGIN)
+
+
+def _is_named_whole(table: Table) -> bool:
+    """Whether a row is known again whenever it began: of such a table only what never changes is told."""
+    return table.began is None or (table.told_once is not None and not set(_BEGIN) & set(table.key))
 
 
 def _named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
@@ -82,7 +88,7 @@ def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _had_begun(table: Table, rows: pa.Table, at: int) -> pa.ChunkedArray:
     """What has no time may have begun whenever."""
-    if table.began is None:
+    if _is_named_whole(table):
         return pa.chunked_array([pa.repeat(True, rows.num_rows)])
     return pc.fill_null(pc.less(_ms(rows[table.began]), at), True)
 
@@ -92,7 +98,8 @@ def _true_at_end(chapter: Chapter, table: Table, rows: pa.Table) -> pa.Table:
     ends = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
     over = pc.coalesce(*(rows[name] for name in table.over_at))
     goes_on = pc.fill_null(pc.greater_equal(_ms(over), ends), True)
-    begun = True if table.began is None else pc.fill_null(pc.less(_ms(rows[table.began]), ends), True)
+    is_one = _is_named_whole(table)
+    begun = True if is_one else pc.fill_null(pc.less(_ms(rows[table.began]), ends), True)
     return rows.filter(pc.and_(pc.is_valid(ends), pc.and_(goes_on, begun)))
 
 

@@ -101,9 +101,9 @@ def _rebuild_chapters(
     for number, chapter in enumerate(changed, start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
-        found = _rebuilt(evidence_of(chapter, previous, source))
         known = begin_with.pop(chapter.begin, {})
-        found = {
+        found = _rebuilt(evidence_of(chapter, previous, source, known))
+        found |= {
             table.name: taken_over(engine, table, found[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
@@ -124,10 +124,11 @@ def _rebuild_chapters(
 def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
     """What goes on at the end of a chapter, by the begin of the chapter that it goes on in."""
     down: dict[int, dict[str, pa.Table]] = {}
-    for table in _tables() if chapter.goes_on_in else ():
-        if not table.hands_down:
-            continue
-        rows = handed_down(engine, table, found[table.name], chapter)
+    for table in _handing_down() if chapter.goes_on_in else ():
+        if table.in_chapters:
+            rows = handed_down(engine, table, found[table.name], chapter)
+        else:
+            rows = engine.collect(found[table.name])
         for begin in chapter.goes_on_in:
             of = rows.filter(pc.is_in(rows["cluster"], pa.array(chapter.ending_at(begin), pa.string())))
             down.setdefault(begin, {})[table.name] = of
@@ -144,7 +145,7 @@ def _replaced(engine: Engine, found: Found) -> dict[str, int]:
     return {table.name: engine.replace(table, found[table.name]) for table in _tables()}
 
 
-def _rebuilt(given: Evidence) -> Found:
+def _rebuilt(given: Evidence) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     for protocol in protocols():
         with collection_paused():
@@ -162,6 +163,12 @@ def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
     for chapter in changed:
         since = {**chapter.reads_since_ms, **since}
     return evidence_size(catalog, since)
+
+
+def _handing_down() -> list[Table]:
+    """Silver's tables whose rows may go on in the next chapter, and what else it is told."""
+    beside = [table for protocol in protocols() for table in protocol.hands_down]
+    return [table for table in _tables() if table.hands_down] + beside
 
 
 def _tables() -> list[Table]:

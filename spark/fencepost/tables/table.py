@@ -57,6 +57,11 @@ class Table:
     chapters after that see but a part.
     """
 
+    told_once: tuple[str, ...] | None = None
+    """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
+    else the rebuild knows, being told itself what was before (``Protocol.hands_down``).
+    """
+
     @property
     def dated_by(self) -> str | None:
         """``dated``, or its default; None where rows have no time."""
@@ -70,7 +75,7 @@ class Table:
     @property
     def hands_down(self) -> bool:
         """Of silver: whether a row may be true for longer than a moment."""
-        return not self.ended and self.goes_with is None
+        return not self.ended and self.goes_with is None and self.told_once != ()
 
     @property
     def over_at(self) -> tuple[str, ...]:

@@ -43,8 +43,9 @@ SAID = {
     "committed_offsets": (
         ("commit_id",),
         ("committed_offset", "committed_leader_epoch", "committed_topic_id", "live_topic_id",
-         "origin_topic_id", "error", "current"),
+         "origin_topic_id", "error"),
     ),
+    "stored_offsets": (("commit_id",), ("is_newest",)),
     "fetch_positions": (
         ("fetch_position_id",), ("asked_topic_id", "fetch_offset", "error", "live_topic_id"),
     ),

@@ -1,4 +1,4 @@
-"""What commits of one cluster meet, and where the logs of their partitions end."""
+"""What commits of one cluster meet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.live import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
-from fencepost.replay.keys import key_of
 
-Extents = Mapping[tuple[str, str], tuple[int | None, int | None]]
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
 _KEPT = 1 << 14
 """How many answers of each kind are kept."""
@@ -22,13 +20,11 @@ _KEPT = 1 << 14
 
 @dataclass(frozen=True)
 class Groups:
-    """What is known of all groups; ``extents``: logs' beginnings and ends by (cluster, partition_key).
-
-    ``leaders``: by cluster, broker ids by (partition of ``__consumer_offsets``, leader epoch).
+    """What is known of all groups; ``leaders``: by cluster, broker ids by (partition of
+    ``__consumer_offsets``, leader epoch).
     """
 
     known: Mapping[str, Known]
-    extents: Extents
     leaders: Leaders
     tolerance_ms: int
 
@@ -39,8 +35,6 @@ class ClusterFacts:
     def __init__(self, groups: Groups, name: str) -> None:
         self.name, self.tolerance_ms = name, groups.tolerance_ms
         self._known, self._leaders = groups.known[name], groups.leaders.get(name, {})
-        self._extents = groups.extents
-        self.extent = lru_cache(maxsize=_KEPT)(self._extent)
         self.partition_epoch = lru_cache(maxsize=_KEPT)(self._partition_epoch)
 
     def window(self, term: tuple[int, int], ms: int) -> Window:
@@ -58,14 +52,6 @@ class ClusterFacts:
     ) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
         """The columns of what lived in a window, and their lists (states.columns_of)."""
         return columns_of(candidates(self._known.history, window, topic, partition, topic_id))
-
-    def _extent(self, topic: str, partition: int) -> tuple[int | None, int | None]:
-        """Where the log of the topic that lives now begins and ends."""
-        lives = self._known.history.by_name.get(topic, [])
-        if not lives or lives[-1].gone is not None or not lives[-1].known:
-            return (None, None)
-        key = key_of(lives[-1].topic_id, partition)
-        return self._extents.get((self.name, key or ""), (None, None))
 
     def _partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
         life = self._known.history.partition(topic_id, partition)

@@ -24,6 +24,7 @@ from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITION_STATES,
     FETCH_POSITIONS,
     METADATA_LOG,
+    STORED_OFFSETS,
 )
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
@@ -33,7 +34,7 @@ from fencepost.replay.logs import by_log
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
-TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, FETCH_POSITIONS, FETCH_POSITION_STATES)
+TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, FETCH_POSITIONS, FETCH_POSITION_STATES)
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 _CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
 """What a stored commit has of its request."""
@@ -43,21 +44,20 @@ _OF_STORED = {
         name: name
         for name in (
             "cluster", "topic", "partition", "group_id", "commit_partition", "record_offset",
-            "is_transactional", "current", "file", "position",
+            "is_transactional", "file", "position",
         )
     },
     "committed_offset": "offset",
     "committed_leader_epoch": "leader_epoch",
-    "removed_position": "removed",
 }  # fmt: skip
 """Columns of a commit that are those of its record, by their names in STORED."""
 _OF_MET = (
-    "live_topic_id", "live_partition_epoch", "live_leader_epoch", "candidates", "log_start_offset",
-    "log_end_offset", "live_topic_ids", "live_partition_epochs", "live_leader_epochs",
+    "live_topic_id", "live_partition_epoch", "live_leader_epoch", "candidates", "live_topic_ids",
+    "live_partition_epochs", "live_leader_epochs",
 )  # fmt: skip
 _MET = Table(
     "met",
-    "What lived where a commit was made, and where its log ends.",
+    "What lived where a commit was made.",
     {name: MET_COMMITS.columns[name] for name in _OF_MET},
     (),
 )
@@ -74,18 +74,21 @@ def committed_offsets(
     """
     of_stored, of_asked, of_positions = (by_log(rows, "cluster") for rows in (stored, asked, positions))
     commits, fetches = [MET_COMMITS.arrow_schema.empty_table()], [MET_FETCHES.arrow_schema.empty_table()]
+    now = [STORED_OFFSETS.arrow_schema.empty_table()]
     for name in sorted(groups.known):
         lines = of_asked.get((name,), asked.slice(0, 0))
         found = CommittedOffsets(
             ClusterFacts(groups, name), of_stored.get((name,), stored.slice(0, 0)), lines
         )
         commits.append(found.to_arrow())
+        now.append(found.stored_now())
         placed = found.placed(of_positions.get((name,), positions.slice(0, 0)).to_pylist())
         fetches.append(pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema))
     met_commits, met_fetches = pa.concat_tables(commits), pa.concat_tables(fetches)
     return {
         COMMITTED_OFFSETS.name: rows_of(MET_COMMITS, met_commits),
         COMMITTED_OFFSET_STATES.name: states_of(MET_COMMITS, met_commits),
+        STORED_OFFSETS.name: pa.concat_tables(now),
         FETCH_POSITIONS.name: rows_of(MET_FETCHES, met_fetches),
         FETCH_POSITION_STATES.name: states_of(MET_FETCHES, met_fetches),
     }
@@ -116,6 +119,21 @@ class CommittedOffsets:
         for line in map(CommitLine._make, tuples(rows.select(CommitLine._fields))):
             refused.add(*self._refused(line))
         return pa.concat_tables([self._accepted(), refused.to_arrow()])
+
+    def stored_now(self) -> pa.Table:
+        """The rows of STORED_OFFSETS."""
+        rows = self._rows.append_column("commit_id", pa.array(self._ids, pa.string()))
+        rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
+        told = {
+            "is_newest": rows["current"],
+            "from_position": rows["record_offset"],
+            "to_position": pa.nulls(rows.num_rows),
+            "from_time": _timestamps(rows["ms"]),
+            "to_time": pa.nulls(rows.num_rows),
+        }
+        names = list(STORED_OFFSETS.columns)
+        columns = [told[name] if name in told else rows[name] for name in names]
+        return pa.table(columns, names=names).cast(STORED_OFFSETS.arrow_schema)
 
     # --- requests -------------------------------------------------------------------------------------------
 
@@ -187,7 +205,7 @@ class CommittedOffsets:
             if at is None:
                 at = of_met[key] = len(of_met)
                 found, lists = facts.met(*key)
-                met.add(*found, *facts.extent(*place[:2]), *lists)
+                met.add(*found, *lists)
             number.append(at)
             windows.append(window)
         asked = self._asked.take(pa.array(self._lines, pa.int64()))
@@ -229,8 +247,7 @@ class CommittedOffsets:
             line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
             line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
             *found, origin, facts.partition_epoch(origin, line.partition),
-            "fetched" if origin else None, line.error, None, None,
-            None, None, False, *facts.extent(line.topic, line.partition), *tuple(line)[_OF_CLIENT],
+            "fetched" if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
             line.file, line.position, None, window.lowest, window.highest + 1, line.requested_ms,
             line.responded_ms, *lists,
         )  # fmt: skip

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
 from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.handed_batches import LOG_APPEND_TIME, handed
 from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
@@ -24,7 +26,6 @@ from fencepost.replay.logs import UNKNOWN, Batches, Log, Longs, UnreadPiece, lon
 _LATE_MS = 60_000
 """A batch that a broker dated so long before the newest record of the metadata log was appended before it."""
 
-_LOG_APPEND_TIME = 8
 _COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
 
@@ -60,7 +61,7 @@ class Run:
     begins: int
     ends: int  # exclusive
     ms: int
-    batches: int
+    batches: int | None  # null where that is not known
     first: int  # the place of its first batch among the rows given
 
 
@@ -85,7 +86,7 @@ class PartitionLog:
         unread: list[UnreadPiece],
         consumed_to: Mapping[tuple[int, str], int],
     ) -> None:
-        """``batches``: rows of ``bronze.batches``; ``consumed_to``: how far (broker, file) was last read."""
+        """``batches``: rows of HANDED_BATCHES; ``consumed_to``: how far (broker, file) was last read."""
         self.place, self.rows = place, batches
         given = Batches.of(batches)
         self.epoch = given.leader_epoch
@@ -95,11 +96,12 @@ class PartitionLog:
         self._files = batches["file"].to_pylist()
         self._position, self._size = given.position, longs(batches["size"])
         self._file = given.file
-        by_broker = longs(batches["attributes"]) & _LOG_APPEND_TIME != 0
+        self._stands_for = longs(pc.fill_null(batches["batches"], UNKNOWN))
+        by_broker = longs(batches["attributes"]) & LOG_APPEND_TIME != 0
         self._dated = by_broker | (place.topic in _COORDINATORS)
-        fallen = self._fallen(consumed_to)
+        self._fell = self._fallen(consumed_to)
         # a batch that lies behind a newer one on one replica's own disk was not cut off: it survived
-        survived = replace(given, leader_epoch=self._raised(fallen)) if len(fallen) else given
+        survived = replace(given, leader_epoch=self._raised(self._fell)) if len(self._fell) else given
         self.log = Log(survived, cleaned_to=cleaned_to, unread=unread, whole_as_headers=True)
 
     def runs(self) -> list[Run]:
@@ -118,11 +120,17 @@ class PartitionLog:
                 int(self.base[at[first]]),
                 int(self.last[at[first:end]].max()) + 1,
                 int(self.ms[at[first]]),
-                int(end - first),
+                self._batches(at[first:end]),
                 int(at[first]),
             )
             for first, end in zip(begins, ends, strict=True)
         ]
+
+    def handed_down(self) -> pa.Table:
+        """Rows of HANDED_BATCHES: what the next chapter is told of the log."""
+        survived = np.zeros(len(self.epoch), dtype=np.bool_)
+        survived[self.log.rows] = True
+        return handed(self.rows, survived, by_file=len(self._fell) > 0)
 
     def first_offsets(self) -> dict[int, int]:
         """The lowest offset of each epoch that any replica has a batch of."""
@@ -197,6 +205,11 @@ class PartitionLog:
         """Broker, file and byte of a run's first batch."""
         return int(self.broker[run.first]), str(self._files[run.first]), int(self._position[run.first])
 
+    def _batches(self, at: Longs) -> int | None:
+        """How many batches some rows stand for."""
+        counts = self._stands_for[at]
+        return None if (counts == UNKNOWN).any() else int(counts.sum())
+
     def _folder(self, at: int) -> str:
         return str(self._files[at]).rpartition("/")[0]
 
@@ -238,13 +251,15 @@ class PartitionLog:
 class Given:
     """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
 
-    ``first`` None: what was before is not known. ``final``: it is gone, there are no more.
+    ``first`` None: what was before is not known. ``final``: it is gone, there are no more. ``lives``: its
+    topic's name has no other incarnation now.
     """
 
     elections: tuple[Election, ...] = ()
     first: int | None = None
     last: int | None = None
     final: bool = False
+    lives: bool = False
     known_ms: int | None = None
 
     def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
@@ -278,8 +293,14 @@ def given_by(history: ClusterHistory | None, place: LogPlace) -> Given:
         min(epochs, default=None) if created and whole else None,
         max(epochs, default=None) if whole else None,
         gone is not None and whole,
+        _lives(history, place),
         history.log.known_ms,
     )
+
+
+def _lives(history: ClusterHistory, place: LogPlace) -> bool:
+    newest = history.by_name.get(place.topic, [])[-1:]
+    return any(life.topic_id == place.topic_id and life.gone is None and life.known for life in newest)
 
 
 def _end(history: ClusterHistory, life: PartitionLife) -> int:

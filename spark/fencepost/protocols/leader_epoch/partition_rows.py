@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.handed_batches import as_handed, together
 from fencepost.protocols.leader_epoch.partition_logs import (
     Given,
     LogPlace,
@@ -27,6 +29,7 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCHS,
     METADATA_COVERAGE,
     PARTITION_BATCHES,
+    PARTITION_EXTENTS,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncation, Truncations
 from fencepost.replay.collection import collection_paused
@@ -34,51 +37,47 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import log_coverage
 from fencepost.replay.keys import METADATA_TOPIC, digest_of
 from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
-from fencepost.tables import Table
 
-EXTENTS = Table(
-    "extents",
-    "From where to where the log of a partition goes, at the end of what is known; null where it is not.",
-    {
-        "cluster": "string", "partition_key": "string", "log_start_offset": "bigint",
-        "log_end_offset": "bigint",
-    },
-    ("cluster", "partition_key"),
-)  # fmt: skip
-
-TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, EXTENTS)
+TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, PARTITION_EXTENTS)
 _LOG = ("cluster", "topic", "topic_id", "partition")
 
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """Rows of bronze, of whole (cluster, topic, partition)s; ``files`` of segments, ``cleaned`` of all."""
+    """Rows of bronze, of whole (cluster, topic, partition)s; ``cleaned`` of all. ``before``: rows of
+    HANDED_BATCHES that the chapter before handed down.
+    """
 
     batches: pa.Table
     checkpoints: pa.Table
     quarantine: pa.Table
     cleaned: pa.Table
     consumed_to: Mapping[str, Mapping[tuple[int, str], int]] = field(default_factory=dict)
+    before: pa.Table = field(default_factory=HANDED_BATCHES.arrow_schema.empty_table)
     truncations: Truncations = field(default_factory=dict)
 
 
 @collection_paused()
 def replay_partitions(
-    given: PartitionEvidence, histories: Mapping[str, ClusterHistory]
+    given: PartitionEvidence, histories: Mapping[str, ClusterHistory], goes_on: Collection[str] = ()
 ) -> dict[str, pa.Table]:
-    """The rows of TABLES; ``histories`` by cluster."""
+    """The rows of TABLES; ``histories`` by cluster. ``goes_on``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches, entries = by_log(_but_metadata(given.batches), *_LOG), by_log(given.checkpoints, *_LOG)
+    batches, entries = (
+        by_log(as_handed(_but_metadata(given.batches)), *_LOG),
+        by_log(given.checkpoints, *_LOG),
+    )
+    before, down = by_log(given.before, *_LOG), [HANDED_BATCHES.arrow_schema.empty_table()]
     unread, cleaned = _unread(given.quarantine), by_log(given.cleaned, "cluster", "topic", "partition")
-    nothing, no_entries = given.batches.slice(0, 0), LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()
-    for key in sorted({*batches, *entries}, key=str):
+    nothing, no_entries = down[0], LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()
+    for key in sorted({*batches, *before, *entries}, key=str):
         place = LogPlace(*key)  # type: ignore[arg-type]
         if place.topic == METADATA_TOPIC:
             continue
         swept = cleaned.get((place.cluster, place.topic, place.partition))
         log = PartitionLog(
             place,
-            batches.get(key, nothing),
+            together(before.get(key, nothing), batches.get(key, nothing)),
             tuple(swept["cleaned_to"].to_pylist()) if swept else (),
             unread.get((place.cluster, place.topic, place.partition), []),
             given.consumed_to.get(place.cluster, {}),
@@ -86,7 +85,12 @@ def replay_partitions(
         gave = given_by(histories.get(place.cluster), place)
         cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
         _Rows(rows, log, gave, cut).add(entries.get(key, no_entries))
-    return {name: each.to_arrow() for name, each in rows.items()}
+        if place.cluster in goes_on:
+            down.append(log.handed_down())
+    return {
+        **{name: each.to_arrow() for name, each in rows.items()},
+        HANDED_BATCHES.name: pa.concat_tables(down),
+    }
 
 
 def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
@@ -120,8 +124,8 @@ class _Rows:
         agreed, starts = self._entries(entries)
         self._epochs(agreed)
         start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
-        extent = (start, self._log.end_offset())
-        self._rows[EXTENTS.name].add(self._log.place.cluster, self._log.place.key, *extent)
+        extent = (start, self._log.end_offset(), self._given.lives)
+        self._rows[PARTITION_EXTENTS.name].add(*self._about, *extent, start, None, None, None)
 
     def _batches(self) -> None:
         runs, log = self._runs, self._log
@@ -216,7 +220,7 @@ class _Rows:
                 None if election is None else election.how,
                 begins,
                 runs[-1].ends if runs else None,
-                sum(run.batches for run in runs),
+                None if None in (counts := [run.batches for run in runs]) else sum(counts),
                 sum(run.ends - run.begins for run in runs),
                 *_lost(cut),
                 _together(agreed.get(epoch, [])),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.protocols.base import Command, Plot, Protocol, SqlFunction, Told, Verdict
-from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
+from fencepost.protocols.leader_epoch import bronze, handed, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
 
@@ -78,6 +78,7 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    hands_down=handed.TABLES,
     report=_report,
     tell=_tell,
     names=_names,

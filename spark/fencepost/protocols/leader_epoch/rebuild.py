@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
-from fencepost.engines import Rows
+from fencepost.engines import Rows, on_engine
 from fencepost.protocols.leader_epoch import clients, committed, partition_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
@@ -28,12 +28,12 @@ from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, store
 from fencepost.protocols.leader_epoch.committed import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
+from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, TRUNCATED
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
 from fencepost.protocols.leader_epoch.partition_rows import (
-    EXTENTS,
     PartitionEvidence,
     never_captured,
     replay_partitions,
@@ -45,14 +45,15 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
     METADATA_COVERAGE,
+    PARTITION_EXTENTS,
 )
 from fencepost.protocols.leader_epoch.truncations import (
-    TRUNCATED,
     Truncations,
+    and_before,
     truncated_replicas,
     truncations,
 )
-from fencepost.replay.entities import bucket_of, with_entity
+from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import (
@@ -66,6 +67,8 @@ from fencepost.tables import (
     Table,
 )
 
+_LOGS = pa.schema([("cluster", pa.string()), ("partition_key", pa.string())])
+
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
@@ -76,14 +79,12 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ADMIN_APIS)}])
     by_admin = admin_requests(engine.collect(asked), histories)
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
-    of_logs = _partitions(given, histories, _truncations(given, histories))
-    extents = {
-        (row["cluster"], row["partition_key"]): (row["log_start_offset"], row["log_end_offset"])
-        for row in engine.collect(of_logs[EXTENTS.name]).to_pylist()
-    }
+    cut = _truncated(given)
+    of_logs = _partitions(given, histories, truncations(cut, histories))
+    logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
     known = known_clusters(given, histories, by_admin)
     told = _clients(given, known)
-    groups = Groups(known, extents, leaders, given.tolerance_ms)
+    groups = Groups(known, leaders, given.tolerance_ms)
     met = _groups(given, groups, of_logs[STORED.name], told)
     refused = engine.map(
         engine.scan(REQUESTS, where=[{"api_key": frozenset(REFUSABLE)}]),
@@ -94,19 +95,24 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
         for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
     }
-    of_metadata = _metadata(given, histories, by_admin, set(extents))
+    of_metadata = _metadata(given, histories, by_admin, set(tuples(logs)))
     return {
         **of_logs,
         **told,
         **met,
         **of_metadata,
         **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
+        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if given.goes_on else {}),
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
+
+
+def _names_of_logs(extents: pa.Table) -> pa.Table:
+    return extents.select(_LOGS.names)
 
 
 def _elsewhere(of: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
@@ -136,11 +142,11 @@ def _metadata(
     return given.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
 
 
-def _truncations(given: Evidence, histories: Mapping[str, ClusterHistory]) -> Truncations:
-    engine = given.engine
-    asked = engine.scan(REQUESTS, where=[{"api_key": FETCH}])
-    found = engine.collect(engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
-    return truncations(found, histories)
+def _truncated(given: Evidence) -> pa.Table:
+    """Rows of TRUNCATED."""
+    asked = given.engine.scan(REQUESTS, where=[{"api_key": FETCH}])
+    found = given.engine.collect(given.engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
+    return and_before(found, given.before.get(TRUNCATED.name))
 
 
 def _partitions(
@@ -151,14 +157,16 @@ def _partitions(
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
-    names = {table.name: table for table in (*partition_rows.TABLES, STORED)}
+    names = {table.name: table for table in (*partition_rows.TABLES, HANDED_BATCHES, STORED)}
+    goes_on, nothing = given.goes_on, HANDED_BATCHES.arrow_schema.empty_table()
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        given = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed, cut)
-        logs = PartitionEvidence(*given)
-        for name, rows in replay_partitions(logs, histories).items():
+        of_logs = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
+        logs = PartitionEvidence(*of_logs, evidence.get("before", nothing), cut)
+        for name, rows in replay_partitions(logs, histories, goes_on).items():
             yield names[name], rows
-        yield STORED, stored_offsets(evidence["batches"], evidence["records"], quarantine, cleaned)
+        commits = evidence.get("commits", evidence["batches"])
+        yield STORED, stored_offsets(commits, evidence["records"], quarantine, cleaned)
 
     evidence = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],
@@ -167,6 +175,12 @@ def _partitions(
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
+    if given.before:
+        # with what compaction left before the chapter: offsets that groups had then
+        left = engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}])
+        evidence["commits"] = [with_entity(engine, BATCHES, left, entity)]
+    if (before := given.of_before(HANDED_BATCHES)) is not None:
+        evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
 
 

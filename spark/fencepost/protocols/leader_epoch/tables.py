@@ -89,6 +89,7 @@ METADATA_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "log", "from_position"),
+    told_once=(),
 )
 
 PARTITION_EPOCHS = Table(
@@ -195,6 +196,7 @@ LEADER_EPOCHS = Table(
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
+    told_once=("elected_request_id", "elected_by", "elected_by_client_id"),
 )
 
 LEADER_EPOCH_ENTRIES = Table(
@@ -216,6 +218,7 @@ LEADER_EPOCH_ENTRIES = Table(
         **INTERVAL,
     },
     ("cluster", "entry_id"),
+    told_once=(),
 )
 
 PARTITION_BATCHES = Table(
@@ -235,6 +238,22 @@ PARTITION_BATCHES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "from_position"),
+    told_once=(),
+)
+
+PARTITION_EXTENTS = Table(
+    "silver.partition_extents",
+    "One row per partition's log: from where to where it goes at the end of what is known.",
+    {
+        **_SCOPE,
+        **_PARTITION,
+        "log_start_offset": "bigint",  # null where nothing of it is left, nor a checkpoint
+        "log_end_offset": "bigint",  # null where batches behind what is known cannot be read
+        "live": "boolean",  # it is of the incarnation that its topic's name has now
+        **INTERVAL,  # from log_start_offset on, without times
+    },
+    ("cluster", "partition_key"),
+    told_once=(),
 )
 
 COMMITTED_OFFSETS = Table(
@@ -260,17 +279,29 @@ COMMITTED_OFFSETS = Table(
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
         "is_transactional": "boolean",
-        "removed_position": "bigint",  # of the tombstone in __consumer_offsets; null without one
-        # the group's newest for this topic and partition at the end of what is known; null after a hole
-        "current": "boolean",
-        "log_start_offset": "bigint",  # of the live partition's log at the end of what is known
-        "log_end_offset": "bigint",
         **_CLIENT,
         **_LINE,  # of the request line, if it was found; file and position: of the record, else of the line
         "committed_at": "timestamp",
         **INTERVAL,
     },
     ("cluster", "commit_id"),
+    ended=("to_time",),
+)
+
+STORED_OFFSETS = Table(
+    "silver.stored_offsets",
+    "One row per offset of silver.committed_offsets that its group has now: its newest for the topic and "
+    "partition, without a tombstone. The interval goes from its record in __consumer_offsets on.",
+    {
+        "cluster": "string",
+        **_NAMED,
+        "commit_id": "string",
+        "group_id": "string",
+        "is_newest": "boolean",  # true; null where a hole may hide a later one
+        **INTERVAL,
+    },
+    ("cluster", "commit_id"),
+    told_once=(),
 )
 
 COMMITTED_OFFSET_STATES = Table(
@@ -292,6 +323,7 @@ COMMITTED_OFFSET_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id", "candidate"),
+    ended=("to_time",),
 )
 
 METADATA_ANSWERS = Table(
@@ -314,6 +346,7 @@ METADATA_ANSWERS = Table(
         **INTERVAL,
     },
     ("cluster", "request_id"),
+    ended=("to_time",),
 )
 
 METADATA_ANSWER_PARTITIONS = Table(
@@ -350,6 +383,7 @@ METADATA_ANSWER_PARTITIONS = Table(
         **INTERVAL,
     },
     ("cluster", "answer_partition_id"),
+    ended=("to_time",),
 )
 
 FETCH_POSITIONS = Table(
@@ -387,6 +421,7 @@ FETCH_POSITIONS = Table(
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),
+    ended=("to_time",),
 )
 
 FETCH_POSITION_STATES = Table(
@@ -410,6 +445,7 @@ FETCH_POSITION_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "fetch_position_id", "candidate"),
+    ended=("to_time",),
 )
 
 BROKER_STATES = Table(
@@ -488,7 +524,8 @@ LEADER_EPOCH_FENCINGS = Table(
 
 TABLES = (
     METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES,
-    PARTITION_BATCHES, COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, METADATA_ANSWERS,
+    PARTITION_BATCHES, PARTITION_EXTENTS, COMMITTED_OFFSETS, STORED_OFFSETS, COMMITTED_OFFSET_STATES,
+    METADATA_ANSWERS,
     METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, FETCH_POSITION_STATES, BROKER_STATES, CONTROLLERS,
     LEADER_EPOCH_FENCINGS,
 )  # fmt: skip

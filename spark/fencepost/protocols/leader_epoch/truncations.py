@@ -9,21 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.handed import TRUNCATED
 from fencepost.protocols.leader_epoch.lines import FETCH, partition_lines, replica_of
 from fencepost.replay.columns import Columns
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import each_line
-from fencepost.tables import Table
-
-TRUNCATED = Table(
-    "truncated",
-    "One row per Fetch of a replica that was answered with a diverging epoch.",
-    {
-        "cluster": "string", "topic": "string", "topic_id": "string", "partition": "int", "replica": "int",
-        "begins": "bigint", "ends": "bigint", "leader_epoch": "int", "by_leader_epoch": "int",
-    },
-    ("cluster", "topic", "topic_id", "partition", "replica", "ends"),
-)  # fmt: skip
 
 _DIVERGING = '"divergingEpoch"'
 
@@ -54,6 +44,13 @@ def truncated_replicas(requests: pa.Table) -> pa.Table:
                     epochs = (each.offset_epoch, each.leader_epoch)
                     rows.add(cluster, *each.asked, replica, each.answered, each.offset, *epochs)
     return rows.to_arrow()
+
+
+def and_before(rows: pa.Table, before: pa.Table | None) -> pa.Table:
+    """Rows of TRUNCATED, and those that the chapter before handed down, once each."""
+    if before is None:
+        return rows
+    return pa.concat_tables([before, rows]).group_by(rows.column_names, use_threads=False).aggregate([])
 
 
 def truncations(rows: pa.Table, histories: Mapping[str, ClusterHistory]) -> Truncations:
