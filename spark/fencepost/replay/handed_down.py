@@ -26,7 +26,7 @@ HandedDown = Mapping[str, pa.Table]
 
 def taken_over(engine: Engine, table: Table, rows: Rows, before: pa.Table | None, begin: int) -> Rows:
     """The rows of a chapter that begins then, with what the chapter before knew of them."""
-    if before is None or not before.num_rows or not table.hands_down:
+    if before is None or not before.num_rows or not table.hands_down or table.goes_on:
         return rows
     found = engine.map(rows, partial(filled, table, before, begin), table.arrow_schema)
     if not table.lasts:
@@ -53,6 +53,11 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     place = pc.index_in(_named(rows, names), _named(before, names))
     place = pc.if_else(_had_begun(table, rows, begin), place, pa.scalar(None, pa.int32()))
     known = before.take(place)
+    if table.has_interval:
+        # what was over before that row began is another one of its name
+        same = pc.fill_null(pc.greater(rows["to_position"], known["from_position"]), True)
+        place = pc.if_else(same, place, pa.scalar(None, pa.int32()))
+        known = before.take(place)
     for at, name in enumerate(rows.column_names):
         values = rows[name]
         if name in _BEGIN:

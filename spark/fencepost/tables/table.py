@@ -48,6 +48,14 @@ class Table:
     lasts: bool = False
     """Of silver: a row of which nothing is said any more goes on."""
 
+    goes_on: bool = False
+    """Of silver: the rebuild of a chapter knows by itself what was before (Evidence.before)."""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether a row is true from a position to another one."""
+        return "from_position" in self.columns and "to_position" in self.columns
+
     @property
     def began(self) -> str | None:
         """Of silver: the column of the time at which a row begins to be true."""

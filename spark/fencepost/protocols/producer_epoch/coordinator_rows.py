@@ -125,7 +125,6 @@ def _add_transaction(
         of.newest.timeout_ms,
         of.newest.partitions,
         late,
-        known_ms,
     )
 
 
@@ -139,7 +138,6 @@ def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int]
             cluster,
             start.producer_id,
             *place,
-            of.stretch,
             start.transactional_id,
             name,
             of.producer_epoch,

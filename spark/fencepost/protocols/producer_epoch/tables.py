@@ -115,7 +115,6 @@ TRANSACTIONS = Table(
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted
         "late": "boolean",  # open past its timeout when the coordinator's log was last known
-        "known_until": "timestamp",  # the newest time of the coordinator's log
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
     ended=("completed_at",),
