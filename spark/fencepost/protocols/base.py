@@ -106,7 +106,8 @@ class Protocol:
     """One protocol. Functions import what they need when they are called: a command needs few of them.
 
     ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name. ``requests`` says which lines of the request logs are kept, by Kafka's name of
+    ``rebuild`` gives, by name; ``carries`` those that it gives for the next chapter only (Evidence.before), of
+    what goes on there. ``requests`` says which lines of the request logs are kept, by Kafka's name of
     the API; ``kinds`` which evidence is read that no other protocol needs, into the tables ``bronze``.
     ``report`` reads the marts once and gives the lines of each cluster; ``tell``
     gives what there is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown``
@@ -120,6 +121,7 @@ class Protocol:
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()
+    carries: tuple[Table, ...] = ()
     report: Callable[[Reader], Callable[[str], list[str]]] = nothing_to_report
     tell: Callable[[Reader, Sequence[Verdict]], Mapping[str, Told]] = nothing_to_tell
     names: Callable[[Reader], Mapping[str, str]] = nothing_is_named

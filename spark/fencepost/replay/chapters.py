@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
@@ -57,6 +58,15 @@ class Chapter:
         """Until when each cluster's evidence is read."""
         return {
             cluster: None if until is None else until + OVERLAP_MS for cluster, until in self.until_ms.items()
+        }
+
+    @property
+    def next_reads_logs_since_ms(self) -> dict[str, int]:
+        """From when on logs are read for the next chapter of each cluster that has one."""
+        return {
+            cluster: until - OVERLAP_MS - LATEST_MS
+            for cluster, until in self.until_ms.items()
+            if until is not None
         }
 
     def since(self, first: Mapping[str, int]) -> Chapter:
@@ -119,11 +129,14 @@ class Source:
     metadata: MetadataRows
 
 
-def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -> Evidence:
+def evidence_of(
+    chapter: Chapter, previous: Mapping[str, int], source: Source, known: Mapping[str, pa.Table]
+) -> Evidence:
     """What a chapter is rebuilt from.
 
     ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
-    be made of what it left before that; for others it stands as an earlier run has made it.
+    be made of what it left before that; for others it stands as an earlier run has made it. ``known``: what
+    goes on in it, by the table's name.
     """
     engine, catalog, settings = source.engine, source.catalog, source.settings
     since = chapter.reads_since_ms
@@ -148,4 +161,12 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source) -
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
-    return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms)
+    return Evidence(
+        as_named_now(read),
+        catalog,
+        logs,
+        named,
+        settings.clock_tolerance_ms,
+        known,
+        chapter.next_reads_logs_since_ms,
+    )

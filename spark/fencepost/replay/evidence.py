@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
@@ -32,7 +32,9 @@ _READ = (
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
-    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written.
+    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written. ``before``: what
+    earlier chapters handed down, by the table's name; ``next_ms``: by cluster that has a next chapter, since
+    when that reads logs.
     """
 
     engine: Engine
@@ -40,6 +42,8 @@ class Evidence:
     logs: Mapping[str, MetadataLog]
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
+    before: Mapping[str, pa.Table] = field(default_factory=dict)
+    next_ms: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

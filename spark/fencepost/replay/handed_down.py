@@ -54,8 +54,9 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     place = pc.if_else(_had_begun(table, rows, begin), place, pa.scalar(None, pa.int32()))
     known = before.take(place)
     if table.has_interval:
-        # what was over before that row began is another one of its name
-        same = pc.fill_null(pc.greater(rows["to_position"], known["from_position"]), True)
+        # what has no position with it in common is another one of its name
+        after = pc.fill_null(pc.greater(rows["to_position"], known["from_position"]), True)
+        same = pc.and_(after, pc.fill_null(pc.greater(known["to_position"], rows["from_position"]), True))
         place = pc.if_else(same, place, pa.scalar(None, pa.int32()))
         known = before.take(place)
     for at, name in enumerate(rows.column_names):
@@ -64,7 +65,10 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
             earlier = pc.and_(pc.is_valid(known[name]), pc.is_valid(place))
             values = pc.if_else(pc.fill_null(earlier, False), known[name], values)
         elif name not in ("to_position", "to_time", *table.ended):
-            values = pc.coalesce(values, known[name])
+            past = known[name]
+            if name in table.while_open:
+                past = pc.if_else(pc.is_null(rows[table.over_at[0]]), past, pa.scalar(None, past.type))
+            values = pc.coalesce(values, past)
         rows = rows.set_column(at, rows.schema.field(at), values)
     return rows
 

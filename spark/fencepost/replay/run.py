@@ -101,10 +101,10 @@ def _rebuild_chapters(
     for number, chapter in enumerate(changed, start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
-        found = _rebuilt(evidence_of(chapter, previous, source))
         known = begin_with.pop(chapter.begin, {})
+        rebuilt = _rebuilt(evidence_of(chapter, previous, source, known))
         found = {
-            table.name: taken_over(engine, table, found[table.name], known.get(table.name), chapter.begin)
+            table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
         kept = Selected(chapter)
@@ -113,7 +113,7 @@ def _rebuild_chapters(
             parts[table.name].append(
                 engine.map(own, partial(_of_chapter, chapter.begin), table.stored_schema)
             )
-        for begin, goes_on in _handed_down(engine, chapter, found).items():
+        for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
             noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
             _add(begin_with.setdefault(begin, {}), goes_on)
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
@@ -123,14 +123,19 @@ def _rebuild_chapters(
 
 def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
     """What goes on at the end of a chapter, by the begin of the chapter that it goes on in."""
+    if not chapter.goes_on_in:
+        return {}
+    rows = {
+        table.name: handed_down(engine, table, found[table.name], chapter)
+        for table in _tables()
+        if table.hands_down and not table.goes_on
+    }
+    for table in (each for protocol in protocols() for each in protocol.carries):
+        rows[table.name] = engine.collect(found[table.name])
     down: dict[int, dict[str, pa.Table]] = {}
-    for table in _tables() if chapter.goes_on_in else ():
-        if not table.hands_down:
-            continue
-        rows = handed_down(engine, table, found[table.name], chapter)
-        for begin in chapter.goes_on_in:
-            of = rows.filter(pc.is_in(rows["cluster"], pa.array(chapter.ending_at(begin), pa.string())))
-            down.setdefault(begin, {})[table.name] = of
+    for begin in chapter.goes_on_in:
+        clusters = pa.array(chapter.ending_at(begin), pa.string())
+        down[begin] = {name: each.filter(pc.is_in(each["cluster"], clusters)) for name, each in rows.items()}
     return down
 
 

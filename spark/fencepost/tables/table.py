@@ -51,6 +51,9 @@ class Table:
     goes_on: bool = False
     """Of silver: the rebuild of a chapter knows by itself what was before (Evidence.before)."""
 
+    while_open: tuple[str, ...] = ()
+    """Of silver: columns that tell of a row that goes on; once it is over, what was known before is past."""
+
     @property
     def has_interval(self) -> bool:
         """Whether a row is true from a position to another one."""

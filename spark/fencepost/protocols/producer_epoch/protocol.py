@@ -67,6 +67,7 @@ PROTOCOL = Protocol(
         tables.CLIENT_EVENTS,
     ),
     rebuild=_rebuild,
+    carries=(tables.PARTITION_LOGS,),
     requests=dict.fromkeys(
         (
             "PRODUCE",

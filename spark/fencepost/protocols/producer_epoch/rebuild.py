@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,7 @@ from fencepost.protocols.producer_epoch.tables import (
     INIT_PRODUCER_IDS,
     LOCAL_BUMPS,
     LOG_COVERAGE,
+    PARTITION_LOGS,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     PRODUCER_REQUESTS,
@@ -80,7 +81,7 @@ TABLES = (
 )  # fmt: skip
 
 _DECIDED = [table for each in decided.TABLES.values() for table in each]
-_BY_NAME = {table.name: table for table in (*TABLES, BEGAN)}
+_BY_NAME = {table.name: table for table in (*TABLES, PARTITION_LOGS, BEGAN)}
 _ACCOUNT = Table(
     "account",
     "What the replays of single logs tell the step after them: account.PACKED.",
@@ -132,6 +133,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES), by_log),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
+            "before": spread(PARTITION_LOGS, _before(given), by_log),
         },
         _of_partitions(
             {
@@ -139,11 +141,12 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
                 "alive": _alive(given),
                 "expirations": expirations(metadata),
                 "verified": of_ids,
+                "next_ms": dict(given.next_ms),
             },
             asking,
             engine.parallelism,
         ),
-        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, BEGAN, _ACCOUNT],
+        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PARTITION_LOGS, BEGAN, _ACCOUNT],
     )
 
     coordinators = [{"topic": TRANSACTIONS_TOPIC}]
@@ -209,6 +212,16 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         PRODUCER_REQUESTS.name: requests,
         CLIENT_EVENTS.name: lines,
     }
+
+
+def _before(given: Evidence) -> Rows:
+    """What an earlier chapter knew of partitions' logs."""
+    rows = given.before.get(PARTITION_LOGS.name, PARTITION_LOGS.arrow_schema.empty_table())
+    return given.engine.spread([rows], _as_given, [PARTITION_LOGS])[PARTITION_LOGS.name]
+
+
+def _as_given(rows: pa.Table) -> Iterator[tuple[Table, pa.Table]]:
+    yield PARTITION_LOGS, rows
 
 
 def _of_partitions(

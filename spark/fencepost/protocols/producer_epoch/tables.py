@@ -35,6 +35,7 @@ LOG_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
+    lasts=True,
 )
 
 TRANSACTIONAL_IDS = Table(
@@ -93,6 +94,7 @@ PRODUCER_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "producer_id", "from_position"),
+    goes_on=True,
 )
 
 TRANSACTIONS = Table(
@@ -169,6 +171,7 @@ PARTITION_TRANSACTIONS = Table(
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
+    while_open=("listed",),
 )
 
 PRODUCER_SNAPSHOTS = Table(
@@ -218,6 +221,7 @@ LOCAL_BUMPS = Table(
         **INTERVAL,
     },
     ("cluster", "local_bump_id"),
+    goes_on=True,
 )
 
 PRODUCER_REQUESTS = Table(
@@ -473,4 +477,17 @@ CLIENT_EVENTS = Table(
     },
     ("cluster", "file", "position"),
     ended=("logged_at",),
+)
+
+PARTITION_LOGS = Table(
+    "carried.partition_logs",
+    "Where each partition's log is cut for the next chapter, and what is known of it there.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "state": "binary",  # LogBefore.packed
+    },
+    ("cluster", "topic", "topic_id", "partition"),
 )
