@@ -67,7 +67,7 @@ PROTOCOL = Protocol(
         tables.CLIENT_EVENTS,
     ),
     rebuild=_rebuild,
-    carries=(tables.PARTITION_LOGS,),
+    carries=(tables.PARTITION_LOGS, tables.CARRIED_IDS),
     requests=dict.fromkeys(
         (
             "PRODUCE",

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import (
     ADD_PARTITIONS_TO_TXN_STATES,
     ADD_PARTITIONS_TO_TXNS,
+    CARRIED_IDS,
     CLIENT_EVENTS,
     END_TXN_STATES,
     END_TXNS,
@@ -80,8 +81,9 @@ TABLES = (
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS,
 )  # fmt: skip
 
+CARRIED = (PARTITION_LOGS, CARRIED_IDS)
 _DECIDED = [table for each in decided.TABLES.values() for table in each]
-_BY_NAME = {table.name: table for table in (*TABLES, PARTITION_LOGS, BEGAN)}
+_BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
 _ACCOUNT = Table(
     "account",
     "What the replays of single logs tell the step after them: account.PACKED.",
@@ -133,7 +135,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES), by_log),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
-            "before": spread(PARTITION_LOGS, _before(given), by_log),
+            "before": spread(PARTITION_LOGS, _before(given, PARTITION_LOGS), by_log),
         },
         _of_partitions(
             {
@@ -176,15 +178,16 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "batches": spread(BATCHES, engine.scan(BATCHES, where=coordinators), by_shard),
             "records": spread(RECORDS, records, by_shard),
             "requests": sent_by_shard,
+            "before": spread(CARRIED_IDS, _before(given, CARRIED_IDS), by_shard),
         },
         _of_coordinators(
-            {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote},
+            {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote, "next_ms": dict(given.next_ms)},
             ends,
             metadata,
             tolerance_ms,
             engine.parallelism,
         ),
-        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, _ACCOUNT],
+        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, _ACCOUNT],
     )
 
     told = [
@@ -214,14 +217,10 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
 
 
-def _before(given: Evidence) -> Rows:
-    """What an earlier chapter knew of partitions' logs."""
-    rows = given.before.get(PARTITION_LOGS.name, PARTITION_LOGS.arrow_schema.empty_table())
-    return given.engine.spread([rows], _as_given, [PARTITION_LOGS])[PARTITION_LOGS.name]
-
-
-def _as_given(rows: pa.Table) -> Iterator[tuple[Table, pa.Table]]:
-    yield PARTITION_LOGS, rows
+def _before(given: Evidence, table: Table) -> Rows:
+    """What an earlier chapter gave of a table of CARRIED."""
+    rows = given.before.get(table.name, table.arrow_schema.empty_table())
+    return given.engine.spread([rows], lambda each: iter([(table, each)]), [table])[table.name]
 
 
 def _of_partitions(
@@ -235,7 +234,7 @@ def _of_partitions(
 
 
 def _of_coordinators(
-    evidence_of_all: Mapping[str, pa.Table],
+    evidence_of_all: Mapping[str, Any],
     ends: Ends,
     metadata: Mapping[str, ClusterMetadata],
     tolerance_ms: int,

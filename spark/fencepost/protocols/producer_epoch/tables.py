@@ -491,3 +491,16 @@ PARTITION_LOGS = Table(
     },
     ("cluster", "topic", "topic_id", "partition"),
 )
+
+CARRIED_IDS = Table(
+    "carried.transactional_ids",
+    "What is known of each transactional id where __transaction_state is cut for the next chapter.",
+    {
+        "cluster": "string",
+        "partition": "int",
+        "partition_key": "string",
+        "transactional_id": "string",
+        "state": "string",  # IdBefore.packed
+    },
+    ("cluster", "partition_key", "transactional_id"),
+)
