@@ -33,7 +33,7 @@ def taken_over(engine: Engine, table: Table, rows: Rows, before: pa.Table | None
         return found
     names = _identity(table)
     seen = engine.collect(engine.map(rows, partial(_keys, names), _KEYS))
-    gone = before.filter(pc.invert(pc.is_in(_named(before, names), seen["key"].combine_chunks())))
+    gone = before.filter(pc.invert(pc.is_in(named(before, names), seen["key"].combine_chunks())))
     if not gone.num_rows:
         return found
     kept = engine.spread([gone], lambda each: iter((table, batch) for batch in each.to_batches()), [table])
@@ -50,7 +50,7 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     if not rows.num_rows:
         return rows
     names = _identity(table)
-    place = pc.index_in(_named(rows, names), _named(before, names))
+    place = pc.index_in(named(rows, names), named(before, names))
     place = pc.if_else(_had_begun(table, rows, begin), place, pa.scalar(None, pa.int32()))
     known = before.take(place)
     if table.has_interval:
@@ -77,7 +77,8 @@ def _identity(table: Table) -> tuple[str, ...]:
     return tuple(name for name in table.key if name not in _BEGIN)
 
 
-def _named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
+def named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
+    """One text for each row that these columns tell from others."""
     texts = [rows[name].cast(_TEXT) for name in names]
     joined = pc.binary_join_element_wise(
         *texts, pa.scalar("\x00", _TEXT), null_handling="replace", null_replacement="\x01"
@@ -109,7 +110,7 @@ _KEYS = pa.schema([("key", _TEXT)])
 
 
 def _keys(names: tuple[str, ...], rows: pa.Table) -> pa.Table:
-    return pa.table({"key": _named(rows, names)}).cast(_KEYS)
+    return pa.table({"key": named(rows, names)}).cast(_KEYS)
 
 
 __all__ = ["FIRST", "HandedDown", "handed_down", "taken_over"]

@@ -107,7 +107,7 @@ def _rebuild_chapters(
             table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
-        kept = Selected(chapter)
+        kept = Selected(chapter, known)
         for table in _tables():
             own = kept.of(engine, table, found)
             parts[table.name].append(
@@ -128,7 +128,7 @@ def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, di
     rows = {
         table.name: handed_down(engine, table, found[table.name], chapter)
         for table in _tables()
-        if table.hands_down and not table.goes_on
+        if table.hands_down
     }
     for table in (each for protocol in protocols() for each in protocol.carries):
         rows[table.name] = engine.collect(found[table.name])

@@ -38,8 +38,9 @@ class Coordinators:
     ``silver.producer_requests`` (asked.concerns_coordinators) and verifications.BEGAN, with a column
     ``coordinator_partition`` (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE).
     Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
-    (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave; ``next_ms``: by cluster
-    that has a next chapter, since when that reads logs.
+    (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
+    ``began``: where the piece of the log begins that it knew, by cluster and partition_key; ``next_ms``: by
+    cluster that has a next chapter, since when that reads logs.
     """
 
     batches: pa.Table
@@ -50,6 +51,7 @@ class Coordinators:
     wrote: pa.Table
     ends: Ends = field(default_factory=dict)
     before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
+    began: Mapping[tuple[str, str], int] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -166,6 +168,7 @@ def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
             given.quarantine.filter(pc.equal(given.quarantine["cluster"], cluster)),
             cleaned.filter(here)["cleaned_to"].to_pylist(),
             before=before.get((cluster, partition, partition_key), {}),
+            began=given.began.get((cluster, partition_key)),
             next_ms=given.next_ms.get(cluster),
         )
         found.append((pc.max(mine["max_timestamp_ms"]).as_py(), str(key), evidence))

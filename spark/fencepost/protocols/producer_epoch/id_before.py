@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING, TransactionRecord
+from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Held, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction
 from fencepost.replay.logs import Log
@@ -23,11 +23,13 @@ Ids = Mapping[str, "IdBefore"]
 
 @dataclass(frozen=True)
 class IdBefore:
-    """``record``: its last one; ``act``: by whom it was written, if what follows asks for that;
-    ``transaction``: the one that is open or about to end, as it was.
+    """``record``: its last one, and ``was`` the one before it; ``act``, ``cause`` and what is remembered as in
+    Transition; ``transaction``: the one that is open or about to end, as it was.
     """
 
     record: TransactionRecord
+    was: TransactionRecord | None
+    cause: str | None
     last_epoch: int | None
     held: Held | None
     previous_id: int | None
@@ -39,6 +41,8 @@ class IdBefore:
         began = self.transaction
         said = [
             self.record,
+            self.was,
+            self.cause,
             self.last_epoch,
             self.held,
             self.previous_id,
@@ -52,7 +56,7 @@ class IdBefore:
     @classmethod
     def unpacked(cls, said: str) -> IdBefore:
         """What ``packed`` gave."""
-        record, last_epoch, held, previous_id, act, began = json.loads(said)
+        record, was, cause, last_epoch, held, previous_id, act, began = json.loads(said)
         newest, transaction = _record(record), None
         if began is not None:
             start, prepare, abort_cause, version = began
@@ -60,12 +64,33 @@ class IdBefore:
             transaction = Transaction(
                 newest.stretch, _record(start), newest, prepared, None, abort_cause, version
             )
-        return cls(newest, last_epoch, None if held is None else Held(*held), previous_id, act, transaction)
+        return cls(
+            newest,
+            None if was is None else _record(was),
+            cause,
+            last_epoch,
+            None if held is None else Held(*held),
+            previous_id,
+            act,
+            transaction,
+        )
 
     def stands_for(self, left: TransactionRecord) -> bool:
         """Whether this is the record that compaction left."""
         names = ("transactional_id", "tombstone", "status", "producer_id", "producer_epoch", "leader_epoch")
         return left.based and all(getattr(left, name) == getattr(self.record, name) for name in names)
+
+    def goes_on(self, left: Transition) -> Transition:
+        """The transition to the record that compaction left, as it was."""
+        is_open = left.record.status == ONGOING or left.record.prepares
+        return left._replace(
+            was=None if is_open and self.transaction is None else self.was,
+            act=self.act,
+            cause=self.cause,
+            last_epoch=self.last_epoch,
+            held=self.held,
+            previous_id=self.previous_id,
+        )
 
     def placed(self, left: TransactionRecord) -> TransactionRecord:
         """The record that compaction left, where and when it was written."""
@@ -104,8 +129,9 @@ def id_before(
         transaction = Transaction(
             record.stretch, transaction.start, record, prepare, None, abort_cause, record.transaction_version
         )
-    act = last.act if record.prepares or record.status == EMPTY else None
-    return IdBefore(record, last.last_epoch, last.held, last.previous_id, act, transaction)
+    was = None if last.was is None else last.was._replace(partitions=())
+    remembered = (last.last_epoch, last.held, last.previous_id)
+    return IdBefore(record, was, last.cause, *remembered, last.act, transaction)
 
 
 def ids_before(rows: pa.Table) -> dict[tuple[str, int, str], dict[str, IdBefore]]:

@@ -181,7 +181,13 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "before": spread(CARRIED_IDS, _before(given, CARRIED_IDS), by_shard),
         },
         _of_coordinators(
-            {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote, "next_ms": dict(given.next_ms)},
+            {
+                "quarantine": quarantine,
+                "cleaned": cleaned,
+                "wrote": wrote,
+                "began": _began(given),
+                "next_ms": dict(given.next_ms),
+            },
             ends,
             metadata,
             tolerance_ms,
@@ -215,6 +221,16 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         PRODUCER_REQUESTS.name: requests,
         CLIENT_EVENTS.name: lines,
     }
+
+
+def _began(given: Evidence) -> dict[tuple[str, str], int]:
+    """Where the pieces of coordinators' logs begin that an earlier chapter knew."""
+    rows = given.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
+    known = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
+    names = ("cluster", "partition_key", "from_position")
+    columns = zip(*(known[name].to_pylist() for name in names), strict=True)
+    # of several the last one goes on
+    return {(cluster, log): begins for cluster, log, begins in sorted(columns)}
 
 
 def _before(given: Evidence, table: Table) -> Rows:

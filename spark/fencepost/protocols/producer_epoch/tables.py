@@ -172,6 +172,7 @@ PARTITION_TRANSACTIONS = Table(
     },
     ("cluster", "partition_transaction_id"),
     while_open=("listed",),
+    lasts=True,
 )
 
 PRODUCER_SNAPSHOTS = Table(

@@ -125,18 +125,13 @@ class TransactionMetadata:
         self._before = record
         return self._remember(transition)
 
-    def go_on(
-        self,
-        transition: Transition,
-        last_epoch: int | None,
-        held: Held | None,
-        previous_id: int | None,
-        act: str | None,
-    ) -> Transition:
-        """The record that was replayed last, with what was remembered when it was written."""
-        self._last_epoch, self._held, self._previous_id = last_epoch, held, previous_id
-        self._prepared_by = (act, None)
-        return transition._replace(last_epoch=last_epoch, held=held, previous_id=previous_id)
+    def go_on(self, this: Transition) -> Transition:
+        """Take the transition that was replayed last as what is given."""
+        self._last_epoch, self._held, self._previous_id = this.last_epoch, this.held, this.previous_id
+        self._prepared_by = (
+            (this.act, None) if this.record.prepares or this.record.status == EMPTY else (None, None)
+        )
+        return this
 
     def _written_by(
         self, record: TransactionRecord, was: TransactionRecord | None, init: Asked | None, first_known: bool

@@ -41,7 +41,7 @@ from fencepost.replay.metadata import ClusterMetadata
 class CoordinatorEvidence:
     """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
     there is no log. ``end``: the first offset that was never written; None where that is not known.
-    ``before``: what an earlier chapter knew of its ids; ``next_ms``: since when the next chapter reads it, if
+    ``before``: what an earlier chapter knew of its ids; ``began``: where what was known began then; ``next_ms``: since when the next chapter reads it, if
     there is one.
     """
 
@@ -52,6 +52,7 @@ class CoordinatorEvidence:
     cleaned_to: Sequence[int]
     end: int | None = None
     before: Ids = field(default_factory=dict)
+    began: int | None = None
     next_ms: int | None = None
 
 
@@ -122,7 +123,12 @@ class TransactionStateManager:
         # where the metadata log does not tell, there is one as brokers make it: with replicas
         replicas = metadata.replicas.get(TRANSACTIONS_TOPIC, {}).get(key[2], ())
         return Coordinator(
-            key, log, leaders, complete=is_complete(log, evidence.end), replicated=len(replicas) != 1
+            key,
+            log,
+            leaders,
+            complete=is_complete(log, evidence.end),
+            replicated=len(replicas) != 1,
+            began=evidence.began,
         )
 
     def add_to(self, rows: CoordinatorRows) -> None:
@@ -174,10 +180,7 @@ class TransactionStateManager:
             for record in each.records[:1]
         ]
         if each.before is not None:
-            known = each.before
-            replayed = [
-                metadata.go_on(replayed[0], known.last_epoch, known.held, known.previous_id, known.act)
-            ]
+            replayed = [metadata.go_on(each.before.goes_on(replayed[0]))]
         following = (metadata.replay(record, inits.get(record.offset)) for record in each.records[1:])
         return [*replayed, *following]
 
