@@ -13,6 +13,15 @@ markers as (
         count_if(wrong > 0) as wrong
     from {{ source('silver', 'transaction_markers') }}
     group by cluster, partition_key, transactional_id, from_position
+),
+
+logs as (
+    select
+        cluster,
+        partition_key,
+        max(last_time) as known_until
+    from {{ source('silver', 'log_coverage') }}
+    group by cluster, partition_key
 )
 
 select
@@ -42,7 +51,7 @@ select
     transactions.started_position,
     transactions.prepared_position,
     transactions.completed_position,
-    transactions.known_until
+    logs.known_until
 from {{ source('silver', 'transactions') }} as transactions
 left join markers
     on
@@ -50,6 +59,10 @@ left join markers
         and transactions.partition_key = markers.partition_key
         and transactions.transactional_id = markers.transactional_id
         and transactions.prepared_position = markers.prepared_position
+left join logs
+    on
+        transactions.cluster = logs.cluster
+        and transactions.partition_key = logs.partition_key
 left join {{ ref('int_producer_clients') }} as clients
     on
         transactions.cluster = clients.cluster

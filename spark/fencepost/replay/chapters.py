@@ -61,6 +61,15 @@ class Chapter:
             cluster: None if until is None else until + OVERLAP_MS for cluster, until in self.until_ms.items()
         }
 
+    @property
+    def next_reads_logs_since_ms(self) -> dict[str, int]:
+        """From when on logs are read for the next chapter of each cluster that has one."""
+        return {
+            cluster: until - OVERLAP_MS - LATEST_MS
+            for cluster, until in self.until_ms.items()
+            if until is not None
+        }
+
     def since(self, first: Mapping[str, int]) -> Chapter:
         """This chapter of the clusters that are rebuilt from it, or an earlier one, on."""
         changed = {
@@ -127,10 +136,11 @@ def evidence_of(
     source: Source,
     before: Mapping[str, pa.Table] = MappingProxyType({}),
 ) -> Evidence:
-    """What a chapter is rebuilt from; ``before``: what the chapters before it handed down, by table's name.
+    """What a chapter is rebuilt from.
 
     ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
-    be made of what it left before that; for others it stands as an earlier run has made it.
+    be made of what it left before that; for others it stands as an earlier run has made it. ``before``: what
+    was handed down to it, by the table's name.
     """
     engine, catalog, settings = source.engine, source.catalog, source.settings
     since = chapter.reads_since_ms
@@ -155,8 +165,15 @@ def evidence_of(
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
-    goes_on = frozenset(cluster for cluster, until in chapter.until_ms.items() if until is not None)
-    return Evidence(as_named_now(read), catalog, logs, named, settings.clock_tolerance_ms, before, goes_on)
+    return Evidence(
+        as_named_now(read),
+        catalog,
+        logs,
+        named,
+        settings.clock_tolerance_ms,
+        before,
+        chapter.next_reads_logs_since_ms,
+    )
 
 
 def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> Bounds:

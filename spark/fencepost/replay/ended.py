@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows
 from fencepost.replay.chapters import Chapter
+from fencepost.replay.handed_down import HandedDown, named
 from fencepost.tables import Table
 
 _ENDS = pa.schema([("cluster", pa.string()), ("id", pa.string()), ("ended", pa.timestamp("us", tz="UTC"))])
@@ -18,8 +19,10 @@ _ENDS = pa.schema([("cluster", pa.string()), ("id", pa.string()), ("ended", pa.t
 class Selected:
     """The rows of one chapter."""
 
-    def __init__(self, chapter: Chapter) -> None:
+    def __init__(self, chapter: Chapter, before: HandedDown | None = None) -> None:
+        """``before``: what went on at its begin, as far as the chapter before knew."""
         self._chapter = chapter
+        self._before = before or {}
         self._ends: dict[str, pa.Table] = {}
 
     def of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> Rows:
@@ -30,7 +33,9 @@ class Selected:
         if table.goes_with is not None:
             ends = self._ends_of(engine, table, found)
         return engine.map(
-            found[table.name], partial(ended_in, self._chapter, table, ends), table.arrow_schema
+            found[table.name],
+            partial(ended_in, self._chapter, table, ends, self._before.get(table.name)),
+            table.arrow_schema,
         )
 
     def _ends_of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> pa.Table:
@@ -42,8 +47,12 @@ class Selected:
         return self._ends[of.name]
 
 
-def ended_in(chapter: Chapter, table: Table, ends: pa.Table | None, rows: pa.Table) -> pa.Table:
-    """Rows of a table that were over in the chapter."""
+def ended_in(
+    chapter: Chapter, table: Table, ends: pa.Table | None, before: pa.Table | None, rows: pa.Table
+) -> pa.Table:
+    """Rows of a table that were over in the chapter, or earlier, where only now a hole tells it: the chapter
+    before took them for going on (``before``) and did not keep them.
+    """
     if ends is None or table.goes_with is None:
         ended = _ended(table, rows)
     else:
@@ -53,8 +62,11 @@ def ended_in(chapter: Chapter, table: Table, ends: pa.Table | None, rows: pa.Tab
     until = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
     ms = pc.divide(ended.cast(pa.int64()), 1000)
     after = pc.fill_null(pc.greater_equal(ms, chapter.begin), True) if chapter.begin else True
-    before = pc.if_else(pc.is_null(until), True, pc.fill_null(pc.less(ms, until), False))
-    return rows.filter(pc.and_(after, before))
+    until_then = pc.if_else(pc.is_null(until), True, pc.fill_null(pc.less(ms, until), False))
+    if before is not None and before.num_rows and chapter.begin:
+        late = pc.is_in(named(rows, table.key), named(before, table.key).combine_chunks())
+        after = pc.or_(after, late)
+    return rows.filter(pc.and_(after, until_then))
 
 
 def _ended(table: Table, rows: pa.Table) -> pa.ChunkedArray:

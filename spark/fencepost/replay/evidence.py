@@ -32,9 +32,9 @@ _READ = (
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
-    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written.
-    ``before``: what the chapter before handed down, rows by the table's name; ``goes_on``: the clusters that
-    have a next chapter.
+    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written. ``before``:
+    what the chapter before handed down, by the table's name; ``next_ms``: since when the next chapter reads
+    logs, of clusters that have one.
     """
 
     engine: Engine
@@ -43,7 +43,12 @@ class Evidence:
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
     before: Mapping[str, pa.Table] = field(default_factory=dict)
-    goes_on: frozenset[str] = frozenset()
+    next_ms: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def goes_on(self) -> frozenset[str]:
+        """The clusters that have a next chapter."""
+        return frozenset(self.next_ms)
 
     def of_before(self, table: Table) -> Rows | None:
         """The rows of a table that the chapter before handed down; None where there are none."""

@@ -26,14 +26,14 @@ HandedDown = Mapping[str, pa.Table]
 
 def taken_over(engine: Engine, table: Table, rows: Rows, before: pa.Table | None, begin: int) -> Rows:
     """The rows of a chapter that begins then, with what the chapter before knew of them."""
-    if before is None or not before.num_rows or not table.hands_down:
+    if before is None or not before.num_rows or not table.hands_down or table.told_once == ():
         return rows
     found = engine.map(rows, partial(filled, table, before, begin), table.arrow_schema)
     if not table.lasts:
         return found
     names = _identity(table)
     seen = engine.collect(engine.map(rows, partial(_keys, names), _KEYS))
-    gone = before.filter(pc.invert(pc.is_in(_named(before, names), seen["key"].combine_chunks())))
+    gone = before.filter(pc.invert(pc.is_in(named(before, names), seen["key"].combine_chunks())))
     if not gone.num_rows:
         return found
     return engine.union([found, on_engine(engine, table, gone)])
@@ -49,9 +49,15 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
     if not rows.num_rows:
         return rows
     names = _identity(table)
-    place = pc.index_in(_named(rows, names), _named(before, names))
+    place = pc.index_in(named(rows, names), named(before, names))
     place = pc.if_else(_had_begun(table, rows, begin), place, pa.scalar(None, pa.int32()))
     known = before.take(place)
+    if table.has_interval:
+        # what has no position with it in common is another one of its name
+        after = pc.fill_null(pc.greater(rows["to_position"], known["from_position"]), True)
+        same = pc.and_(after, pc.fill_null(pc.greater(known["to_position"], rows["from_position"]), True))
+        place = pc.if_else(same, place, pa.scalar(None, pa.int32()))
+        known = before.take(place)
     for at, name in enumerate(rows.column_names):
         values = rows[name]
         if table.told_once is not None and name not in table.told_once:
@@ -60,7 +66,10 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
             earlier = pc.and_(pc.is_valid(known[name]), pc.is_valid(place))
             values = pc.if_else(pc.fill_null(earlier, False), known[name], values)
         elif name not in ("to_position", "to_time", *table.ended):
-            values = pc.coalesce(values, known[name])
+            past = known[name]
+            if name in table.while_open:
+                past = pc.if_else(pc.is_null(rows[table.over_at[0]]), past, pa.scalar(None, past.type))
+            values = pc.coalesce(values, past)
         rows = rows.set_column(at, rows.schema.field(at), values)
     return rows
 
@@ -74,7 +83,8 @@ def _is_named_whole(table: Table) -> bool:
     return table.began is None or (table.told_once is not None and not set(_BEGIN) & set(table.key))
 
 
-def _named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
+def named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
+    """One text for each row that these columns tell from others."""
     texts = [rows[name].cast(_TEXT) for name in names]
     joined = pc.binary_join_element_wise(
         *texts, pa.scalar("\x00", _TEXT), null_handling="replace", null_replacement="\x01"
@@ -107,7 +117,7 @@ _KEYS = pa.schema([("key", _TEXT)])
 
 
 def _keys(names: tuple[str, ...], rows: pa.Table) -> pa.Table:
-    return pa.table({"key": _named(rows, names)}).cast(_KEYS)
+    return pa.table({"key": named(rows, names)}).cast(_KEYS)
 
 
 __all__ = ["FIRST", "HandedDown", "handed_down", "taken_over"]

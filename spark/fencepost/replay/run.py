@@ -102,18 +102,18 @@ def _rebuild_chapters(
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
         known = begin_with.pop(chapter.begin, {})
-        found = _rebuilt(evidence_of(chapter, previous, source, known))
-        found |= {
-            table.name: taken_over(engine, table, found[table.name], known.get(table.name), chapter.begin)
+        rebuilt = _rebuilt(evidence_of(chapter, previous, source, known))
+        found = {
+            table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
-        kept = Selected(chapter)
+        kept = Selected(chapter, known)
         for table in _tables():
             own = kept.of(engine, table, found)
             parts[table.name].append(
                 engine.map(own, partial(_of_chapter, chapter.begin), table.stored_schema)
             )
-        for begin, goes_on in _handed_down(engine, chapter, found).items():
+        for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
             noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
             _add(begin_with.setdefault(begin, {}), goes_on)
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
@@ -123,15 +123,19 @@ def _rebuild_chapters(
 
 def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
     """What goes on at the end of a chapter, by the begin of the chapter that it goes on in."""
+    if not chapter.goes_on_in:
+        return {}
+    rows = {
+        table.name: handed_down(engine, table, found[table.name], chapter)
+        for table in _tables()
+        if table.hands_down
+    }
+    for table in (each for protocol in protocols() for each in protocol.hands_down):
+        rows[table.name] = engine.collect(found[table.name])
     down: dict[int, dict[str, pa.Table]] = {}
-    for table in _handing_down() if chapter.goes_on_in else ():
-        if table.in_chapters:
-            rows = handed_down(engine, table, found[table.name], chapter)
-        else:
-            rows = engine.collect(found[table.name])
-        for begin in chapter.goes_on_in:
-            of = rows.filter(pc.is_in(rows["cluster"], pa.array(chapter.ending_at(begin), pa.string())))
-            down.setdefault(begin, {})[table.name] = of
+    for begin in chapter.goes_on_in:
+        clusters = pa.array(chapter.ending_at(begin), pa.string())
+        down[begin] = {name: each.filter(pc.is_in(each["cluster"], clusters)) for name, each in rows.items()}
     return down
 
 
@@ -163,12 +167,6 @@ def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
     for chapter in changed:
         since = {**chapter.reads_since_ms, **since}
     return evidence_size(catalog, since)
-
-
-def _handing_down() -> list[Table]:
-    """Silver's tables whose rows may go on in the next chapter, and what else it is told."""
-    beside = [table for protocol in protocols() for table in protocol.hands_down]
-    return [table for table in _tables() if table.hands_down] + beside
 
 
 def _tables() -> list[Table]:

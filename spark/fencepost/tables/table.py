@@ -62,10 +62,18 @@ class Table:
     else the rebuild knows, being told itself what was before (``Protocol.hands_down``).
     """
 
+    while_open: tuple[str, ...] = ()
+    """Of silver: columns that tell of a row that goes on; once it is over, what was known before is past."""
+
     @property
     def dated_by(self) -> str | None:
         """``dated``, or its default; None where rows have no time."""
         return self.dated or ("logged_at_ms" if "logged_at_ms" in self.columns else None)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether a row is true from a position to another one."""
+        return "from_position" in self.columns and "to_position" in self.columns
 
     @property
     def began(self) -> str | None:
@@ -75,7 +83,7 @@ class Table:
     @property
     def hands_down(self) -> bool:
         """Of silver: whether a row may be true for longer than a moment."""
-        return not self.ended and self.goes_with is None and self.told_once != ()
+        return not self.ended and self.goes_with is None
 
     @property
     def over_at(self) -> tuple[str, ...]:

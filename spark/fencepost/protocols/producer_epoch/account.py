@@ -81,7 +81,6 @@ KINDS: dict[str, pa.StructType] = {
     LISTED: pa.struct(
         [
             *_LOG,
-            ("stretch", pa.int32()),
             ("transactional_id", pa.string()),
             ("name", pa.string()),
             ("producer_epoch", pa.int32()),

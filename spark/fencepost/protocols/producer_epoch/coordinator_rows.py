@@ -9,7 +9,12 @@ from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.decided import DecidedRequests
 from fencepost.protocols.producer_epoch.states_met import Coordinator
-from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE, TRANSACTIONAL_IDS, TRANSACTIONS
+from fencepost.protocols.producer_epoch.tables import (
+    CARRIED_IDS,
+    LOG_COVERAGE,
+    TRANSACTIONAL_IDS,
+    TRANSACTIONS,
+)
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
@@ -25,11 +30,12 @@ class CoordinatorRows:
         self.ids = Columns(TRANSACTIONAL_IDS)
         self.transactions = Columns(TRANSACTIONS)
         self.decided = DecidedRequests()
+        self.before = Columns(CARRIED_IDS)
         kinds = (account.LISTED, account.TOLD, account.KNOWN, account.FENCED, account.COORDINATOR)
         self.told = {kind: Rows(account.schema_of(kind)) for kind in kinds}
 
     def replayed(self) -> Replayed:
-        columns = (self.coverage, self.ids, self.transactions, *self.decided.columns)
+        columns = (self.coverage, self.ids, self.transactions, self.before, *self.decided.columns)
         told = {kind: rows.to_arrow() for kind, rows in self.told.items()}
         return Replayed({each.table.name: each.to_arrow() for each in columns}, told)
 
@@ -125,7 +131,6 @@ def _add_transaction(
         of.newest.timeout_ms,
         of.newest.partitions,
         late,
-        known_ms,
     )
 
 
@@ -139,7 +144,6 @@ def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int]
             cluster,
             start.producer_id,
             *place,
-            of.stretch,
             start.transactional_id,
             name,
             of.producer_epoch,

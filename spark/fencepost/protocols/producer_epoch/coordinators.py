@@ -14,7 +14,9 @@ from fencepost.protocols.producer_epoch import asked
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, slices, split
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
+from fencepost.protocols.producer_epoch.id_before import ids_before
 from fencepost.protocols.producer_epoch.refusals import Connection, Had
+from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
 from fencepost.protocols.producer_epoch.transaction_state_manager import (
     CoordinatorEvidence,
     TransactionStateManager,
@@ -35,7 +37,9 @@ class Coordinators:
     ``silver.producer_requests`` (asked.concerns_coordinators) and verifications.BEGAN, with a column
     ``coordinator_partition`` (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE).
     Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
-    (log_ends.final_ends).
+    (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
+    ``began``: where the piece of the log begins that it knew, by cluster and partition_key; ``next_ms``: by
+    cluster that has a next chapter, since when that reads logs.
     """
 
     batches: pa.Table
@@ -45,6 +49,9 @@ class Coordinators:
     requests: pa.Table
     wrote: pa.Table
     ends: Ends = field(default_factory=dict)
+    before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
+    began: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    next_ms: Mapping[str, int] = field(default_factory=dict)
 
 
 def homes(records: pa.Table) -> pa.Table:
@@ -141,18 +148,22 @@ def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     place = ("cluster", "topic", "partition", "topic_id")
     batches, of_records = slices(given.batches, place), slices(given.records, place)
     cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
-    found = []
+    found, before = [], ids_before(given.before)
     for key, mine in batches.items():
         cluster, topic, partition, topic_id = key
         if topic != TRANSACTIONS_TOPIC:
             continue
         here = pc.and_(pc.equal(cleaned["cluster"], cluster), pc.equal(cleaned["partition"], partition))
+        partition_key = topic_key(topic_id, TRANSACTIONS_TOPIC, partition) or ""
         evidence = CoordinatorEvidence(
-            (cluster, TRANSACTIONS_TOPIC, partition, topic_key(topic_id, TRANSACTIONS_TOPIC, partition)),
+            (cluster, TRANSACTIONS_TOPIC, partition, partition_key),
             mine,
             of_records.get(key, given.records.slice(0, 0)),
             given.quarantine.filter(pc.equal(given.quarantine["cluster"], cluster)),
             cleaned.filter(here)["cleaned_to"].to_pylist(),
+            before=before.get((cluster, partition, partition_key), {}),
+            began=given.began.get((cluster, partition_key)),
+            next_ms=given.next_ms.get(cluster),
         )
         found.append((pc.max(mine["max_timestamp_ms"]).as_py(), str(key), evidence))
     return [evidence for _, _, evidence in sorted(found, key=lambda each: each[:2])]

@@ -143,7 +143,7 @@ def transaction_markers(due: Due, newest: pa.Table) -> pa.Table:
 
 
 def _marker_ids(rows: pa.Table) -> pa.Array:
-    names = (*LOG, "stretch", "transactional_id", "prepared_position", "name")
+    names = (*LOG, "transactional_id", "prepared_position", "name")
     columns = (rows[name].to_pylist() for name in names)
     return pa.array([digest_of(*values) for values in zip(*columns, strict=True)], pa.string())
 

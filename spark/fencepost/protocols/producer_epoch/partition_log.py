@@ -9,7 +9,8 @@ import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.partition_slice import Carried, PartitionSlice, Stretches
+from fencepost.protocols.producer_epoch.log_before import ANSWERED, Carried, LogBefore, StretchBefore
+from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, Stretches
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE, SNAPSHOT
 from fencepost.replay.coverage import LogKey
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -47,7 +48,8 @@ class PartitionEvidence:
     every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
     ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
     not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of answers to Produce.
-    ``expiration``: when brokers forget producers.
+    ``expiration``: when brokers forget producers. ``before``: what an earlier chapter knew of it, which its
+    first batches stand for; ``next_ms``: since when the next chapter reads it, if there is one.
     """
 
     key: LogKey
@@ -60,6 +62,9 @@ class PartitionEvidence:
     unread: Sequence[UnreadPiece]
     answers: Piece
     expiration: Expiration = field(default_factory=Expiration)
+    topic_id: str | None = None
+    before: LogBefore | None = None
+    next_ms: int | None = None
 
     def headers(self) -> Batches:
         """The headers of batches, as Log reads them."""
@@ -80,6 +85,11 @@ class PartitionLog:
         self.log = Log(evidence.headers(), unread=evidence.unread, whole_as_headers=True)
         self._slice_rows = slice_rows
         self._stretches = Stretches.of(self.log)
+        self._before = evidence.before
+        if self._before is not None and self._before.stretch.is_complete:
+            self._stretches.complete[0] = 1
+        self.cut = self._cut_of_next()
+        self._at_cut: Carried | None = None
         self._types, self._coordinators = self._markers()
         # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
         self._numbered = self.key[1] != OFFSETS_TOPIC
@@ -104,31 +114,102 @@ class PartitionLog:
     @property
     def has_producers(self) -> bool:
         """Whether any batch that is there is a producer's."""
-        return len(self._mine) > 0
+        return len(self._mine) > 0 or (self._before is not None and self._before.stretch.has_producers == 1)
 
     def slices(self) -> Iterator[PartitionSlice]:
         """The log in pieces, each with the state of every producer after each of its batches and markers.
 
         Together they tell what one piece would: a slice goes on from what the one before carries on.
         """
-        carried: Carried | None = None
+        carried = None if self._before is None else self._before.carried
         starts = self._starts
-        if not len(self._mine) and not len(starts["stretch"]):
+        if not len(self._mine) and not len(starts["stretch"]) and carried is None:
             # most partitions of a large cluster have no producer that numbers its batches
             return
-        bounds = [*range(self._slice_rows, len(self._mine), self._slice_rows), len(self._mine)]
-        for begin, end in zip([0, *bounds], bounds, strict=False):
-            last = end == len(self._mine)
+        for begin, end, is_cut in self._bounds():
+            last = end == len(self._mine) and not is_cut
             rows: Piece = self._rows(self._mine[begin:end])
             # entries of snapshots come before the first batch of their stretch
             due = np.ones(len(starts["stretch"]), dtype=np.bool_)
             if not last:
-                due = starts["stretch"] <= rows["stretch"][-1]
+                due = starts["stretch"] <= (rows["stretch"][-1] if end > begin else NONE)
+            if is_cut:
+                due |= self._stretches.begins[starts["stretch"]] < self.cut
             rows = _before({name: column[due] for name, column in starts.items()}, rows)
             starts = {name: column[~due] for name, column in starts.items()}
-            piece = PartitionSlice(self, rows, self._stretches, carried, is_last=last)
-            yield piece
-            carried = piece.carried
+            if last or len(rows["stretch"]):
+                piece = PartitionSlice(self, rows, self._stretches, carried, is_last=last)
+                yield piece
+                carried = piece.carried
+            if is_cut:
+                self._at_cut = carried
+
+    def _bounds(self) -> Iterator[tuple[int, int, bool]]:
+        """The slices: where each begins and ends among the batches of producers, and whether that is the cut."""
+        end = len(self._mine)
+        cut = None
+        if self.cut is not None:
+            cut = int(np.searchsorted(self.log.base_offset[self._mine], self.cut))
+        begin = 0
+        for to in sorted(
+            {*range(self._slice_rows, end, self._slice_rows), end, *(() if cut is None else (cut,))}
+        ):
+            yield begin, to, to == cut
+            begin = to
+        if cut == end:
+            yield end, end, False
+
+    def _cut_of_next(self) -> int | None:
+        """Where the next chapter begins to read this log: as replay.window cuts it."""
+        since = self.evidence.next_ms
+        if since is None or not len(self.log):
+            return None
+        batches = self.evidence.batches
+        if self._before is not None:
+            # none of these is one that was there before
+            behind = batches["base_offset"] >= self._before.stretch.to_offset
+            batches = {name: batches[name][behind] for name in ("base_offset", "max_timestamp_ms")}
+        inside = batches["base_offset"][batches["max_timestamp_ms"] >= since]
+        return int(inside.min()) if len(inside) else int(self.log.last_offset.max()) + 1
+
+    def at_cut(self, bumped: Piece) -> LogBefore | None:
+        """What the next chapter has to know of this log, when all slices were taken; ``bumped``:
+        local_bumps.bumped.
+        """
+        before = np.flatnonzero(self.log.base_offset < (NONE if self.cut is None else self.cut))
+        if not len(before):
+            return None
+        (newest,) = before[-1:]
+        number = int(self.log.stretch[newest] - self.log.stretch[0])
+        within = before[self.log.stretch[before] == self.log.stretch[newest]]
+        ms, dated = self.log.max_timestamp_ms[within], self.dated[within]
+        was = None if self._before is None else self._before.stretch
+        stretch = StretchBefore(
+            from_offset=int(self.log.base_offset[within[0]]),
+            to_offset=int(self.log.last_offset[within].max()) + 1,
+            leader_epoch=int(self.log.leader_epoch[newest]),
+            is_whole=int(self.log.stretch[newest] == 0),
+            is_complete=int(self._stretches.complete[number]),
+            is_broken=int(number > 0 or (was is not None and was.is_broken == 1)),
+            has_producers=int(
+                bool((self._mine < len(before)).any()) or (was is not None and was.has_producers)
+            ),
+            first_ms=int(ms[0]),
+            first_dated=int(dated[0] != UNKNOWN),
+            last_ms=int(ms[-1]),
+            last_dated=int(dated[-1] != UNKNOWN),
+            dated_ms=int(dated.max()),
+        )
+        carried = self._at_cut
+        answered: Piece = {name: np.empty(0, dtype=np.int64) for name in ANSWERED}
+        if carried is not None and (carried.entries.stretch == number).all():
+            carried.rows["stretch"][:] = 0
+            carried.rows["row"][:] = NONE
+            carried.entries.stretch[:] = 0
+            answered = self.answered(carried.transactions.first_offset)
+        else:
+            carried = None
+        return LogBefore(stretch, carried, answered, bumped)
 
     def answered(self, offsets: Longs) -> Piece:
         """When the batches at these offsets were first answered for (``answered_ms``); when the first batch
@@ -136,16 +217,34 @@ class PartitionLog:
         answer tells.
         """
         asked, ms, broker_id = (self._answers[n] for n in ("base_offset", "responded_ms", "broker_id"))
-        none = np.full(len(offsets), UNKNOWN)
         if not len(asked):
-            return dict.fromkeys(("answered_ms", "written_by_ms", "answered_by"), none)
+            told: Piece = {name: np.full(len(offsets), UNKNOWN) for name in ANSWERED}
+            return self._answered_before(offsets, told)
         found = np.searchsorted(asked, offsets)
         at = np.minimum(found, len(asked) - 1)
-        return {
+        told = {
             "answered_ms": np.where(asked[at] == offsets, ms[at], UNKNOWN),
             "written_by_ms": np.where(found < len(asked), ms[at], UNKNOWN),
             "answered_by": np.where(found < len(asked), broker_id[at], UNKNOWN),
         }
+        return self._answered_before(offsets, told)
+
+    def _answered_before(self, offsets: Longs, told: Piece) -> Piece:
+        """The same, with what an earlier chapter was told of transactions that were open at its end."""
+        if self._before is None or self._before.carried is None:
+            return told
+        firsts = self._before.carried.transactions.first_offset
+        order = np.argsort(firsts)
+        at = (
+            order[np.minimum(np.searchsorted(firsts[order], offsets), len(firsts) - 1)]
+            if len(firsts)
+            else order
+        )
+        if not len(at):
+            return told
+        known = self._before.answered
+        same = (firsts[at] == offsets) & (known["written_by_ms"][at] != UNKNOWN)
+        return {name: np.where(same, known[name][at], column) for name, column in told.items()}
 
     def _rows(self, at: Longs) -> dict[str, Longs]:
         """Batches and markers at these places of the log, as rows to append."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import DEFAULT_MS
+from fencepost.protocols.producer_epoch.log_before import Carried
 from fencepost.protocols.producer_epoch.producer_state import (
     MARKER,
     NO_CAUSE,
@@ -61,21 +62,6 @@ class Stretches:
             [int(each.number == 0) for each in log.stretches],
         )
         return cls(*(np.array(column, dtype=np.int64) for column in columns))
-
-
-@dataclass(frozen=True)
-class Carried:
-    """What the next slice goes on from: a snapshot of the ProducerStateManager, as it were.
-
-    ``rows`` are the newest row of each producer (the first ``producers`` of them) and the first row of each
-    open transaction; ``states`` belong to the rows, ``entries`` to the producers, in this order.
-    """
-
-    producers: int
-    rows: Piece
-    states: States
-    entries: Entries
-    transactions: Transactions
 
 
 class PartitionSlice:
@@ -296,8 +282,10 @@ class PartitionSlice:
         return np.unique(self.columns["producer_id"][inside])
 
     def first_epochs(self) -> Piece:
-        """When each producer first wrote with each epoch, as columns of account.EPOCH."""
-        at = np.flatnonzero(self._is_new & (self.kind != SNAPSHOT))
+        """When each producer first wrote with each epoch, as columns of account.EPOCH; of the newest one before
+        these rows, when it last did.
+        """
+        at = np.flatnonzero((self._is_new | self._is_newest) & (self.kind != SNAPSHOT))
         ids, epochs, ms = (self.columns[name][at] for name in ("producer_id", "epoch", "timestamp_ms"))
         return first_of_each(ids, epochs, ms)
 

@@ -25,7 +25,8 @@ from fencepost.protocols.producer_epoch.arrow import (
     split,
 )
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps
+from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bumped
+from fencepost.protocols.producer_epoch.log_before import following, logs_before
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
     STORED,
@@ -38,6 +39,7 @@ from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
     LOG_COVERAGE,
+    PARTITION_LOGS,
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
 )
@@ -61,10 +63,11 @@ class Partitions:
 
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
-    ``base_offset``. Rows of coordinators' and metadata logs are left out. ``alive``: by cluster, when its
+    ``base_offset``; ``before``: rows of PARTITION_LOGS that an earlier chapter gave. Rows of coordinators' and
+    metadata logs are left out. ``alive``: by cluster, when its
     brokers wrote anything for the last time, as far as their own logs tell (ms). ``expirations``: by cluster,
-    when its brokers forget producers. ``verified``: the
-    transactional ids of which verifications.BEGAN is wanted.
+    when its brokers forget producers. ``verified``: the transactional ids of which verifications.BEGAN is wanted.
+    ``next_ms``: by cluster that has a next chapter, since when that reads logs.
     """
 
     batches: pa.Table
@@ -76,6 +79,8 @@ class Partitions:
     alive: Mapping[str, int] = field(default_factory=dict)
     verified: pa.Table = field(default_factory=VERIFIED.empty_table)
     expirations: Mapping[str, Expiration] = field(default_factory=dict)
+    before: pa.Table = field(default_factory=PARTITION_LOGS.arrow_schema.empty_table)
+    next_ms: Mapping[str, int] = field(default_factory=dict)
 
 
 def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
@@ -136,7 +141,7 @@ class _Rows:
         self.count = 0
         self._states = Gathered(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
-        self._local_bumps = Columns(LOCAL_BUMPS)
+        self._local_bumps, self._before = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
         self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
         self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
         columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
@@ -172,12 +177,19 @@ class _Rows:
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         add_local_bumps(replayed, self._local_bumps)
+        if replayed.evidence.next_ms is not None:
+            at_cut = replayed.at_cut(bumped(replayed))
+            if at_cut is not None:
+                cluster, topic, partition, _ = replayed.key
+                self._before.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
         self._began.append(begun.columns())
         if replayed.has_producers:
             log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
+            before = replayed.evidence.before
+            unbroken &= before is None or not before.stretch.is_broken
             whole = unbroken and first.number == 0
             self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
 
@@ -188,6 +200,7 @@ class _Rows:
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
             LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
+            PARTITION_LOGS.name: self._before.to_arrow(),
             # of all logs at once: taking rows costs a copy of each column, however few they are
             BEGAN.name: began(self._verified, *map(np.concatenate, zip(*self._began, strict=True))),
         }
@@ -228,13 +241,13 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
         "broker_id": longs(given.answers["broker_id"]),
     }
     answers = split(given.answers, _PARTITION, answered)
-    unread = _unread(given.quarantine)
-    for key in sorted(batches.keys() | snapshots.keys(), key=str):
+    unread, before = _unread(given.quarantine), logs_before(given.before)
+    for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key
         yield PartitionEvidence(
             (cluster, topic, partition, topic_key(topic_id, topic, partition) or ""),
-            batches.get(key, _none(BATCH)),
-            files,
+            following(batches.get(key, _none(BATCH)), before.get(key), len(files)),
+            (*files, _NO_FILE) if before else files,
             markers.get(key, _none(_MARKER)),
             snapshots.get(key, _none(STORED)),
             entry_files,
@@ -242,6 +255,9 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
             unread.get(key[:3], ()),
             answers.get(key[:3], _none(answered)),
             given.expirations.get(cluster, Expiration()),
+            topic_id,
+            before.get(key),
+            given.next_ms.get(cluster),
         )
 
 
@@ -253,6 +269,9 @@ def _of_partitions(batches: pa.Table) -> pa.Table:
         return batches
     return batches.filter(pc.invert(others.take(topics.indices)))
 
+
+_NO_FILE = "\U0010ffff"
+"""Behind all names of files."""
 
 _MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
 _ABORTED = ("broker_id", "segment_offset", "producer_id", "first_offset")

@@ -67,6 +67,7 @@ PROTOCOL = Protocol(
         tables.CLIENT_EVENTS,
     ),
     rebuild=_rebuild,
+    hands_down=(tables.PARTITION_LOGS, tables.CARRIED_IDS),
     requests=dict.fromkeys(
         (
             "PRODUCE",

@@ -36,6 +36,7 @@ from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import (
     ADD_PARTITIONS_TO_TXN_STATES,
     ADD_PARTITIONS_TO_TXNS,
+    CARRIED_IDS,
     CLIENT_EVENTS,
     END_TXN_STATES,
     END_TXNS,
@@ -43,6 +44,7 @@ from fencepost.protocols.producer_epoch.tables import (
     INIT_PRODUCER_IDS,
     LOCAL_BUMPS,
     LOG_COVERAGE,
+    PARTITION_LOGS,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     PRODUCER_REQUESTS,
@@ -79,8 +81,9 @@ TABLES = (
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS,
 )  # fmt: skip
 
+CARRIED = (PARTITION_LOGS, CARRIED_IDS)
 _DECIDED = [table for each in decided.TABLES.values() for table in each]
-_BY_NAME = {table.name: table for table in (*TABLES, BEGAN)}
+_BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
 _ACCOUNT = Table(
     "account",
     "What the replays of single logs tell the step after them: account.PACKED.",
@@ -136,6 +139,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES), by_log),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS), by_log),
             "answers": spread(PRODUCER_REQUESTS, answers, by_log),
+            "before": spread(PARTITION_LOGS, _before(given, PARTITION_LOGS), by_log),
         },
         _of_partitions(
             {
@@ -143,11 +147,12 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
                 "alive": _alive(given),
                 "expirations": expirations(metadata),
                 "verified": of_ids,
+                "next_ms": dict(given.next_ms),
             },
             asking,
             engine.parallelism,
         ),
-        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, BEGAN, _ACCOUNT],
+        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PARTITION_LOGS, BEGAN, _ACCOUNT],
     )
 
     coordinators = [{"topic": TRANSACTIONS_TOPIC}]
@@ -177,15 +182,22 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
             "batches": spread(BATCHES, engine.scan(BATCHES, where=coordinators), by_shard),
             "records": spread(RECORDS, records, by_shard),
             "requests": sent_by_shard,
+            "before": spread(CARRIED_IDS, _before(given, CARRIED_IDS), by_shard),
         },
         _of_coordinators(
-            {"quarantine": quarantine, "cleaned": cleaned, "wrote": wrote},
+            {
+                "quarantine": quarantine,
+                "cleaned": cleaned,
+                "wrote": wrote,
+                "began": _began(given),
+                "next_ms": dict(given.next_ms),
+            },
             ends,
             metadata,
             tolerance_ms,
             engine.parallelism,
         ),
-        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, _ACCOUNT],
+        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, _ACCOUNT],
     )
 
     told = [
@@ -215,6 +227,22 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
 
 
+def _began(given: Evidence) -> dict[tuple[str, str], int]:
+    """Where the pieces of coordinators' logs begin that an earlier chapter knew."""
+    rows = given.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
+    known = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
+    names = ("cluster", "partition_key", "from_position")
+    columns = zip(*(known[name].to_pylist() for name in names), strict=True)
+    # of several the last one goes on
+    return {(cluster, log): begins for cluster, log, begins in sorted(columns)}
+
+
+def _before(given: Evidence, table: Table) -> Rows:
+    """What an earlier chapter gave of a table of CARRIED."""
+    rows = given.before.get(table.name, table.arrow_schema.empty_table())
+    return given.engine.spread([rows], lambda each: iter([(table, each)]), [table])[table.name]
+
+
 def _of_partitions(
     evidence_of_all: Mapping[str, Any], asking: set[str], buckets: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Steps]:
@@ -226,7 +254,7 @@ def _of_partitions(
 
 
 def _of_coordinators(
-    evidence_of_all: Mapping[str, pa.Table],
+    evidence_of_all: Mapping[str, Any],
     ends: Ends,
     metadata: Mapping[str, ClusterMetadata],
     tolerance_ms: int,

@@ -35,6 +35,7 @@ LOG_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
+    lasts=True,
 )
 
 TRANSACTIONAL_IDS = Table(
@@ -93,6 +94,7 @@ PRODUCER_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "producer_id", "from_position"),
+    told_once=(),
 )
 
 TRANSACTIONS = Table(
@@ -115,7 +117,6 @@ TRANSACTIONS = Table(
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted
         "late": "boolean",  # open past its timeout when the coordinator's log was last known
-        "known_until": "timestamp",  # the newest time of the coordinator's log
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
     ended=("completed_at",),
@@ -170,6 +171,8 @@ PARTITION_TRANSACTIONS = Table(
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
+    while_open=("listed",),
+    lasts=True,
 )
 
 PRODUCER_SNAPSHOTS = Table(
@@ -219,6 +222,7 @@ LOCAL_BUMPS = Table(
         **INTERVAL,
     },
     ("cluster", "local_bump_id"),
+    told_once=(),
 )
 
 PRODUCER_REQUESTS = Table(
@@ -474,4 +478,30 @@ CLIENT_EVENTS = Table(
     },
     ("cluster", "file", "position"),
     ended=("logged_at",),
+)
+
+PARTITION_LOGS = Table(
+    "carried.partition_logs",
+    "Where each partition's log is cut for the next chapter, and what is known of it there.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "state": "binary",  # LogBefore.packed
+    },
+    ("cluster", "topic", "topic_id", "partition"),
+)
+
+CARRIED_IDS = Table(
+    "carried.transactional_ids",
+    "What is known of each transactional id where __transaction_state is cut for the next chapter.",
+    {
+        "cluster": "string",
+        "partition": "int",
+        "partition_key": "string",
+        "transactional_id": "string",
+        "state": "string",  # IdBefore.packed
+    },
+    ("cluster", "partition_key", "transactional_id"),
 )

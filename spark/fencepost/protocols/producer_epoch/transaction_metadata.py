@@ -125,6 +125,14 @@ class TransactionMetadata:
         self._before = record
         return self._remember(transition)
 
+    def go_on(self, this: Transition) -> Transition:
+        """Take the transition that was replayed last as what is given."""
+        self._last_epoch, self._held, self._previous_id = this.last_epoch, this.held, this.previous_id
+        self._prepared_by = (
+            (this.act, None) if this.record.prepares or this.record.status == EMPTY else (None, None)
+        )
+        return this
+
     def _written_by(
         self, record: TransactionRecord, was: TransactionRecord | None, init: Asked | None, first_known: bool
     ) -> tuple[str | None, Asked | None]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import Asked, granted
@@ -20,6 +21,7 @@ from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
 from fencepost.protocols.producer_epoch.facts import NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
+from fencepost.protocols.producer_epoch.id_before import IdBefore, Ids, id_before
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
 from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates, States
@@ -39,6 +41,8 @@ from fencepost.replay.metadata import ClusterMetadata
 class CoordinatorEvidence:
     """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
     there is no log. ``end``: the first offset that was never written; None where that is not known.
+    ``before``: what an earlier chapter knew of its ids; ``began``: where what was known began then; ``next_ms``: since when the next chapter reads it, if
+    there is one.
     """
 
     key: tuple[str, str, int | None, str | None]
@@ -47,6 +51,9 @@ class CoordinatorEvidence:
     quarantine: pa.Table
     cleaned_to: Sequence[int]
     end: int | None = None
+    before: Ids = field(default_factory=dict)
+    began: int | None = None
+    next_ms: int | None = None
 
 
 @dataclass
@@ -56,6 +63,7 @@ class _Id:
     records: list[TransactionRecord] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
+    before: IdBefore | None = None
 
 
 class TransactionStateManager:
@@ -80,6 +88,7 @@ class TransactionStateManager:
                 self._unnamed.append(each)
             else:
                 self._ids.setdefault(each.transactional_id, _Id()).asked.append(each)
+        self._before, self._cut = evidence.before, _cut_of_next(evidence)
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -103,14 +112,23 @@ class TransactionStateManager:
         )
         for record in transaction_records(evidence.records, log):
             self._ids.setdefault(record.transactional_id, _Id()).records.append(record)
-        for each in self._ids.values():
+        for transactional_id, each in self._ids.items():
+            known = self._before.get(transactional_id)
+            if known is not None and each.records and known.stands_for(each.records[0]):
+                each.before = known
+                each.records[0] = known.placed(each.records[0])
             each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
         # where the metadata log does not tell, there is one as brokers make it: with replicas
         replicas = metadata.replicas.get(TRANSACTIONS_TOPIC, {}).get(key[2], ())
         return Coordinator(
-            key, log, leaders, complete=is_complete(log, evidence.end), replicated=len(replicas) != 1
+            key,
+            log,
+            leaders,
+            complete=is_complete(log, evidence.end),
+            replicated=len(replicas) != 1,
+            began=evidence.began,
         )
 
     def add_to(self, rows: CoordinatorRows) -> None:
@@ -124,9 +142,15 @@ class TransactionStateManager:
             rows.told[account.COORDINATOR].add(cluster, None, *fact)
         for transactional_id, each in sorted(self._ids.items()):
             transitions = self._replay(each)
-            found = transactions(transitions)
+            begun = each.before.begun(each.records[0]) if each.before is not None else None
+            found = transactions(transitions, begun)
             if coordinator is not None:
                 add_history(rows, coordinator, transitions, found)
+                at_cut = None
+                if self._cut is not None:
+                    at_cut = id_before(coordinator.log, self._cut, transitions, found)
+                if at_cut is not None:
+                    rows.before.add(cluster, *place[1:], transactional_id, at_cut.packed())
                 if log.base is not None:
                     for name, producer_id, *counted in told_transactions(each.asked, self._tolerance_ms):
                         rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
@@ -151,10 +175,14 @@ class TransactionStateManager:
         moves = [sent for sent in each.asked if sent.api_key in (INIT, END)]
         metadata = TransactionMetadata(Enders(moves, self._tolerance_ms))
         inits = {pair.record.offset: pair.asked for pair in each.pairs if pair.sure}
-        return [
+        replayed = [
             metadata.replay(record, None if record.based else inits.get(record.offset))
-            for record in each.records
+            for record in each.records[:1]
         ]
+        if each.before is not None:
+            replayed = [metadata.go_on(each.before.goes_on(replayed[0]))]
+        following = (metadata.replay(record, inits.get(record.offset)) for record in each.records[1:])
+        return [*replayed, *following]
 
     def _add_decided(
         self, rows: CoordinatorRows, each: _Id, met: MetStates, accepted: Iterable[Pair]
@@ -181,6 +209,15 @@ class TransactionStateManager:
             fencing = history.of(refusal)
             if fencing is not None:
                 add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
+
+
+def _cut_of_next(evidence: CoordinatorEvidence) -> int | None:
+    """Where the next chapter begins to read the log: as replay.window cuts it."""
+    if evidence.next_ms is None or not evidence.batches.num_rows:
+        return None
+    inside = pc.greater_equal(evidence.batches["max_timestamp_ms"], evidence.next_ms)
+    first = pc.min(evidence.batches.filter(inside)["base_offset"]).as_py()
+    return int(pc.max(evidence.batches["last_offset"]).as_py()) + 1 if first is None else int(first)
 
 
 def _compacted_epochs(transitions: Iterable[Transition]) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.protocols.producer_epoch.transaction_log import (
@@ -77,11 +77,13 @@ def begins_transaction(transition: Transition) -> bool:
     return record.status == ONGOING and not (was is not None and was.status == ONGOING)
 
 
-def transactions(transitions: Iterable[Transition]) -> list[Transaction]:
-    """Every transaction of one transactional id, in the order of its log."""
-    found: list[Transaction] = []
-    stretch: int | None = None
-    for transition in transitions:
+def transactions(transitions: Sequence[Transition], begun: Transaction | None = None) -> list[Transaction]:
+    """Every transaction of one transactional id, in the order of its log; ``begun``: the one that goes on with
+    the first record.
+    """
+    found = [] if begun is None else [begun]
+    stretch = None if begun is None else begun.stretch
+    for transition in transitions[len(found) :]:
         record = transition.record
         if begins_transaction(transition):
             found.append(Transaction(record.stretch, record, record))
