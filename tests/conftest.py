@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
@@ -100,8 +103,34 @@ def new_lake(
     return make
 
 
-# Folders whose tests share what is dear to make: one process has all of each.
+@dataclass(frozen=True)
+class Audited:
+    """A capture that ``fencepost audit`` has audited in a process of its own: its lake, and what was said."""
+
+    config: Path
+    lake: Path
+    said: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="session")
+def troubled(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """A cluster with zombies; commands and DAGs may read its lake, and audit again what has not changed."""
+    config = captures / "troubled-4.2.1" / "fencepost.toml"
+    audited = tmp_path_factory.mktemp("troubled") / "lake"
+    said = subprocess.run(
+        [str(Path(sys.executable).with_name("fencepost")), "audit", "--config", str(config)],
+        env={**os.environ, "FENCEPOST_LAKE": str(audited)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    return Audited(config, audited, said)
+
+
+# Folders and files whose tests share what is dear to make: one process has all of each.
 TOGETHER = ("dags", "dbt", "e2e", "gate", "judge", "protocols/*", "protocols")
+WITH = {"test_cli.py": "dags"}
 
 
 class Shares(LoadScopeScheduling):
@@ -111,7 +140,8 @@ class Shares(LoadScopeScheduling):
         path = Path(nodeid.partition("::")[0]).relative_to("tests")
         if path.match("spec/test_models.py"):
             return nodeid
-        return next((str(path.parent) for each in TOGETHER if path.parent.match(each)), str(path))
+        folder = WITH.get(str(path), str(path.parent))
+        return next((folder for each in TOGETHER if Path(folder).match(each)), str(path))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Shares:

@@ -10,8 +10,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from conftest import Audited
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -26,16 +30,16 @@ sys.exit(f"loaded {sorted(heavy)}" if heavy else code)
 
 
 @pytest.fixture(scope="module")
-def run(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs ``fencepost`` in a process of its own on the troubled capture."""
-    lake = tmp_path_factory.mktemp("cli") / "lake"
-    environment = {**os.environ, "FENCEPOST_LAKE": str(lake)}
-    config = captures / "troubled-4.2.1" / "fencepost.toml"
+def run(troubled: Audited) -> Run:
+    """Runs ``fencepost`` in a process of its own on the audited lake of the troubled capture."""
 
-    def call(*arguments: str, config: Path = config, java: bool = True) -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: str, config: Path = troubled.config, lake: Path = troubled.lake, java: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         program = (
             [str(Path(sys.executable).with_name("fencepost"))] if java else [sys.executable, "-c", LIGHT]
         )
+        environment = {**os.environ, "FENCEPOST_LAKE": str(lake)}
         without = {"PATH": str(lake.parent), "FENCEPOST_JARS": str(lake.parent)}
         return subprocess.run(
             [*program, *arguments, "--config", str(config)],
@@ -53,15 +57,17 @@ def _no_java(environment: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name != "JAVA_HOME"}
 
 
-def test_nothing_is_created_by_looking(run: Run) -> None:
+def test_nothing_is_created_by_looking(run: Run, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
     for command in (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"]):
-        done = run(*command, java=False)
+        done = run(*command, lake=lake, java=False)
         assert done.returncode == 2
         assert "no audit yet. Run: fencepost audit" in done.stderr
+    assert not lake.exists()
 
 
-def test_audit_explain_and_sql(run: Run) -> None:
-    audited = run("audit")
+def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
+    audited = troubled.said
     assert audited.returncode == 1, audited.stderr
     assert "CRITICAL  no_commit_for_anothers_partition" in audited.stdout
     assert "Owners were refused in " in audited.stdout
@@ -85,7 +91,7 @@ def test_audit_explain_and_sql(run: Run) -> None:
 
 
 def test_what_an_audit_found_is_read_without_a_jvm(run: Run, tmp_path: Path) -> None:
-    """After the audit above, where no java can be found: the same words, pictures and rows."""
+    """After an audit, where no java can be found: the same words, pictures and rows."""
     reported = run("report", java=False)
     assert reported.returncode == 0, reported.stderr
     assert "CRITICAL  no_commit_for_anothers_partition" in reported.stdout

@@ -29,17 +29,19 @@ def engine(tmp_path: Path) -> DuckEngine:
     return DuckEngine(lake.read, lake.write, tmp_path, [])
 
 
-@pytest.fixture
-def verdicts(tmp_path: Path) -> Callable[..., dict[str, list[Row]]]:
+@pytest.fixture(scope="session")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, list[Row]]]:
     """Call it with tables of silver for the rows of ``verdicts.*``, sorted."""
     from judge_silver import Lakeless, ordered, settings
+
+    spilled = tmp_path_factory.mktemp("spilled")
 
     def judged(
         silver: Tables, chosen: Settings | None = None, compiled: Sequence[Query] | None = None
     ) -> dict[str, list[Row]]:
         lake = Lakeless(silver)
         compiled = queries("duckdb") if compiled is None else compiled
-        run(DuckEngine(lake.read, lake.write, tmp_path, compiled), chosen or settings(), compiled)
+        run(DuckEngine(lake.read, lake.write, spilled, compiled), chosen or settings(), compiled)
         return {name: ordered(rows) for name, rows in lake.written.items()}
 
     return judged

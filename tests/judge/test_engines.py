@@ -13,6 +13,7 @@ import pytest
 from judge_silver import Row, Tables, ordered, random_silver, settings
 from pyspark.sql import SparkSession
 
+from fencepost import lake
 from fencepost.catalog import open_catalog
 from fencepost.definitions import Query, definitions
 from fencepost.judge import JudgeSummary, judge
@@ -33,10 +34,15 @@ def silver() -> Tables:
     return random_silver(7)
 
 
-def test_random_silver_exercises_what_is_to_be_compared(silver: Tables, verdicts: Verdicts) -> None:
+@pytest.fixture(scope="module")
+def found(silver: Tables, verdicts: Verdicts) -> dict[str, list[Row]]:
+    """The verdicts on it, as definitions and settings are."""
+    return verdicts(silver)
+
+
+def test_random_silver_exercises_what_is_to_be_compared(found: dict[str, list[Row]]) -> None:
     """Else the comparisons below would compare little."""
-    found = verdicts(silver)
-    judged = {found.id for found in definitions() if found.kind != "decision"}
+    judged = {each.id for each in definitions() if each.kind != "decision"}
     said = {row["invariant"] for row in found[EPISODES.name] if row["verdict"] != "unknown"}
     assert len(said) > 0.8 * len(judged), " ".join(sorted(judged - said))
     assert {row["verdict"] for row in found[EPISODES.name]} == {"holds", "violated", "unknown"}
@@ -62,11 +68,11 @@ def ids(found: dict[str, list[Row]]) -> set[str]:
     return named
 
 
-def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts) -> None:
+def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts, found: dict[str, list[Row]]) -> None:
     overridden = verdicts(silver, settings(epoch_order="info"))
     severities = {row["severity"] for row in overridden[EPISODES.name] if row["invariant"] == "epoch_order"}
     assert severities == {"info"}
-    assert ids(overridden) == ids(verdicts(silver))
+    assert ids(overridden) == ids(found)
 
 
 def compiled(module: Path) -> list[Query]:
@@ -81,7 +87,7 @@ def compiled(module: Path) -> list[Query]:
 
 
 def test_a_comment_in_the_specification_changes_no_id(
-    silver: Tables, verdicts: Verdicts, tmp_path: Path
+    silver: Tables, verdicts: Verdicts, found: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """Every line below it has another number, and so has every conjunct that is cited."""
     commented = []
@@ -91,10 +97,10 @@ def test_a_comment_in_the_specification_changes_no_id(
         head, rest = module.read_text(encoding="utf-8").split("\n", 1)
         (folder / module.name).write_text(f"{head}\n\\* One line more.\n{rest}", encoding="utf-8")
         commented += compiled(folder / module.name)
-    here, there = verdicts(silver), verdicts(silver, compiled=commented)
-    cited = [{row["failed_conjunct"] for row in each[EPISODES.name]} for each in (here, there)]
+    there = verdicts(silver, compiled=commented)
+    cited = [{row["failed_conjunct"] for row in each[EPISODES.name]} for each in (found, there)]
     assert cited[0] & cited[1] == {None}
-    assert ids(here) == ids(there)
+    assert ids(found) == ids(there)
 
 
 def test_both_engines_write_the_same_rows(
@@ -104,9 +110,10 @@ def test_both_engines_write_the_same_rows(
 ) -> None:
     spark, chosen = new_lake()
     chosen = replace(chosen, clusters=settings().clusters)
-    for name, rows in silver.items():
-        spark.createDataFrame(rows).writeTo(name).append()
     catalog = open_catalog(chosen.lake)
+    known = {table.name: table for table in tables()}
+    for name, rows in silver.items():
+        lake.append(catalog, known[name], rows)
 
     def judged(session: Callable[[], SparkSession]) -> tuple[JudgeSummary, dict[str, list[Row]]]:
         summary = judge(chosen, catalog, session)

@@ -11,6 +11,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -90,6 +91,7 @@ def oracle(claims: dict[str, Claim], texts: Texts) -> Said:
     }
 
 
+@cache
 def _module(dialect: str) -> CompiledModule:
     return compile_module(MODULE, MAPPING, DOMAIN.schemas(), dialect=dialect)
 

@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def schemas() -> dict[str, dict[str, str]]:
     }
 
 
+@cache
 def compiled(dialect: str) -> CompiledModule:
     """The corpus for one engine."""
     return compile_module(FOLDER / "Corpus.tla", FOLDER / "mapping.toml", schemas(), dialect=dialect)
