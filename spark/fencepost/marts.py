@@ -34,7 +34,11 @@ logger = logging.getLogger(__name__)
 
 # The generated tests repeat the gate's question for analysts: a violation must not hold the marts back.
 _NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "--exclude-resource-type", "unit_test")
+_CODEGEN = "spark.sql.codegen.factoryMode"
 _FAILED = ("error", "fail", "runtime error")
+
+COMPILED_FROM = 100_000
+"""Rows read from which on it pays that Spark compiles the expressions of a query."""
 
 PARSED = "partial_parse.msgpack"
 """dbt's own name for the project as it has parsed it: it reads again only the files that differ."""
@@ -67,7 +71,8 @@ def build(spark: SparkSession, settings: Settings, catalog: Catalog) -> MartsRes
         inputs.create(mart)
     result = MartsResult((), 0, (), 0.0)
     if plan.build:
-        result = run_dbt(spark, settings, ["build", "--select", *plan.build, *_NOT_IN_A_BUILD], project)
+        with _compiling(spark, settings, inputs.rows):
+            result = run_dbt(spark, settings, ["build", "--select", *plan.build, *_NOT_IN_A_BUILD], project)
     inputs.note()
     return replace(result, empty=len(plan.empty), kept=plan.kept)
 
@@ -158,6 +163,20 @@ def _message(result: Any) -> str:
     return re.split(r"; line \d+ pos \d+;|\n\s*JVM stacktrace", str(result.message or "no message").strip())[
         0
     ][:2000]
+
+
+@contextmanager
+def _compiling(spark: SparkSession, settings: Settings, rows: int) -> Iterator[None]:
+    """Expressions are compiled where rows are many, unless the configuration says otherwise. Whole stages
+    are not: their code is so large that compiling it took more than it saved.
+    """
+    before = spark.conf.get(_CODEGEN)
+    if rows >= COMPILED_FROM and _CODEGEN not in settings.spark:
+        spark.conf.set(_CODEGEN, "FALLBACK")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CODEGEN, str(before))
 
 
 @contextmanager

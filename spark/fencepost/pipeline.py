@@ -148,7 +148,7 @@ def _marts(run: Run) -> Summary:
     result = build(run.spark(), run.settings, run.catalog)
     return {
         "models": len(result.models),
-        "without rows": result.empty,
+        "without_rows": result.empty,
         "unchanged": result.kept,
         "tests": result.tests,
         "warnings": list(result.warnings),

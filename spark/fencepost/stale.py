@@ -63,7 +63,14 @@ class Inputs:
         self._catalog = catalog
         self._models = models
         self._code = code
-        self._now: dict[str, str | None] = {}
+        self._now: dict[str, tuple[str | None, int]] = {}
+
+    @property
+    def rows(self) -> int:
+        """How many rows the tables that models read have together."""
+        return sum(
+            self._source(each)[1] for each in {each for model in self._models for each in model.sources}
+        )
 
     def plan(self) -> Plan:
         """What has to be built."""
@@ -99,13 +106,15 @@ class Inputs:
         module = modules().get(model.folder)
         for source in sorted(model.sources):
             other = source in _OF_MODULES and module is not None and module not in self._told[source]
-            found[source] = None if other else self._state(source)
+            found[source] = None if other else self._source(source)[0]
         return found
 
-    def _state(self, source: str) -> str | None:
+    def _source(self, source: str) -> tuple[str | None, int]:
+        """The state of a table, None without rows; and how many it has."""
         if source not in self._now:
             table = self._table(source)
-            self._now[source] = _state(table) if table and _has_rows(table) else None
+            rows = _rows(table) if table else 0
+            self._now[source] = (_state(table) if table and rows else None, rows)
         return self._now[source]
 
     def _made(self, model: Model) -> str | None:
@@ -161,11 +170,13 @@ def _sources(nodes: Mapping[str, Any], node: Any) -> Iterator[str]:
             yield from _sources(nodes, upstream)
 
 
-def _has_rows(table: IcebergTable) -> bool:
+def _rows(table: IcebergTable) -> int:
     snapshot = table.current_snapshot()
     if snapshot is None:
-        return False
-    return snapshot.summary is None or snapshot.summary["total-records"] != "0"
+        return 0
+    told = snapshot.summary and snapshot.summary["total-records"]
+    # where a snapshot does not tell, there may be one
+    return int(told or 1)
 
 
 def _state(table: IcebergTable) -> str:

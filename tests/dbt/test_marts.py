@@ -23,7 +23,7 @@ from fencepost.catalog import open_catalog
 from fencepost.definitions import definitions
 from fencepost.places import work_folder
 from fencepost.protocols.offset_commit.report import POLICIES
-from fencepost.reading import open_lake
+from fencepost.reading import QueryError, open_lake
 from fencepost.session import JARS_ENV, spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
@@ -174,11 +174,15 @@ def test_a_mart_of_tables_without_rows_has_none(
     assert {each.name for each in plan.empty} == {name for name in MODELS if name.startswith("fct_")}
     for mart in plan.empty:
         inputs.create(mart)
-    with open_lake(settings) as reader:
+    with open_lake(settings) as reader, open_lake(settings, "spark") as spark:
         for mart in plan.empty:
             for view in (name for name in MODELS if name.startswith("int_")):
                 compiled[mart.name] = compiled[mart.name].replace(f"staging.{view}", f"({compiled[view]})")
-            found = reader.query(compiled[mart.name])
+            try:
+                found = reader.query(compiled[mart.name])
+            except QueryError:
+                # DuckDB has no word for it
+                found = spark.query(compiled[mart.name])
             assert (mart.name, found.num_rows) == (mart.name, 0)
             created = catalog.load_table(mart.relation).schema().fields
             assert found.column_names == [field.name for field in created]
