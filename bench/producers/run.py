@@ -22,6 +22,8 @@ from transaction_walk import Size
 
 STEPS = Path(__file__).with_name("transaction_steps.py")
 MEBIBYTES = 4_096
+OF_CAPTURE = 1_536
+"""MiB of a capture, however large."""
 RATE = 10_000
 """Requests, or transactions where few are logged, in a CPU second, beyond what the fewest take."""
 FIXED = 100
@@ -38,6 +40,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             size = Size(transactions, max(10, transactions // OF_AN_ID), of_them)
             runs[transactions], requests[transactions] = _audited(Path(scratch), size)
+    captured = runs[large]["capture"].peak
+    goal(f"capture within {OF_CAPTURE:,} MiB", captured <= OF_CAPTURE, f"{captured:,.0f} MiB")
     for name in ("rebuild", "judge"):
         least, few, many = (runs[transactions][name] for transactions in (FIXED, small, large))
         what = f"{name} of {large:,} transactions"
