@@ -62,6 +62,10 @@ class _Given:
     at_ms: int | None
 
 
+_SAID = (JOINED, TOLD, STORED)
+"""What tells of a report."""
+
+
 def instance_of(client_id: str | None) -> str | None:
     """The client id of a KafkaStreams, of the client id of one of its threads' consumers."""
     thread = None if client_id is None else _THREAD.fullmatch(client_id)
@@ -176,25 +180,31 @@ class _Application:
 
 
 def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
-    """Every report once: a line tells of it first, then the leader was told, then it was stored."""
-    said = [each for each in messages if each["kind"] in (JOINED, TOLD, STORED)]
+    """Every report once, in the order in which they came: a line tells of it first, then the leader is told,
+    then it is stored. What is told again later, or stored, is no new report.
+    """
+    said = sorted((each for each in messages if each["kind"] in _SAID), key=_came)
     found: list[_Sent] = []
     last: dict[_Member, _Sent] = {}
-    read = reports(subscribed([each["subscription"] for each in said]))
-    for kind in (JOINED, TOLD, STORED):
-        for message, report in zip(said, read, strict=True):
-            if message["kind"] != kind:
-                continue
-            known = last.get((message["generation"], message["member_id"]))
-            number = 0 if known is None else known.number + 1
-            sent = _Sent(message, report, message["record_offset"], number)
-            if kind != JOINED and known is not None and known.report == report:
-                if known.record_offset is None:
-                    known.record_offset = sent.record_offset
-                continue
-            last[sent.member] = sent
-            found.append(sent)
+    for message, report in zip(
+        said, reports(subscribed([each["subscription"] for each in said])), strict=True
+    ):
+        known = last.get((message["generation"], message["member_id"]))
+        number = 0 if known is None else known.number + 1
+        sent = _Sent(message, report, message["record_offset"], number)
+        if message["kind"] != JOINED and known is not None and known.report == report:
+            if known.record_offset is None:
+                known.record_offset = sent.record_offset
+            continue
+        last[sent.member] = sent
+        found.append(sent)
     return found
+
+
+def _came(message: Mapping[str, Any]) -> tuple[int, int]:
+    """When the group knew of it: a leader is told when all have joined."""
+    kind = message["kind"]
+    return message["responded_ms" if kind == TOLD else "requested_ms"], _SAID.index(kind)
 
 
 def _each_assignment(messages: list[dict[str, Any]]) -> dict[_Member, _Given]:
