@@ -62,8 +62,8 @@ class _Given:
     at_ms: int | None
 
 
-_SAID = (JOINED, TOLD, STORED)
-"""What tells of a report."""
+_SAID = (JOINED, STORED, TOLD)
+"""What tells of a report, by what it tells: a record has the member's client, too."""
 
 
 def instance_of(client_id: str | None) -> str | None:
@@ -148,9 +148,9 @@ class _Application:
             "lag_report_id": digest_of(
                 self._cluster,
                 self._group_id,
-                generation or message["request_id"],
+                message["request_id"] if by_line else generation,
                 member_id,
-                sent.number,
+                0 if by_line else sent.number,
                 task,
             ),
             "member_id": member_id,
@@ -180,31 +180,27 @@ class _Application:
 
 
 def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
-    """Every report once, in the order in which they came: a line tells of it first, then the leader is told,
-    then it is stored. What is told again later, or stored, is no new report.
+    """Every report once: a line tells of it first. What was stored of it is no other, nor is what a leader was
+    told, which it may be again and again.
     """
-    said = sorted((each for each in messages if each["kind"] in _SAID), key=_came)
+    said = [each for each in messages if each["kind"] in _SAID]
     found: list[_Sent] = []
     last: dict[_Member, _Sent] = {}
-    for message, report in zip(
-        said, reports(subscribed([each["subscription"] for each in said])), strict=True
-    ):
-        known = last.get((message["generation"], message["member_id"]))
-        number = 0 if known is None else known.number + 1
-        sent = _Sent(message, report, message["record_offset"], number)
-        if message["kind"] != JOINED and known is not None and known.report == report:
-            if known.record_offset is None:
-                known.record_offset = sent.record_offset
-            continue
-        last[sent.member] = sent
-        found.append(sent)
+    read = reports(subscribed([each["subscription"] for each in said]))
+    for kind in _SAID:
+        for message, report in zip(said, read, strict=True):
+            if message["kind"] != kind:
+                continue
+            known = last.get((message["generation"], message["member_id"]))
+            number = 0 if known is None else known.number + 1
+            sent = _Sent(message, report, message["record_offset"], number)
+            if kind != JOINED and known is not None and known.report == report:
+                if known.record_offset is None:
+                    known.record_offset = sent.record_offset
+                continue
+            last[sent.member] = sent
+            found.append(sent)
     return found
-
-
-def _came(message: Mapping[str, Any]) -> tuple[int, int]:
-    """When the group knew of it: a leader is told when all have joined."""
-    kind = message["kind"]
-    return message["responded_ms" if kind == TOLD else "requested_ms"], _SAID.index(kind)
 
 
 def _each_assignment(messages: list[dict[str, Any]]) -> dict[_Member, _Given]:
