@@ -180,8 +180,8 @@ class _Application:
 
 
 def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
-    """Every report once: a line tells of it first. What was stored of it is no other, nor is what a leader was
-    told, which it may be again and again.
+    """Every report once: a line tells of it first. What was stored of it is no other, nor is what a leader
+    was told, which it may be again and again.
     """
     said = [each for each in messages if each["kind"] in _SAID]
     found: list[_Sent] = []
