@@ -62,6 +62,10 @@ class _Given:
     at_ms: int | None
 
 
+_SAID = (JOINED, STORED, TOLD)
+"""What tells of a report, by what it tells: a record has the member's client, too."""
+
+
 def instance_of(client_id: str | None) -> str | None:
     """The client id of a KafkaStreams, of the client id of one of its threads' consumers."""
     thread = None if client_id is None else _THREAD.fullmatch(client_id)
@@ -144,9 +148,9 @@ class _Application:
             "lag_report_id": digest_of(
                 self._cluster,
                 self._group_id,
-                generation or message["request_id"],
+                message["request_id"] if by_line else generation,
                 member_id,
-                sent.number,
+                0 if by_line else sent.number,
                 task,
             ),
             "member_id": member_id,
@@ -176,12 +180,14 @@ class _Application:
 
 
 def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
-    """Every report once: a line tells of it first, then the leader was told, then it was stored."""
-    said = [each for each in messages if each["kind"] in (JOINED, TOLD, STORED)]
+    """Every report once: a line tells of it first. What was stored of it is no other, nor is what a leader
+    was told, which it may be again and again.
+    """
+    said = [each for each in messages if each["kind"] in _SAID]
     found: list[_Sent] = []
     last: dict[_Member, _Sent] = {}
     read = reports(subscribed([each["subscription"] for each in said]))
-    for kind in (JOINED, TOLD, STORED):
+    for kind in _SAID:
         for message, report in zip(said, read, strict=True):
             if message["kind"] != kind:
                 continue

@@ -153,7 +153,7 @@ LAG_REPORTS = Table(
         **_SCOPE,
         **_INSTANCE,
         **_TASK,
-        "lag_report_id": "string",  # digest of member, generation or request, and task
+        "lag_report_id": "string",  # digest of member, request (else generation), and task
         "member_id": "string",
         "group_instance_id": "string",
         "client_id": "string",
@@ -183,6 +183,7 @@ LAG_REPORTS = Table(
         **INTERVAL,
     },
     ("cluster", "lag_report_id"),
+    tells_of_begin=("kind", "offset_sum", "end_offset_sum", "leader_lag", "file", "position"),
 )
 
 ASSIGNED_TASKS = Table(

@@ -1,0 +1,146 @@
+"""Groups whose history is rebuilt chapter by chapter: the rows are those of one rebuild of all of it.
+
+Chapters of seconds, which read a few seconds beyond their ends: so each capture is cut many times, in the
+middle of rebalances.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.capture.run import capture
+from fencepost.engines.process import ProcessEngine
+from fencepost.protocols import protocols
+from fencepost.protocols.offset_commit.tables import (
+    COVERAGE,
+    GROUPS,
+    MEMBERS,
+    OWNED_PARTITIONS,
+    REVOKED_PARTITIONS,
+)
+from fencepost.replay import bounded, carried, chapters, run, window
+from fencepost.replay.run import rebuild
+from fencepost.settings import Lake, Settings, load
+from fencepost.tables import CHAPTER, CHAPTERS, HANDED_DOWN, Table
+
+PROTOCOLS = ("offset_commit", "ownership_claim", "lag_report")
+TABLES = [table for each in protocols() if each.name in PROTOCOLS for table in each.tables]
+Row = tuple[tuple[str, Any], ...]
+
+
+class Audit(NamedTuple):
+    """A capture in a lake, and the rows of each table as one rebuild of all of its history has them."""
+
+    settings: Settings
+    catalog: Catalog
+    whole: Mapping[str, Counter[Row]]
+
+    def rebuilt(self, chapter_ms: int | None) -> dict[str, Counter[Row]]:
+        """The rows of each table, cut into chapters of this length, each as often as it is there."""
+        return _rebuilt(dataclasses.replace(self.settings, chapter_ms=chapter_ms), self.catalog)
+
+
+def _rebuilt(settings: Settings, catalog: Catalog) -> dict[str, Counter[Row]]:
+    rebuild(settings, catalog, lambda size, what: ProcessEngine(catalog))
+    return {
+        table.name: Counter(map(_row, lake.scan(catalog, table, tuple(table.columns)).to_pylist()))
+        for table in TABLES
+    }
+
+
+def _row(values: Mapping[str, Any]) -> Row:
+    return tuple((name, repr(value)) for name, value in values.items())
+
+
+@pytest.fixture(scope="module")
+def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Audit]]:
+    """By the capture's name."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        # other protocols have tests of their own
+        patch.setattr(run, "protocols", lambda: [each for each in protocols() if each.name in PROTOCOLS])
+        for name in ("groups-4.0.2", "streams-3.9.2"):
+            home = tmp_path_factory.mktemp(name)
+            of_lake = Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
+            settings = dataclasses.replace(
+                load(captures / name / "fencepost.toml"), lake=of_lake, chapter_ms=None
+            )
+            catalog = lake.ensure(of_lake)
+            engine = ProcessEngine(catalog)
+            capture(settings, catalog, lambda size, what, engine=engine: engine, "run")
+            found[name] = Audit(settings, catalog, _rebuilt(settings, catalog))
+        yield found
+
+
+@pytest.mark.parametrize(("name", "chapter_ms"), [("groups-4.0.2", 10_000), ("streams-3.9.2", 20_000)])
+def test_chapters_are_as_one_history(
+    audits: Mapping[str, Audit], name: str, chapter_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row is there once, and says the same."""
+    monkeypatch.setattr(chapters, "OVERLAP_MS", 5_000)
+    audit = audits[name]
+    cut = audit.rebuilt(chapter_ms)
+    assert lake.scan(audit.catalog, CHAPTERS).num_rows > 2
+    assert lake.count(audit.catalog, HANDED_DOWN)
+    for table in TABLES:
+        if table.name not in {"silver.group_joins", "silver.group_join_states"}:
+            assert cut[table.name] == audit.whole[table.name], table.name
+        if table.goes_with is None:
+            _assert_in_chapter(audit.catalog, table)
+    # a JoinGroup that was answered at once: that its generation had begun is told by one long before
+    _says_less(audit.whole, cut)
+
+
+def _says_less(whole: Mapping[str, Counter[Row]], cut: Mapping[str, Counter[Row]]) -> None:
+    """JoinGroups: no column is another but the number of states that one may have met, which are more."""
+    joins = [
+        Counter({_without(row, "candidates"): n for row, n in each["silver.group_joins"].items()})
+        for each in (whole, cut)
+    ]
+    assert joins[0] == joins[1]
+    states = [_by_request(each["silver.group_join_states"]) for each in (whole, cut)]
+    assert states[0].keys() == states[1].keys()
+    assert all(states[0][request] <= states[1][request] for request in states[0])
+
+
+def _by_request(rows: Counter[Row]) -> dict[Any, set[Row]]:
+    found: defaultdict[Any, set[Row]] = defaultdict(set)
+    for row in rows:
+        found[dict(row)["request_id"]].add(_without(row, "candidate"))
+    return found
+
+
+def _without(row: Row, column: str) -> Row:
+    return tuple((name, value) for name, value in row if name != column)
+
+
+def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chapters in which nothing was written to a log have its groups, and the later ones too."""
+    monkeypatch.setattr(chapters, "OVERLAP_MS", 1_000)
+    monkeypatch.setattr(chapters, "LATEST_MS", 0)
+    for module in (bounded, carried, window):
+        monkeypatch.setattr(module, "SLACK_MS", 0)
+    monkeypatch.setattr(
+        run, "protocols", lambda: [each for each in protocols() if each.name == "offset_commit"]
+    )
+    audit = audits["groups-4.0.2"]
+    cut = audit.rebuilt(4_000)
+    for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):
+        assert cut[table.name] == audit.whole[table.name], table.name
+
+
+def _assert_in_chapter(catalog: Catalog, table: Table) -> None:
+    until = {row["chapter"]: row["until"] for row in lake.scan(catalog, CHAPTERS).to_pylist()}
+    for row in lake.scan(catalog, table, (*table.columns, CHAPTER)).to_pylist():
+        over = next((row[name] for name in table.over_at if row[name] is not None), None)
+        end = until[row[CHAPTER]]
+        assert end is None or over is not None
+        assert over is None or row[CHAPTER] <= over.timestamp() * 1000 < (end or float("inf"))
