@@ -106,8 +106,8 @@ class Protocol:
     """One protocol. Functions import what they need when they are called: a command needs few of them.
 
     ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name; ``carries`` those that it gives for the next chapter only (Evidence.before), of
-    what goes on there. ``requests`` says which lines of the request logs are kept, by Kafka's name of
+    ``rebuild`` gives, by name; ``carries`` those that it gives for the next chapter only
+    (Evidence.before). ``requests`` says which lines of the request logs are kept, by Kafka's name of
     the API; ``kinds`` which evidence is read that no other protocol needs, into the tables ``bronze``.
     ``report`` reads the marts once and gives the lines of each cluster; ``tell``
     gives what there is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown``

@@ -32,9 +32,10 @@ _READ = (
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
-    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written. ``before``: what
-    earlier chapters handed down, by the table's name; ``next_ms``: by cluster that has a next chapter, since
-    when that reads logs.
+    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written.
+
+    ``before``: what the chapter before handed down, by the table's name; ``next_ms``: by cluster that has a
+    next chapter, since when that reads logs.
     """
 
     engine: Engine
