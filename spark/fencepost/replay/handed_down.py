@@ -56,6 +56,11 @@ def filled(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Tab
         # what has no position with it in common is another one of its name
         after = pc.fill_null(pc.greater(rows["to_position"], known["from_position"]), True)
         same = pc.and_(after, pc.fill_null(pc.greater(known["to_position"], rows["from_position"]), True))
+        if "last_position" in known.column_names:
+            # what is known of a log has to reach where it goes on
+            same = pc.and_(
+                same, pc.fill_null(pc.greater_equal(known["last_position"], rows["from_position"]), True)
+            )
         place = pc.if_else(same, place, pa.scalar(None, pa.int32()))
         known = before.take(place)
     for at, name in enumerate(rows.column_names):

@@ -38,7 +38,7 @@ class Coordinators:
     ``coordinator_partition`` (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE).
     Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
     (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
-    ``began``: where the piece of the log begins that it knew, by cluster and partition_key; ``next_ms``: by
+    ``began``: from where to where it knew the log, by cluster and partition_key; ``next_ms``: by
     cluster that has a next chapter, since when that reads logs.
     """
 
@@ -50,7 +50,7 @@ class Coordinators:
     wrote: pa.Table
     ends: Ends = field(default_factory=dict)
     before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
-    began: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -52,7 +52,7 @@ class Fences:
         self._lost = _lost(self._states, None if coordinator is None else coordinator.log)
         self._foreign = [each.number for each in self._states if each.moved and not each.own]
         self._untold = [each.number for each in self._states if each.moved and each.act is None]
-        self._hidden = [each.number for each in self._states if each.hidden]
+        self._hidden = [each.number for each in self._states if each.hidden or each.record.based]
         self._begun: dict[str, list[Transition]] = {}
         for each in self._states:
             if each.cause == NEW_INSTANCE and each.by is not None and each.by.client_id is not None:

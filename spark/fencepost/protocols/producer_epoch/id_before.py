@@ -17,14 +17,14 @@ from fencepost.protocols.producer_epoch.transaction_metadata import Held, Transi
 from fencepost.protocols.producer_epoch.transactions import Transaction
 from fencepost.replay.logs import Log
 
-Ids = Mapping[str, "IdBefore"]
-"""By transactional id."""
+Ids = Mapping[str, tuple[int, "IdBefore"]]
+"""By transactional id, with the offset that it is known up to."""
 
 
 @dataclass(frozen=True)
 class IdBefore:
-    """``record``: its last one, and ``was`` the one before it; ``act``, ``cause`` and what is remembered as in
-    Transition; ``transaction``: the one that is open or about to end, as it was.
+    """``record``: its last one, and ``was`` the one before it; ``act``, ``cause`` and what is remembered as
+    in Transition; ``transaction``: the one that is open or about to end, as it was.
     """
 
     record: TransactionRecord
@@ -75,7 +75,7 @@ class IdBefore:
             transaction,
         )
 
-    def stands_for(self, left: TransactionRecord) -> bool:
+    def is_left(self, left: TransactionRecord) -> bool:
         """Whether this is the record that compaction left."""
         names = ("transactional_id", "tombstone", "status", "producer_id", "producer_epoch", "leader_epoch")
         return left.based and all(getattr(left, name) == getattr(self.record, name) for name in names)
@@ -134,14 +134,16 @@ def id_before(
     return IdBefore(record, was, last.cause, *remembered, last.act, transaction)
 
 
-def ids_before(rows: pa.Table) -> dict[tuple[str, int, str], dict[str, IdBefore]]:
+def ids_before(rows: pa.Table) -> dict[tuple[str, int, str], dict[str, tuple[int, IdBefore]]]:
     """By cluster, partition and partition_key, from rows of tables.CARRIED_IDS."""
-    found: dict[tuple[str, int, str], dict[str, IdBefore]] = {}
-    names = ("cluster", "partition", "partition_key", "transactional_id", "state")
-    for *log, transactional_id, state in zip(*(rows[name].to_pylist() for name in names), strict=True):
+    found: dict[tuple[str, int, str], dict[str, tuple[int, IdBefore]]] = {}
+    names = ("cluster", "partition", "partition_key", "position", "transactional_id", "state")
+    for *log, position, transactional_id, state in zip(
+        *(rows[name].to_pylist() for name in names), strict=True
+    ):
         cluster, partition, partition_key = log
         of_log = found.setdefault((cluster, partition, partition_key), {})
-        of_log[transactional_id] = IdBefore.unpacked(state)
+        of_log[transactional_id] = (position, IdBefore.unpacked(state))
     return found
 
 

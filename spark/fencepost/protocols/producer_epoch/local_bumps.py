@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fencepost.formats.crc32c import TABLES, followed_by_zeros
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.log_before import BUMPED
+from fencepost.protocols.producer_epoch.log_before import BUMPED, OVER
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
@@ -86,21 +86,22 @@ def _after(producer_id: int, own: Piece, known: Mapping[str, int] | None) -> Map
         "has_bump": 0,
     }
     bumps = list(_bumps(own, known)) if said["highest_epoch"] > 0 else []
-    if not bumps or bumps[-1].last_offset != int(own["last_offset"][-1]):
+    if not bumps:
         return said
     bump = bumps[-1]
     is_older = known is not None and known["has_bump"] and known["first_offset"] == bump.first_offset
-    first_ms, before_ms = (
-        (known["first_ms"], known["newest_before_ms"]) if known and is_older else (None, None)
-    )
-    if first_ms is None:
+    if known is not None and is_older:
+        first_ms, before_ms = known["first_ms"], known["newest_before_ms"]
+    else:
         first = int(np.flatnonzero(own["offset"] == bump.first_offset)[0])
         first_ms = int(newest_ms[first])
         before_ms = max(
             int(newest_ms[:first].max(initial=UNKNOWN)), UNKNOWN if known is None else known["newest_ms"]
         )
     of_bump = {name: UNKNOWN if value is None else int(value) for name, value in vars(bump).items()}
-    return said | of_bump | {"has_bump": 1, "first_ms": first_ms, "newest_before_ms": before_ms}
+    of_bump["bump_epoch"] = of_bump.pop("producer_epoch")
+    goes_on = 1 if bump.last_offset == int(own["last_offset"][-1]) else OVER
+    return said | of_bump | {"has_bump": goes_on, "first_ms": first_ms, "newest_before_ms": before_ms}
 
 
 def _before(replayed: PartitionLog) -> dict[int, Mapping[str, int]]:
@@ -224,7 +225,8 @@ def _bumps(own: Piece, known: Mapping[str, int] | None = None) -> Iterator[Local
     changes = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
     changes = changes[changes >= before_own]
     if known is not None and known["has_bump"]:
-        goes_on = slice(before_own, int(changes[0]) if len(changes) else len(epochs))
+        end = int(changes[0]) if len(changes) else len(epochs)
+        goes_on = slice(before_own, end if known["has_bump"] != OVER else before_own)
         yield _continued(known, {name: column[goes_on] for name, column in own.items()}, original[goes_on])
     for first, end in zip(changes.tolist(), [*changes[1:].tolist(), len(epochs)], strict=False):
         before = first - 1
@@ -253,6 +255,7 @@ def _bumps(own: Piece, known: Mapping[str, int] | None = None) -> Iterator[Local
 def _continued(known: Mapping[str, int], more: Piece, original: Longs) -> LocalBump:
     """A bump of an earlier chapter with the batches that followed it."""
     said = {name: None if known[name] == UNKNOWN else known[name] for name in LocalBump.__dataclass_fields__}
+    said["producer_epoch"] = known["bump_epoch"]
     again = np.flatnonzero(original != UNKNOWN)
     old = more["base_timestamp_ms"] <= known["newest_before_ms"]
     twice = None if said["written_twice"] is None else bool(said["written_twice"])

@@ -1,7 +1,7 @@
 """What a chapter knows of a partition's log where the evidence of the next one begins.
 
-Kafka's own form of it is a ``.snapshot``: the state of every producer at an offset. A rebuild goes on from more:
-open transactions with what they held so far, and how far back nothing of the log is missing.
+Kafka's own form of it is a ``.snapshot``: the state of every producer at an offset. A rebuild goes on from
+more: open transactions with what they held so far, and how far back nothing of the log is missing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.producer_state import NONE, Entries, States, Transactions
 
 ROW = (
-    "producer_id", "stretch", "kind", "transactional", "epoch", "first_sequence", "last_sequence", "base_offset",
-    "last_offset", "opens", "coordinator_epoch", "records", "timestamp_ms", "newest_offset", "marker_type", "row",
+    "producer_id", "stretch", "kind", "transactional", "epoch", "first_sequence", "last_sequence",
+    "base_offset", "last_offset", "opens", "coordinator_epoch", "records", "timestamp_ms", "newest_offset",
+    "marker_type", "row",
 )  # fmt: skip
 """The columns of a row to append (PartitionLog)."""
 
@@ -26,12 +27,17 @@ ANSWERED = ("answered_ms", "written_by_ms", "answered_by")
 
 BUMPED = (
     "producer_id", "producer_epoch", "highest_epoch", "newest_ms", "is_untold",
-    "has_bump", "previous_epoch", "first_offset", "last_offset", "batches", "records", "written_twice",
-    "batches_again", "records_again", "again_offset", "original_offset", "first_ms", "newest_before_ms",
+    "has_bump", "bump_epoch", "previous_epoch", "first_offset", "last_offset", "batches", "records",
+    "written_twice", "batches_again", "records_again", "again_offset", "original_offset", "first_ms", "newest_before_ms","records",
+    
 )  # fmt: skip
-"""Of each producer without a transactional id: its newest and its highest epoch, its newest time, whether any of
-its batches may be hidden; and its bump to the newest epoch, if that is one (local_bumps.LocalBump).
+"""Of each producer without a transactional id: its newest and its highest epoch, its newest time, whether
+any of its batches may be hidden; and its last bump (local_bumps.LocalBump), if ``has_bump`` is not 0: 1 while
+it writes with that epoch, OVER when a batch of an earlier one came after.
 """
+
+
+OVER = 2
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,9 @@ class Carried:
 class StretchBefore:
     """The stretch of a log that a cut is in: ``from_offset`` to ``to_offset``, which is not part of it.
 
-    ``is_whole``: it begins with the log; ``is_complete``: with all that the leader knew; ``is_broken``: a hole lies
-    before it. ``has_producers`` is about all of the log. ``dated_ms`` is the newest time by a broker's clock;
-    the first and the last batch may have it (``first_dated``, ``last_dated``).
+    ``is_whole``: it begins with the log; ``is_complete``: with all that the leader knew; ``is_broken``: a
+    hole lies before it. ``has_producers`` is about all of the log. ``dated_ms`` is the newest time by a
+    broker's clock; the first and the last batch may have it (``first_dated``, ``last_dated``).
     """
 
     from_offset: int
@@ -175,8 +181,9 @@ def logs_before(rows: pa.Table | None) -> Mapping[tuple[str, str, int, str | Non
 
 
 def following(batches: Piece, before: LogBefore | None, files: int) -> Piece:
-    """A log's batches behind its cut, and what stands for those before it; ``files``: how many names there are,
-    one of which, behind them, is that of no file.
+    """A log's batches behind its cut, and what stands for those before it.
+
+    ``files``: how many names there are; the place behind them is that of no file.
     """
     if before is None:
         return batches

@@ -134,6 +134,7 @@ class PartitionLog:
             if not last:
                 due = starts["stretch"] <= (rows["stretch"][-1] if end > begin else NONE)
             if is_cut:
+                assert self.cut is not None
                 due |= self._stretches.begins[starts["stretch"]] < self.cut
             rows = _before({name: column[due] for name, column in starts.items()}, rows)
             starts = {name: column[~due] for name, column in starts.items()}
@@ -145,7 +146,7 @@ class PartitionLog:
                 self._at_cut = carried
 
     def _bounds(self) -> Iterator[tuple[int, int, bool]]:
-        """The slices: where each begins and ends among the batches of producers, and whether that is the cut."""
+        """Where each slice begins and ends among the batches of producers, and whether that is the cut."""
         end = len(self._mine)
         cut = None
         if self.cut is not None:

@@ -282,8 +282,9 @@ class PartitionSlice:
         return np.unique(self.columns["producer_id"][inside])
 
     def first_epochs(self) -> Piece:
-        """When each producer first wrote with each epoch, as columns of account.EPOCH; of the newest one before
-        these rows, when it last did.
+        """When each producer first wrote with each epoch, as columns of account.EPOCH.
+
+        Of the newest one before these rows: when it last did.
         """
         at = np.flatnonzero((self._is_new | self._is_newest) & (self.kind != SNAPSHOT))
         ids, epochs, ms = (self.columns[name][at] for name in ("producer_id", "epoch", "timestamp_ms"))

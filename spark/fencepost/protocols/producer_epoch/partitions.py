@@ -63,11 +63,11 @@ class Partitions:
 
     Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
     ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
-    ``base_offset``; ``before``: rows of PARTITION_LOGS that an earlier chapter gave. Rows of coordinators' and
-    metadata logs are left out. ``alive``: by cluster, when its
-    brokers wrote anything for the last time, as far as their own logs tell (ms). ``expirations``: by cluster,
-    when its brokers forget producers. ``verified``: the transactional ids of which verifications.BEGAN is wanted.
-    ``next_ms``: by cluster that has a next chapter, since when that reads logs.
+    ``base_offset``; ``before``: rows of PARTITION_LOGS that an earlier chapter gave. Rows of coordinators'
+    and metadata logs are left out. ``alive``: by cluster, when its brokers wrote anything for the last time,
+    as far as their own logs tell (ms). ``expirations``: by cluster, when its brokers forget producers.
+    ``verified``: the transactional ids of which verifications.BEGAN is wanted. ``next_ms``: by cluster that
+    has a next chapter, since when that reads logs.
     """
 
     batches: pa.Table

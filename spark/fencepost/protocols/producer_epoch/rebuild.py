@@ -227,14 +227,14 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
 
 
-def _began(given: Evidence) -> dict[tuple[str, str], int]:
-    """Where the pieces of coordinators' logs begin that an earlier chapter knew."""
+def _began(given: Evidence) -> dict[tuple[str, str], tuple[int, int]]:
+    """From where to where an earlier chapter knew coordinators' logs."""
     rows = given.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
     known = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
-    names = ("cluster", "partition_key", "from_position")
+    names = ("cluster", "partition_key", "from_position", "last_position")
     columns = zip(*(known[name].to_pylist() for name in names), strict=True)
     # of several the last one goes on
-    return {(cluster, log): begins for cluster, log, begins in sorted(columns)}
+    return {(cluster, log): (begins, ends) for cluster, log, begins, ends in sorted(columns)}
 
 
 def _before(given: Evidence, table: Table) -> Rows:

@@ -88,11 +88,11 @@ class Coordinator:
         *,
         complete: bool = False,
         replicated: bool = False,
-        began: int | None = None,
+        began: tuple[int, int] | None = None,
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``: the
-        coordinator waits for other brokers to have a record before it goes by it; ``began``: where what an
-        earlier chapter knew begins, which this log goes on from.
+        coordinator waits for other brokers to have a record before it goes by it; ``began``: from where to
+        where an earlier chapter knew the log.
         """
         self.key = key
         self.replicated = replicated
@@ -103,8 +103,8 @@ class Coordinator:
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
-        if log.base is not None and began is not None:
-            self.begins = dict.fromkeys(self.begins, began)
+        if log.base is not None and began is not None and began[1] > log.base.to:
+            self.begins = dict.fromkeys(self.begins, began[0])
 
     def goes_on_past(self, term: Term, ms: int) -> bool:
         """Whether a term is known past a moment: after its newest record the log's end may be missing."""

@@ -500,6 +500,7 @@ CARRIED_IDS = Table(
         "cluster": "string",
         "partition": "int",
         "partition_key": "string",
+        "position": "bigint",  # where it is cut
         "transactional_id": "string",
         "state": "string",  # IdBefore.packed
     },

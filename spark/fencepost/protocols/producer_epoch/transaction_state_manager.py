@@ -41,8 +41,8 @@ from fencepost.replay.metadata import ClusterMetadata
 class CoordinatorEvidence:
     """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
     there is no log. ``end``: the first offset that was never written; None where that is not known.
-    ``before``: what an earlier chapter knew of its ids; ``began``: where what was known began then; ``next_ms``: since when the next chapter reads it, if
-    there is one.
+    ``before``: what an earlier chapter knew of its ids; ``began``: from where to where the log was
+    known then; ``next_ms``: since when the next chapter reads it, if there is one.
     """
 
     key: tuple[str, str, int | None, str | None]
@@ -52,7 +52,7 @@ class CoordinatorEvidence:
     cleaned_to: Sequence[int]
     end: int | None = None
     before: Ids = field(default_factory=dict)
-    began: int | None = None
+    began: tuple[int, int] | None = None
     next_ms: int | None = None
 
 
@@ -113,10 +113,7 @@ class TransactionStateManager:
         for record in transaction_records(evidence.records, log):
             self._ids.setdefault(record.transactional_id, _Id()).records.append(record)
         for transactional_id, each in self._ids.items():
-            known = self._before.get(transactional_id)
-            if known is not None and each.records and known.stands_for(each.records[0]):
-                each.before = known
-                each.records[0] = known.placed(each.records[0])
+            self._go_on(transactional_id, each, log)
             each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
@@ -150,7 +147,7 @@ class TransactionStateManager:
                 if self._cut is not None:
                     at_cut = id_before(coordinator.log, self._cut, transitions, found)
                 if at_cut is not None:
-                    rows.before.add(cluster, *place[1:], transactional_id, at_cut.packed())
+                    rows.before.add(cluster, *place[1:], self._cut, transactional_id, at_cut.packed())
                 if log.base is not None:
                     for name, producer_id, *counted in told_transactions(each.asked, self._tolerance_ms):
                         rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
@@ -170,6 +167,15 @@ class TransactionStateManager:
             self._add_fencings(rows, transactional_id, each, met, found)
         for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
             add_idempotent(rows.told[account.FENCED], self._cluster, refusal)
+
+    def _go_on(self, transactional_id: str, each: _Id, log: Log) -> None:
+        """Go on from what an earlier chapter knew of an id, if compaction left the log where that ends."""
+        position, known = self._before.get(transactional_id, (None, None))
+        if known is None or log.base is None or log.base.to + 1 != position:
+            return
+        if each.records and known.is_left(each.records[0]):
+            each.before = known
+            each.records[0] = known.placed(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
         moves = [sent for sent in each.asked if sent.api_key in (INIT, END)]

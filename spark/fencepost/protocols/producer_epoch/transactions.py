@@ -78,8 +78,9 @@ def begins_transaction(transition: Transition) -> bool:
 
 
 def transactions(transitions: Sequence[Transition], begun: Transaction | None = None) -> list[Transaction]:
-    """Every transaction of one transactional id, in the order of its log; ``begun``: the one that goes on with
-    the first record.
+    """Every transaction of one transactional id, in the order of its log.
+
+    ``begun``: the one that goes on with the first record.
     """
     found = [] if begun is None else [begun]
     stretch = None if begun is None else begun.stretch
