@@ -56,6 +56,7 @@ __all__ = [
     "replace",
     "replace_by_batches",
     "scan",
+    "scan_at",
     "size",
     "snapshot",
 ]
@@ -137,6 +138,17 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
     schema = pa.schema([table.stored_schema.field(name) for name in chosen])
     return found.to_arrow().select(list(chosen)).cast(schema)
+
+
+def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
+    """All rows as they were at a snapshot (None: before the first); None where it has expired."""
+    present = catalog.load_table(table.name)
+    if at is None:
+        return table.arrow_schema.empty_table()
+    if present.snapshot_by_id(at) is None:
+        return None
+    found = present.scan(snapshot_id=at, selected_fields=tuple(table.columns))
+    return found.to_arrow().select(list(table.columns)).cast(table.arrow_schema)
 
 
 def batches(catalog: Catalog, table: Table, columns: Sequence[str]) -> pa.RecordBatchReader:

@@ -6,9 +6,9 @@ import random
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from fencepost.judge import judge
 from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICTS, Table
+from fencepost.tables import BRONZE, CHAPTERS, FILES, REQUEST_IDS, VERDICTS, Table
 
 OF_RUN = frozenset({"run_id", "captured_at"})
 """Columns that say which run took a row."""
@@ -42,21 +42,33 @@ class KilledError(Exception):
     """A run ends here, in the middle of its work."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
-    """A capture's files, where each run finds them, and where lakes are put beside them."""
+    """A capture's files, where each run finds them, and where lakes are put beside them.
+
+    ``chapters``: the revision of each chapter after the last audit.
+    """
 
     folder: Path
     whole: Tree
+    chapters: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def logs(self) -> Path:
         """The folder of the files."""
         return self.folder / "capture"
 
-    def audited(self, before: Sequence[Tree] = (), *, killed: random.Random | None = None) -> Found:
-        """What a lake holds after a run on each of these trees and one on the whole; ``killed``: the runs
-        before the last are ended while they write, wherever chance says.
+    def audited(
+        self,
+        before: Sequence[Tree] = (),
+        *,
+        killed: random.Random | None = None,
+        chapter_ms: int | None = None,
+    ) -> Found:
+        """What a lake holds after a run on each of these trees and one on the whole.
+
+        ``killed``: the runs before the last are ended while they write, wherever chance says. ``chapter_ms``:
+        silver is rebuilt in each run, in chapters of this length; without it in the last one only.
         """
         place = self.folder / "lake"
         shutil.rmtree(place, ignore_errors=True)
@@ -64,15 +76,18 @@ class Site:
         settings = replace(
             load(self.logs / "fencepost.toml"),
             lake=Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}"),
+            chapter_ms=chapter_ms,
         )
         for tree in before:
             put(tree, self.logs)
-            with _killed_at(killed.randint(1, 12) if killed else None):
-                _captured(settings)
+            with _killed_at(killed.randint(1, 40 if chapter_ms else 12) if killed else None):
+                _run(settings, rebuilds=chapter_ms is not None)
         put(self.whole, self.logs)
-        _captured(settings)
+        _run(settings, rebuilds=True)
         with pipeline.Run(settings) as run:
-            rebuild(settings, run.catalog, run.engine_for)
+            self.chapters = {
+                row["chapter"]: row["revision"] for row in lake.scan(run.catalog, CHAPTERS).to_pylist()
+            }
             return _rows(run)
 
     def judged(self) -> Found:
@@ -87,26 +102,32 @@ class Site:
             return {table.name: _counted(run, table, OF_RUN) for table in VERDICTS}
 
 
-def _captured(settings: Settings) -> None:
+def _run(settings: Settings, *, rebuilds: bool) -> None:
     with pipeline.Run(settings) as run, suppress(KilledError):
         capture(settings, run.catalog, run.engine_for, run.run_id, lambda line: None)
+        if rebuilds:
+            rebuild(settings, run.catalog, run.engine_for)
 
 
 @contextmanager
 def _killed_at(commit: int | None) -> Iterator[None]:
     """The run is killed before its commit of this number; None: it is not."""
-    append, left = lake.append, commit
+    left = commit
 
-    def append_until(catalog: Any, table: Table, rows: Any) -> int:
-        nonlocal left
-        if left is not None:
-            left -= 1
-            if left == 0:
-                raise KilledError
-        return append(catalog, table, rows)
+    def until(write: Callable[..., int]) -> Callable[..., int]:
+        def write_until(*given: Any, **named: Any) -> int:
+            nonlocal left
+            if left is not None:
+                left -= 1
+                if left == 0:
+                    raise KilledError
+            return write(*given, **named)
+
+        return write_until
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lake, "append", append_until)
+        for name in ("append", "replace"):
+            patch.setattr(lake, name, until(getattr(lake, name)))
         yield
 
 

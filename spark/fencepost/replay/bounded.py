@@ -20,34 +20,11 @@ from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.replay.entities import tuples
 from fencepost.replay.window import SLACK_MS
-from fencepost.tables import (
-    ABORTED_TRANSACTIONS,
-    BATCHES,
-    CLEANED,
-    LOG_ENDS,
-    PRODUCER_SNAPSHOT_ENTRIES,
-    RECORDS,
-    REQUEST_IDS,
-    Table,
-)
+from fencepost.tables import BATCHES, Table
 
-_LINE = "logged_at_ms"
-_DATED_BY = {
-    BATCHES.name: "max_timestamp_ms",
-    RECORDS.name: "timestamp_ms",
-    REQUEST_IDS.name: "first_logged_at_ms",
-}
-_PLACES = {
-    BATCHES.name: "base_offset",
-    RECORDS.name: "base_offset",
-    ABORTED_TRANSACTIONS.name: "last_offset",
-    # states before an offset: they may be those at the very end
-    CLEANED.name: "cleaned_to",
-    LOG_ENDS.name: "log_end_offset",
-    PRODUCER_SNAPSHOT_ENTRIES.name: "snapshot_offset",
-}
-_STATES = frozenset({CLEANED.name, LOG_ENDS.name, PRODUCER_SNAPSHOT_ENTRIES.name})
-_PARTITION = ("cluster", "topic", "partition")
+PARTITION = ("cluster", "topic", "partition")
+"""What names a partition, whatever the topic's id."""
+
 _EXTENTS = pa.schema(
     [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
 )
@@ -64,16 +41,17 @@ class Bounds:
     until_ms: Mapping[str, int | None]
     ends: Mapping[Partition, int]
 
-    def inside(self, rows: pa.Table, column: str, *, at_end: bool) -> pa.Table:
-        """Those rows whose place is before the end of their log, or (``at_end``) also at it."""
+    def inside(self, rows: pa.Table, column: str) -> pa.Table:
+        """Those rows whose place is before the end of their log.
+
+        What tells of its very end also tells that nothing more was written until somebody looked.
+        """
         if not rows.num_rows:
             return rows
-        ends = self._ends_of(rows)
-        compare = pc.less_equal if at_end else pc.less
-        return rows.filter(pc.fill_null(compare(rows[column], ends), False))
+        return rows.filter(pc.fill_null(pc.less(rows[column], self._ends_of(rows)), False))
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
-        coded = [_coded(rows[name]) for name in _PARTITION]
+        coded = [_coded(rows[name]) for name in PARTITION]
         place = np.zeros(rows.num_rows, dtype=np.int64)
         for each in coded:
             place = place * (len(each.dictionary) + 1) + each.indices.to_numpy(zero_copy_only=False)
@@ -98,14 +76,14 @@ class Bounded(Around):
         if "cluster" not in table.columns:
             return super().scan(table, columns, where)
         chosen = tuple(columns) or tuple(table.columns)
-        place = _PLACES.get(table.name)
-        needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *_PARTITION, place)))
+        place = table.place if "topic" in table.columns else None
+        needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *PARTITION, place)))
         rows = super().scan(table, needed, bounded(table, self._bounds.until_ms, where))
         if place is None or (not self._bounds.ends and None in self._bounds.until_ms.values()):
             return (
                 rows if needed == chosen else self.map(rows, partial(_chosen, chosen), _schema(table, chosen))
             )
-        change = partial(_inside, self._bounds, place, chosen, at_end=table.name in _STATES)
+        change = partial(_inside, self._bounds, place, chosen)
         return self.map(rows, change, _schema(table, chosen))
 
 
@@ -118,9 +96,9 @@ def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, i
     ]
     if not where:
         return Bounds(until_ms, {})
-    rows = engine.scan(BATCHES, (*_PARTITION, "last_offset"), where)
+    rows = engine.scan(BATCHES, (*PARTITION, "last_offset"), where)
     found = engine.collect(engine.map(rows, _extents, _EXTENTS))
-    together = found.group_by(list(_PARTITION)).aggregate([("end", "max")])
+    together = found.group_by(list(PARTITION)).aggregate([("end", "max")])
     return Bounds(until_ms, {(name, topic, number): end for name, topic, number, end in tuples(together)})
 
 
@@ -137,7 +115,7 @@ def bounded(table: Table, until_ms: Mapping[str, int | None], where: Where | Non
 
 
 def _before(table: Table, until: int | None, each: Condition) -> Condition:
-    column = _LINE if _LINE in table.columns else _DATED_BY.get(table.name)
+    column = table.dated_by
     if until is None or column is None:
         return {}
     if "base_offset" in table.columns:
@@ -147,8 +125,8 @@ def _before(table: Table, until: int | None, each: Condition) -> Condition:
     return {column: Below(until, since.value if isinstance(since, AtLeast) else None)}
 
 
-def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table, *, at_end: bool) -> pa.Table:
-    return _chosen(columns, bounds.inside(rows, place, at_end=at_end))
+def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table) -> pa.Table:
+    return _chosen(columns, bounds.inside(rows, place))
 
 
 def _chosen(columns: Sequence[str], rows: pa.Table) -> pa.Table:
@@ -160,9 +138,9 @@ def _schema(table: Table, columns: Sequence[str]) -> pa.Schema:
 
 
 def _extents(batches: pa.Table) -> pa.Table:
-    found = batches.group_by(list(_PARTITION)).aggregate([("last_offset", "max")])
+    found = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
     end = pc.add(found["last_offset_max"], 1)
-    return found.select(list(_PARTITION)).append_column("end", end).cast(_EXTENTS)
+    return found.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)
 
 
 def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -89,7 +89,7 @@ class MetadataRows:
         )
         if end is not None:
             batches, records = (rows.filter(pc.less(rows["base_offset"], end)) for rows in (batches, records))
-            taken = taken.filter(pc.less_equal(taken["snapshot_offset"], end))
+            taken = taken.filter(pc.less(taken["snapshot_offset"], end))
         return metadata_log(batches, records, quarantine, snapshots(taken))
 
 

@@ -40,6 +40,8 @@ BATCHES = Table(
     },
     ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
     ("cluster",),
+    dated="max_timestamp_ms",
+    place="base_offset",
 )
 
 RECORDS = Table(
@@ -68,6 +70,8 @@ RECORDS = Table(
     },
     ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
     ("cluster",),
+    dated="timestamp_ms",
+    place="base_offset",
 )
 
 REQUESTS = Table(
@@ -117,6 +121,7 @@ REQUEST_IDS = Table(
     },
     ("cluster", "broker_id", "ids_digest"),
     ("cluster",),
+    dated="first_logged_at_ms",
 )
 
 TOPIC_LISTS = Table(
@@ -167,6 +172,7 @@ METADATA_SNAPSHOTS = Table(
     },
     ("cluster", "snapshot_offset", "snapshot_epoch", "content_digest", "record_offset"),
     ("cluster",),
+    place="snapshot_offset",
 )
 
 PRODUCER_SNAPSHOT_ENTRIES = Table(
@@ -191,6 +197,7 @@ PRODUCER_SNAPSHOT_ENTRIES = Table(
     },
     ("cluster", "broker_id", "topic", "topic_id", "partition", "snapshot_offset", "producer_id"),
     ("cluster",),
+    place="snapshot_offset",
 )
 
 ABORTED_TRANSACTIONS = Table(
@@ -219,6 +226,7 @@ ABORTED_TRANSACTIONS = Table(
         "first_offset",
     ),
     ("cluster",),
+    place="last_offset",
 )
 
 CLIENT_LINES = Table(
@@ -280,6 +288,7 @@ CLEANED = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
+    place="cleaned_to",
 )
 
 LOG_ENDS = Table(
@@ -297,6 +306,7 @@ LOG_ENDS = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "broker_epoch", "topic", "partition"),
+    place="log_end_offset",
 )
 
 QUARANTINE = Table(

@@ -36,6 +36,10 @@ class Table:
     columns: dict[str, str]
     key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ()
+    dated: str | None = None
+    """Of bronze: the column of the time, in ms, at which a row was written; by default ``logged_at_ms``."""
+    place: str | None = None
+    """Of bronze: the column of the offset that a row tells of, in the log of its topic and partition."""
     ended: tuple[str, ...] = ()
     """Of silver: the column of the time at which a row is over, null while it goes on (of several the first
     that is not null). Where none is named, ``to_time``.
@@ -52,6 +56,11 @@ class Table:
     """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
     else the rebuild knows, being told itself what was before (``Protocol.hands_down``).
     """
+
+    @property
+    def dated_by(self) -> str | None:
+        """``dated``, or its default; None where rows have no time."""
+        return self.dated or ("logged_at_ms" if "logged_at_ms" in self.columns else None)
 
     @property
     def began(self) -> str | None:
