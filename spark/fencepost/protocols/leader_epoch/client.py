@@ -100,6 +100,10 @@ class Client:
             return False
         return self.numbering.last(connection) >= self.asked[after]
 
+    def is_known_until(self, line: RequestLine) -> bool:
+        """Whether every request before one is known, since its first, which told which versions it speaks."""
+        return self.numbering.is_whole(0, line.correlation_id)
+
     def committed(self, place: Place, group_id: str | None, offset: int) -> ToldOffset | None:
         """The answer that told it where its group was, if it has not gone on from there."""
         told = self.told.get(place)

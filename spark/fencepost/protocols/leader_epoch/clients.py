@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.clocks import Moments
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, CommitLines
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
+from fencepost.protocols.leader_epoch.handed import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
     ClientKey,
     by_client,
@@ -39,6 +40,7 @@ from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Se
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.collection import collection_paused
+from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import RequestLine
@@ -53,7 +55,7 @@ PRODUCERS = Table(
     ("cluster", "broker_id", "connection"),
 )
 _CONNECTION = ["broker_id", "connection"]
-TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES)
+TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES, HANDED_CLIENTS)
 
 
 def producers_of(requests: pa.Table) -> pa.Table:
@@ -63,16 +65,22 @@ def producers_of(requests: pa.Table) -> pa.Table:
 
 @collection_paused()
 def replay_clients(
-    requests: pa.Table, ids: pa.Table, producers: pa.Table, known: Mapping[str, Known]
+    requests: pa.Table,
+    ids: pa.Table,
+    producers: pa.Table,
+    known: Mapping[str, Known],
+    before: pa.Table | None = None,
 ) -> dict[str, pa.Table]:
     """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
 
-    ``ids``: rows of ``bronze.request_ids`` of the same. ``producers``: rows of PRODUCERS.
+    ``ids``: rows of ``bronze.request_ids`` of the same. ``producers``: rows of PRODUCERS. ``before``: rows of
+    HANDED_CLIENTS that the chapter before handed down.
     """
     numbers = by_log(ids, "cluster")
     produced = {
         name: set(tuples(rows.select(_CONNECTION))) for (name,), rows in by_log(producers, "cluster").items()
     }
+    named_before = _named(before)
     rows = _Rows()
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
@@ -82,7 +90,9 @@ def replay_clients(
         sent = sent_of(numbers[name,]) if (name,) in numbers else {}
         for key, found in by_client(lines, CLIENT_APIS, software):
             own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
-            of = instances(cluster, own, key.software) if known[cluster].complete else {}
+            named = named_before.get((cluster, key.client_id), {})
+            of = instances(cluster, own, key.software, named) if known[cluster].complete else {}
+            rows.name(cluster, key.client_id, of)
             clients = _clients(of, key, sent, produced.get(name, set()))
             meaning = ClientLines(cluster, known[cluster], software)
             _note_asked(own, clients)
@@ -96,10 +106,30 @@ class _Rows:
 
     def __init__(self) -> None:
         self.answers, self.positions, self.commits = MetadataAnswers(), FetchPositions(), CommitLines()
+        self._clients = Columns(HANDED_CLIENTS)
+
+    def name(self, cluster: str, client_id: str, of: Mapping[Connection, str | None]) -> None:
+        """The instances of connections."""
+        for connection, name in of.items():
+            if name is not None:
+                self._clients.add(cluster, client_id or None, *connection, name)
 
     def to_arrow(self) -> dict[str, pa.Table]:
         positions, commits = self.positions.to_arrow(), self.commits.to_arrow()
-        return {**self.answers.to_arrow(), MET_FETCHES.name: positions, COMMIT_LINES.name: commits}
+        return {
+            **self.answers.to_arrow(),
+            MET_FETCHES.name: positions,
+            COMMIT_LINES.name: commits,
+            HANDED_CLIENTS.name: self._clients.to_arrow(),
+        }
+
+
+def _named(before: pa.Table | None) -> dict[tuple[str, str], dict[Connection, str]]:
+    """By cluster and client id the instances of connections, from rows of HANDED_CLIENTS."""
+    found: dict[tuple[str, str], dict[Connection, str]] = {}
+    for cluster, client_id, broker_id, connection, name in tuples(before) if before is not None else ():
+        found.setdefault((cluster, client_id or ""), {})[broker_id, connection] = name
+    return found
 
 
 def _clients(

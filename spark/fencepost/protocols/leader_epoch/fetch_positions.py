@@ -87,7 +87,7 @@ class FetchPositions:
             before.offset, before.topic_id, before.line = offset, before.topic_id or of, line
             return
         found, lists = columns_of(lines.answered_from(line, each, topic) if met is None else met)
-        origin = _origin(told, before, offset, client)
+        origin = _origin(told, before, offset, line, client)
         if before is not None and client is not None and origin.origin == READ and before.topic_id != of:
             # what came between may be missing: then only the same place tells that it was brought along
             sure = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
@@ -145,7 +145,9 @@ def _goes_on(before: Position, of: str | None, offset: int, error: int | None) -
     return same and offset >= before.offset and error in (None, 0)
 
 
-def _origin(told: ToldOffset | None, before: Position | None, offset: int, client: Client | None) -> Origin:
+def _origin(
+    told: ToldOffset | None, before: Position | None, offset: int, line: RequestLine, client: Client | None
+) -> Origin:
     if client is None:
         return Origin()
     if told is not None and told.offset == offset:
@@ -153,4 +155,6 @@ def _origin(told: ToldOffset | None, before: Position | None, offset: int, clien
     if before is not None and told is None and offset >= before.offset:
         topic_id = before.incarnation_of(offset)
         return Origin(READ, topic_id, before.leader_epoch, before.line.request_id)
-    return Origin(ELSEWHERE)
+    # what told it may be missing: of who is only heard of later on
+    is_known = before is not None or told is not None or client.is_known_until(line)
+    return Origin(ELSEWHERE if is_known else None)

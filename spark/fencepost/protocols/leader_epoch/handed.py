@@ -32,4 +32,14 @@ TRUNCATED = Table(
     ("cluster", "topic", "topic_id", "partition", "replica", "ends"),
 )  # fmt: skip
 
-TABLES = (HANDED_BATCHES, TRUNCATED)
+HANDED_CLIENTS = Table(
+    "handed_clients",
+    "The instance of a client at the other end of each connection.",
+    {
+        "cluster": "string", "client_id": "string", "broker_id": "int", "connection": "string",
+        "client": "string",
+    },
+    ("cluster", "broker_id", "connection", "client_id"),
+)  # fmt: skip
+
+TABLES = (HANDED_BATCHES, TRUNCATED, HANDED_CLIENTS)

@@ -6,6 +6,7 @@ one instance, ordered by time, have rising ids. Where that does not tell instanc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -22,6 +23,8 @@ _NEAR_MS = 40_000
 """A request may wait so long at a broker that stands still, before its client gives it up."""
 Pair = tuple[int, int]
 """A correlation id and when it was asked, in milliseconds."""
+
+_NOBODY: Mapping[Connection, str] = {}
 
 Software = Mapping[Connection, tuple[str | None, str | None]]
 """The name and version of what is at the other end of a connection."""
@@ -68,9 +71,15 @@ def is_java(software: str | None) -> bool:
 
 
 def instances(
-    cluster: str, lines: Iterable[RequestLine], software: str | None
+    cluster: str,
+    lines: Iterable[RequestLine],
+    software: str | None,
+    before: Mapping[Connection, str] = _NOBODY,
 ) -> dict[Connection, str | None]:
-    """The instance of each connection among lines of one client id, host and software: a digest, or None."""
+    """The instance of each connection among lines of one client id, host and software: a digest, or None.
+
+    ``before``: the instances of connections in the chapter before.
+    """
     connections: dict[Connection, list[Pair]] = {}
     for line in lines:
         if line.connection is not None:
@@ -95,9 +104,15 @@ def instances(
     if unsure or (len(found) > 1 and not is_java(software)):
         # whose cache the unsure ones are, none of the others can tell either
         return dict.fromkeys(connections)
-    return {
-        connection: digest_of(cluster, *min(of), min(pairs)[0]) for pairs, of, _ in found for connection in of
-    }
+    told = [{before[each] for each in of if each in before} for _, of, _ in found]
+    claimed = Counter(name for names in told for name in names)
+    named: dict[Connection, str | None] = {}
+    for (_, of, _), names in zip(found, told, strict=True):
+        # named after its first request, which only the first chapter that knows it has seen
+        is_named = len(names) == 1 and claimed[next(iter(names))] == 1
+        name = names.pop() if is_named else digest_of(cluster, *of[0], min(connections[of[0]])[0])
+        named.update(dict.fromkeys(of, name))
+    return named
 
 
 def sent_by(

@@ -28,7 +28,7 @@ from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, store
 from fencepost.protocols.leader_epoch.committed import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
-from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, TRUNCATED
+from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, HANDED_CLIENTS, TRUNCATED
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
@@ -194,7 +194,7 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         of = (evidence["requests"], evidence["ids"], evidence["producers"])
-        for name, rows in replay_clients(*of, known).items():
+        for name, rows in replay_clients(*of, known, evidence.get("before")).items():
             yield names[name], rows
 
     evidence = {
@@ -202,6 +202,8 @@ def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
         "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
     }
+    if (before := given.of_before(HANDED_CLIENTS)) is not None:
+        evidence["before"] = [with_entity(engine, HANDED_CLIENTS, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
 
 

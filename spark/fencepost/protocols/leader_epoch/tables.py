@@ -389,8 +389,8 @@ METADATA_ANSWER_PARTITIONS = Table(
 FETCH_POSITIONS = Table(
     "silver.fetch_positions",
     "One row per place at which a consumer began to read a partition, or was refused: a Fetch that lists it "
-    "after another offset than it read to before. The scope is the metadata log, as in "
-    "silver.committed_offsets.",
+    "after another offset than it read to before, or the first that is known. The scope is the metadata log, "
+    "as in silver.committed_offsets.",
     {
         **_SCOPE,
         **_NAMED,
@@ -519,7 +519,8 @@ LEADER_EPOCH_FENCINGS = Table(
         **_LINE,
     },
     ("cluster", "fencing_id"),
-    ended=("occurred_at",),
+    # a node's is over when it is back; a request's with its line
+    ended=("ended_at", "responded_at"),
 )
 
 TABLES = (
