@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from judge_silver import CLUSTERS, ELEMENTS, Lakeless, Row, Tables, moment, ordered, random_silver
+from judge_silver import CLUSTERS, ELEMENTS, SILVER, Lakeless, Row, Tables, moment, ordered, random_silver
 from judge_silver import settings as some_settings
 
 from fencepost.definitions import Query, definitions
@@ -135,8 +135,17 @@ def mixed(silver: Tables, later: Tables, chapters: frozenset[int]) -> Tables:
         inside = pc.is_in(of[name]["chapter"], pa.array(chapters, pa.int64()))
         return of[name].filter(inside if chosen else pc.invert(inside))
 
+    def once(name: str, rows: pa.Table) -> pa.Table:
+        """As silver has them: no two rows of one key."""
+        keys = rows.select(SILVER[name].key).to_pylist()
+        first = {tuple(key.values()): number for number, key in reversed(list(enumerate(keys)))}
+        return rows.take(pa.array(sorted(first.values()), pa.int64()))
+
     return {
-        name: pa.concat_tables([rows(silver, name, chosen=False), rows(later, name, chosen=True)])
+        name: once(
+            name,
+            pa.concat_tables([rows(silver, name, chosen=False), rows(later, name, chosen=True)]),
+        )
         for name in silver
     }
 
