@@ -37,7 +37,7 @@ _NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "--exclude-resource-type
 _CODEGEN = "spark.sql.codegen.factoryMode"
 _FAILED = ("error", "fail", "runtime error")
 
-COMPILED_FROM = 100_000
+COMPILED_FROM = 1_000_000
 """Rows read from which on it pays that Spark compiles the expressions of a query."""
 
 PARSED = "partial_parse.msgpack"
