@@ -19,8 +19,9 @@ from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.replay.entities import tuples
+from fencepost.replay.logs import segment_logs
 from fencepost.replay.window import SLACK_MS
-from fencepost.tables import BATCHES, Table
+from fencepost.tables import BATCHES, QUARANTINE, Table
 
 PARTITION = ("cluster", "topic", "partition")
 """What names a partition, whatever the topic's id."""
@@ -28,6 +29,7 @@ PARTITION = ("cluster", "topic", "partition")
 _EXTENTS = pa.schema(
     [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
 )
+_SEGMENTS = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
 
 Partition = tuple[str, str, int]
 
@@ -46,9 +48,11 @@ class Bounds:
 
         What tells of its very end also tells that nothing more was written until somebody looked.
         """
-        if not rows.num_rows:
-            return rows
-        return rows.filter(pc.fill_null(pc.less(rows[column], self._ends_of(rows)), False))
+        return rows.filter(self.is_inside(rows, column)) if rows.num_rows else rows
+
+    def is_inside(self, rows: pa.Table, column: str) -> pa.ChunkedArray:
+        """Of each row whether its place is."""
+        return pc.fill_null(pc.less(rows[column], self._ends_of(rows)), False)
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
         coded = [_coded(rows[name]) for name in PARTITION]
@@ -57,10 +61,11 @@ class Bounds:
             place = place * (len(each.dictionary) + 1) + each.indices.to_numpy(zero_copy_only=False)
         _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
         names = zip(*(each.take(pa.array(first)).to_pylist() for each in coded), strict=True)
-        found = [self._end_of(name) for name in names]
+        found = [self.end_of(name) for name in names]
         return pa.array(found, pa.int64()).take(pa.array(inverse.reshape(-1)))
 
-    def _end_of(self, name: Partition) -> int | None:
+    def end_of(self, name: Partition) -> int | None:
+        """The first offset behind the moment; None of a log that has nothing near it."""
         return self.ends.get(name) if self.until_ms.get(name[0]) is not None else np.iinfo(np.int64).max
 
 
@@ -76,6 +81,8 @@ class Bounded(Around):
         if "cluster" not in table.columns:
             return super().scan(table, columns, where)
         chosen = tuple(columns) or tuple(table.columns)
+        if table is QUARANTINE and self._bounds.ends:
+            return self._unread(chosen, where)
         place = table.place if "topic" in table.columns else None
         needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *PARTITION, place)))
         rows = super().scan(table, needed, bounded(table, self._bounds.until_ms, where))
@@ -85,6 +92,22 @@ class Bounded(Around):
             )
         change = partial(_inside, self._bounds, place, chosen)
         return self.map(rows, change, _schema(table, chosen))
+
+    def _unread(self, columns: Sequence[str], where: Where | None) -> Rows:
+        """What could not be read, less the pieces of segments that lie behind the end of their log."""
+        rows = super().scan(QUARANTINE, (), bounded(QUARANTINE, self._bounds.until_ms, where))
+        named = self.map(rows, _segments, _SEGMENTS)
+        files = self.collect(named).group_by(["cluster", "file"]).aggregate([])
+        behind: dict[tuple[str, str], int] = {}
+        if files.num_rows:
+            of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
+            batches = super().scan(BATCHES, (*PARTITION, "base_offset", "file", "position"), of_files)
+            found = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
+            first = found.group_by(["cluster", "file"]).aggregate([("position", "min")])
+            behind = {(cluster, file): position for cluster, file, position in tuples(first)}
+        return self.map(
+            rows, partial(_before_end, self._bounds, behind, columns), _schema(QUARANTINE, columns)
+        )
 
 
 def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None]) -> Bounds:
@@ -127,6 +150,35 @@ def _before(table: Table, until: int | None, each: Condition) -> Condition:
 
 def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table) -> pa.Table:
     return _chosen(columns, bounds.inside(rows, place))
+
+
+def _segments(quarantine: pa.Table) -> pa.Table:
+    is_segment = [each is not None for each in segment_logs(quarantine)]
+    return quarantine.filter(pa.array(is_segment, pa.bool_())).select(_SEGMENTS.names)
+
+
+def _behind(bounds: Bounds, batches: pa.Table) -> pa.Table:
+    """The batches behind the end of their log."""
+    if batches.num_rows:
+        batches = batches.filter(pc.invert(bounds.is_inside(batches, "base_offset")))
+    return batches.select(_SEGMENTS.names)
+
+
+def _before_end(
+    bounds: Bounds, behind: Mapping[tuple[str, str], int], columns: Sequence[str], quarantine: pa.Table
+) -> pa.Table:
+    """Other files' pieces, and those of segments that no batch behind the end comes before."""
+    kept = []
+    names = zip(*(quarantine[name].to_pylist() for name in _SEGMENTS.names), strict=True)
+    for log, (cluster, file, position) in zip(segment_logs(quarantine), names, strict=True):
+        if log is None:
+            kept.append(True)
+            continue
+        topic, partition, begins = log
+        end = bounds.end_of((cluster, topic, partition))
+        first = behind.get((cluster, file))
+        kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
+    return _chosen(columns, quarantine.filter(pa.array(kept, pa.bool_())))
 
 
 def _chosen(columns: Sequence[str], rows: pa.Table) -> pa.Table:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 
@@ -27,9 +28,10 @@ from fencepost.protocols.offset_commit.tables import (
     REVOKED_PARTITIONS,
 )
 from fencepost.replay import bounded, carried, chapters, run, window
+from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import CHAPTER, CHAPTERS, HANDED_DOWN, Table
+from fencepost.tables import BATCHES, CHAPTER, CHAPTERS, HANDED_DOWN, QUARANTINE, Table
 
 PROTOCOLS = ("offset_commit", "ownership_claim", "lag_report")
 TABLES = [table for each in protocols() if each.name in PROTOCOLS for table in each.tables]
@@ -80,7 +82,7 @@ def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield found
 
 
-@pytest.mark.parametrize(("name", "chapter_ms"), [("groups-4.0.2", 10_000), ("streams-3.9.2", 20_000)])
+@pytest.mark.parametrize(("name", "chapter_ms"), [("groups-4.0.2", 10_000), ("streams-3.9.2", 30_000)])
 def test_chapters_are_as_one_history(
     audits: Mapping[str, Audit], name: str, chapter_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,27 @@ def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: p
     cut = audit.rebuilt(4_000)
     for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):
         assert cut[table.name] == audit.whole[table.name], table.name
+
+
+def test_what_cannot_be_read_later_hides_nothing_before(
+    audits: Mapping[str, Audit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece of a segment behind all that an earlier chapter reads is no hole in it."""
+    monkeypatch.setattr(chapters, "OVERLAP_MS", 5_000)
+    monkeypatch.setattr(
+        run, "protocols", lambda: [each for each in protocols() if each.name == "offset_commit"]
+    )
+    audit = audits["groups-4.0.2"]
+    batches = lake.scan(audit.catalog, BATCHES, (), [{"topic": OFFSETS_TOPIC, "partition": 0}]).to_pylist()
+    newest = max(batches, key=lambda row: row["base_offset"])
+    torn = {name: newest.get(name) for name in QUARANTINE.columns}
+    torn |= {"kind": "segment", "reason": "bad_crc", "position": newest["position"] + newest["size"]}
+    lake.replace(audit.catalog, QUARANTINE, pa.Table.from_pylist([torn], schema=QUARANTINE.arrow_schema))
+    whole, cut = audit.rebuilt(None), audit.rebuilt(10_000)
+    lake.replace(audit.catalog, QUARANTINE, QUARANTINE.arrow_schema.empty_table())
+    assert whole[COVERAGE.name] != audit.whole[COVERAGE.name]
+    for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):
+        assert cut[table.name] == whole[table.name], table.name
 
 
 def _assert_in_chapter(catalog: Catalog, table: Table) -> None:
