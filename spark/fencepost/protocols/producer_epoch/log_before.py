@@ -28,16 +28,16 @@ ANSWERED = ("answered_ms", "written_by_ms", "answered_by")
 BUMPED = (
     "producer_id", "producer_epoch", "highest_epoch", "newest_ms", "is_untold",
     "has_bump", "bump_epoch", "previous_epoch", "first_offset", "last_offset", "batches", "records",
-    "written_twice", "batches_again", "records_again", "again_offset", "original_offset", "first_ms", "newest_before_ms","records",
-    
+    "written_twice", "batches_again", "records_again", "again_offset", "original_offset", "first_ms",
+    "newest_before_ms",
 )  # fmt: skip
 """Of each producer without a transactional id: its newest and its highest epoch, its newest time, whether
 any of its batches may be hidden; and its last bump (local_bumps.LocalBump), if ``has_bump`` is not 0: 1 while
 it writes with that epoch, OVER when a batch of an earlier one came after.
 """
 
-
 OVER = 2
+"""In ``has_bump``."""
 
 
 @dataclass(frozen=True)
