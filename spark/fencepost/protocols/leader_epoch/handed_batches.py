@@ -66,7 +66,10 @@ class _Read:
         others = None if batches is None else batches - int(inside.sum())
         is_read = offsets == last - cut + 1
         if base < cut:
-            yield {**known, "last_offset": cut - 1, "batches": others if is_read else None}
+            # when the newest of this piece was written is not known; if the other piece was not read, neither
+            # is how many there are, nor whether one ends just here
+            piece: dict[str, object] = {"batches": others} if is_read else {"batches": None, "file": ""}
+            yield {**known, "last_offset": cut - 1, "attributes": 0, **piece}
         if not is_read:
             yield {**known, "base_offset": cut, "batches": others if base == cut else None}
 
@@ -81,12 +84,18 @@ def handed(batches: pa.Table, survived: Flags, *, by_file: bool) -> pa.Table:
     order = np.lexsort((last, base, survived, epoch))
     begins = np.ones(len(order), dtype=np.bool_)
     one, other = order[:-1], order[1:]
-    begins[1:] = (
-        (epoch[one] != epoch[other]) | (survived[one] != survived[other]) | (last[one] + 1 != base[other])
+    # where an epoch begins, every row beside has to be there: whether it begins exactly there is asked
+    place, starts = (
+        _places(batches, by_file=by_file),
+        [base[epoch == each].min() for each in np.unique(epoch)],
     )
-    if by_file:
-        file = longs(batches["file"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))
-        begins[1:] |= file[one] != file[other]
+    begins[1:] = (
+        (epoch[one] != epoch[other])
+        | (survived[one] != survived[other])
+        | (last[one] + 1 != base[other])
+        | (place[one] != place[other])
+        | np.isin(base[other], starts)
+    )
     first = np.flatnonzero(begins)
     end = np.append(first[1:], len(order))
     many = end - first > 3
@@ -97,6 +106,15 @@ def handed(batches: pa.Table, survived: Flags, *, by_file: bool) -> pa.Table:
     if many.any():
         rows.append(_between(batches, order, first[many] + 1, end[many] - 1))
     return pa.concat_tables(rows)
+
+
+def _places(batches: pa.Table, *, by_file: bool) -> Longs:
+    """A number for each replica's folder, or each of its files, that batches were read from."""
+    files = batches["file"]
+    named = files if by_file else pc.replace_substring_regex(files, r"[^/]*$", "")
+    broker = batches["broker_id"].cast(pa.string())
+    places = pc.binary_join_element_wise(broker, named, "/").combine_chunks().dictionary_encode()
+    return longs(places.indices.cast(pa.int64()))
 
 
 def _between(batches: pa.Table, order: Longs, begins: Longs, ends: Longs) -> pa.Table:
