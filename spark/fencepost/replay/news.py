@@ -57,7 +57,7 @@ _OF_RUN = ("run_id", "captured_at")
 
 def read_now(catalog: Catalog) -> dict[str, int | None]:
     """The newest snapshot of each table of bronze."""
-    return {table.name: lake.snapshot(catalog, table) for table in _read()}
+    return {table.name: lake.snapshot(catalog, table) for table in tables_read()}
 
 
 def first_concerned(
@@ -86,7 +86,7 @@ def _concerned(begins: Sequence[int], ms: int | None) -> int:
 
 def _news(catalog: Catalog, seen: Seen) -> News:
     places: list[pa.Table] = []
-    for table in _read():
+    for table in tables_read():
         if table.name not in seen:
             # an earlier release did not have it
             yield from _everything(catalog, table)
@@ -165,7 +165,7 @@ def _renamed(catalog: Catalog, since: int | None) -> News:
             renamed.setdefault(log[0], set()).add(log[2])
     for cluster, begins in renamed.items():
         where = [{"cluster": cluster, "file_begins": frozenset(begins)}]
-        for table in _read():
+        for table in tables_read():
             if table.dated_by and "file_begins" in table.columns:
                 dates = lake.scan(catalog, table, (table.dated_by,), where)[table.dated_by]
                 if len(dates):
@@ -193,7 +193,7 @@ def _holes(catalog: Catalog, since: int | None) -> News:
 def _read_before(catalog: Catalog, cluster: str, file: str, position: int | None) -> int | None:
     """The newest date in a file before a position; None without one."""
     found = []
-    for table in _read():
+    for table in tables_read():
         column = table.dated_by
         if column is None or not {"file", "position"} <= table.columns.keys() or position is None:
             continue
@@ -203,6 +203,7 @@ def _read_before(catalog: Catalog, cluster: str, file: str, position: int | None
     return max(found, default=None)
 
 
-def _read() -> list[Table]:
+def tables_read() -> list[Table]:
+    """The tables of bronze that hold evidence."""
     of_kinds = {table.name: table for kind in kinds().values() for table in kind.tables}
     return [*of_kinds.values(), CLEANED, FILES, LOG_ENDS, QUARANTINE]

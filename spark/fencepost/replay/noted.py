@@ -16,13 +16,18 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import AtLeast
+from fencepost.lake import AtLeast, Below
 from fencepost.replay.chapters import FIRST, Chapter
+from fencepost.replay.compaction import TABLES as COMPACTED
+from fencepost.replay.entities import tuples
 from fencepost.replay.news import Seen, first_concerned
 from fencepost.tables import CHAPTERS, HANDED_DOWN
 
 First = Mapping[str, int]
 """The begin of the first chapter of each cluster that is rebuilt."""
+
+BEGINS_KEPT = 8
+"""Of so many chapters what they begin with is kept."""
 
 _ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
@@ -52,13 +57,33 @@ def first_changed(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> di
         for name, first in first_concerned(catalog, json.loads(seen), clusters).items():
             if first is not None:
                 found[name] = min(first, found.get(name, first))
-    return found
+    kept = lake.scan(catalog, HANDED_DOWN, ("cluster", "chapter"))
+    known = set(tuples(kept.group_by(["cluster", "chapter"]).aggregate([])))
+    return {name: first if (name, first) in known else FIRST for name, first in found.items()}
 
 
 def forget(catalog: Catalog, first: First) -> None:
     """Take away the notes of chapters that are about to be replaced."""
     if first:
         lake.delete(catalog, CHAPTERS, _since(first))
+
+
+def forget_old_begins(catalog: Catalog, plan: Sequence[Chapter]) -> None:
+    """Keep what the newest chapters begin with, no more: evidence that concerns older ones is rare, and has
+    all of history rebuilt.
+    """
+    begins: dict[str, list[int]] = {}
+    for chapter in plan:
+        for name in chapter.until_ms:
+            begins.setdefault(name, []).append(chapter.begin)
+    old = [
+        {"cluster": name, "chapter": Below(each[-BEGINS_KEPT], FIRST + 1)}
+        for name, each in begins.items()
+        if len(each) > BEGINS_KEPT
+    ]
+    if old:
+        for table in (*COMPACTED, HANDED_DOWN):
+            lake.delete(catalog, table, old)
 
 
 def forget_all(catalog: Catalog) -> None:

@@ -62,6 +62,7 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     else:
         counts = _rebuild_chapters(settings, catalog, engine, changed, first, whole=changed == plan)
     noted.note(catalog, plan, seen, made)
+    noted.forget_old_begins(catalog, plan)
     return counts
 
 

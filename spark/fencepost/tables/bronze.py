@@ -406,5 +406,6 @@ HANDED_DOWN = Table(
         "rows": "binary",  # Arrow's IPC stream, zstd
     },
     ("cluster", "chapter", "table_name"),
+    ("cluster", "chapter"),
     of_runs=True,
 )

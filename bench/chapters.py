@@ -1,0 +1,113 @@
+"""What a run costs that finds a little more evidence, when history is rebuilt and judged in chapters.
+
+    python bench/chapters.py FOLDER [requests [chapters]]
+
+A generated cluster (bench/fencing) is captured. A second lake is given what was written before its last
+hundredth, as a run would have found it then; it is rebuilt and judged; then it is given the rest, and both
+are done again. Prints a line of JSON: CPU seconds of the first time and the second, of a run that finds
+nothing new, of a fresh run on all, and whether that leaves the same rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost import lake, pipeline
+from fencepost.protocols import protocols
+from fencepost.replay import chapters, news
+from fencepost.settings import Lake, Settings, load
+from fencepost.tables import REQUESTS, VERDICTS, Table
+
+_NEW = 0.01
+
+
+def main() -> int:
+    """Generate, and measure."""
+    folder = Path(sys.argv[1])
+    requests, count = [*sys.argv[2:], "20000", "50"][:2] if len(sys.argv) < 4 else sys.argv[2:4]
+    generator = Path(__file__).with_name("fencing") / "generate.py"
+    if not (folder / "fencepost.toml").exists():
+        subprocess.run([sys.executable, str(generator), str(folder), requests, "50", "500"], check=True)
+    print(json.dumps(measured(folder, int(count))))
+    return 0
+
+
+def measured(folder: Path, count: int) -> dict[str, object]:
+    """CPU seconds of rebuild and judge, with history in so many chapters."""
+    given = load(folder / "fencepost.toml")
+    with pipeline.Run(_at(given, folder / "captured")) as run:
+        pipeline.STEPS["capture"](run)
+        logged = lake.scan(run.catalog, REQUESTS, ("logged_at_ms",))["logged_at_ms"]
+        oldest, newest = pc.min(logged).as_py(), pc.max(logged).as_py()
+        length = max(1000, (newest - oldest) // count)
+        # a chapter's margin is an hour of a day
+        chapters.OVERLAP_MS = chapters.LATEST_MS = news.SLACK_MS = length // 24
+        cut = newest - int((newest - oldest) * _NEW)
+        settings = _at(dataclasses.replace(given, chapter_ms=length), folder / "lake")
+        found: dict[str, object] = {"lines": len(logged)}
+        for name, since, until in (("first", None, cut), ("second", cut, None), ("nothing_new", None, None)):
+            with pipeline.Run(settings) as audit:
+                if name != "nothing_new":
+                    _give(run, audit, since, until)
+                found[name] = _cost(audit)
+                left = _rows(audit)
+    with pipeline.Run(_at(settings, folder / "fresh")) as audit:
+        with pipeline.Run(_at(given, folder / "captured")) as run:
+            _give(run, audit, None, None)
+        found["fresh"] = _cost(audit)
+        found["the_same"] = _rows(audit) == left
+    return found
+
+
+def _at(settings: Settings, home: Path) -> Settings:
+    if home.name != "captured":
+        shutil.rmtree(home, ignore_errors=True)
+    return dataclasses.replace(
+        settings, lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
+    )
+
+
+def _cost(run: pipeline.Run) -> dict[str, float]:
+    _ = run.catalog
+    begun = time.process_time()
+    pipeline.STEPS["rebuild"](run)
+    rebuilt = time.process_time()
+    pipeline.STEPS["judge"](run)
+    return {"rebuild": round(rebuilt - begun, 1), "judge": round(time.process_time() - rebuilt, 1)}
+
+
+def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | None) -> None:
+    """Append rows of bronze that were written in between; what has no date comes with the oldest."""
+    for table in news.tables_read():
+        rows = lake.scan(of.catalog, table)
+        if table.dated_by is None:
+            rows = rows if since is None else rows.slice(0, 0)
+        else:
+            ms = rows[table.dated_by]
+            after = pa.scalar(True) if since is None else pc.greater_equal(ms, since)
+            before = pa.scalar(True) if until is None else pc.less(ms, until)
+            both = pc.and_(after, before)
+            rows = rows if since is None and until is None else rows.filter(both)
+        lake.append(to.catalog, table, rows)
+
+
+def _rows(run: pipeline.Run) -> dict[str, list[str]]:
+    tables: list[Table] = [table for protocol in protocols() for table in protocol.tables]
+    return {table.name: _sorted(lake.scan(run.catalog, table)) for table in (*tables, *VERDICTS)}
+
+
+def _sorted(rows: pa.Table) -> list[str]:
+    return sorted(map(repr, rows.to_pylist()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
