@@ -10,7 +10,9 @@ commits as (
         committed.*,
         extents.log_start_offset,
         extents.log_end_offset,
-        coalesce(nullif(committed.origin_topic_id, ''), nullif(committed.live_topic_id, '')) as newest_topic_id,
+        coalesce(
+            nullif(committed.origin_topic_id, ''), nullif(committed.live_topic_id, '')
+        ) as newest_topic_id,
         case when stored.commit_id is not null then stored.is_newest else false end as is_stored
     from {{ source('silver', 'committed_offsets') }} as committed
     left join {{ source('silver', 'stored_offsets') }} as stored
