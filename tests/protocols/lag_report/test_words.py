@@ -56,7 +56,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
         catalog.create_table(f"marts.{model['name']}", schema).append(rows)
     for table in TABLES:
         rows = _rows(GOLDEN / "input" / f"{table.name}.json", table.arrow_schema)
-        catalog.load_table(table.name).append(rows)
+        lake.append(catalog, table, rows)
     with open_lake(settings) as opened:
         yield opened
 

@@ -60,6 +60,8 @@ Rebuilt = Callable[[Bronze], Silver]
 class InMemory(ProcessEngine):
     """The engine in this process, over tables that are in no lake."""
 
+    parallelism = 1
+
     def __init__(self, bronze: Bronze) -> None:
         self._bronze = bronze
 

@@ -46,7 +46,7 @@ class _Topic:
 
     ``since``: how often the cache had been lost when this was so. ``in_doubt``: it is so if the client had
     the last answer, which ``shown_by`` shows. ``kept_in``: the number of the last answer at which the client
-    kept the topic for certain.
+    kept the topic for certain. ``unsure``: partitions of which it is not known what epoch it last saw.
     """
 
     topic_id: str | None
@@ -58,6 +58,7 @@ class _Topic:
     in_doubt: bool = False
     shown_by: str | None = NO_USE
     kept_in: int = -1
+    unsure: frozenset[int] = frozenset()
 
     @property
     def gone(self) -> bool:
@@ -139,7 +140,7 @@ class ClientCache:
                 is_kept = False
             elif of is None or of.answer is not told or not of.as_told:
                 had_id, was_there = (None, False) if of is None else (of.topic_id, not of.gone)
-                changes = list(self._take(told, of, version))
+                changes = list(self._take(told, of, version, is_newest))
                 is_taken = is_received and is_kept and (self._a_producer or not is_full)
                 is_open = not is_taken and any(change.of_another for change in changes)
                 yield from self._told(changes, is_taken=is_taken)
@@ -161,10 +162,13 @@ class ClientCache:
     def _learn(self, told: TopicAnswer, of: _Topic | None, version: int, *, is_known: bool) -> None:
         """A topic is told of which it was not known what the cache had, and now ``is_known``, or not."""
         if is_known:
-            had = set(of.partitions()) if of is not None else set()
-            had.update(each.partition for each in told.partitions)
+            had = {each.partition for each in told.partitions}
+            # what it last saw of other partitions stays, and is not known any more
+            unsure = frozenset(of.partitions() - had if of is not None else ())
             told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
-            self._topics[told.topic] = _Topic(told_id, told, had=had, since=self._losses)
+            self._topics[told.topic] = _Topic(
+                told_id, told, had=had | unsure, since=self._losses, unsure=unsure
+            )
         elif of is not None:
             # what shows one answer does not tell whether this one came after it
             of.shown_by = NO_USE
@@ -205,7 +209,9 @@ class ClientCache:
     def see(self, topic: str, partition: int, leader_epoch: int) -> None:
         """An epoch from elsewhere than metadata (updateLastSeenEpochIfNewer, updatePartitionLeadership)."""
         of = self._topics.get(topic)
-        if of is not None and of.epochs().get(partition, leader_epoch) < leader_epoch:
+        if of is None or partition in of.unsure:
+            return
+        if of.epochs().get(partition, leader_epoch) < leader_epoch:
             of.epochs()[partition] = leader_epoch
             of.as_told = False
 
@@ -225,7 +231,13 @@ class ClientCache:
         for change in changes:
             yield change if is_taken or not change.accepted else replace(change, accepted=None)
 
-    def _take(self, told: TopicAnswer, of: _Topic | None, version: int) -> Iterator[Change]:
+    def _take(
+        self,
+        told: TopicAnswer,
+        of: _Topic | None,
+        version: int,
+        is_newest: Callable[[TopicAnswer], bool],
+    ) -> Iterator[Change]:
         if told.error or not told.partitions:
             if of is not None and not of.gone:
                 yield from self._lose(told.topic, of, told.topic_id, told.error)
@@ -238,8 +250,13 @@ class ClientCache:
         # only between two ids of the cache and the answer a change of incarnation is seen
         cached_id = None if of.gone else of.topic_id
         changed_id = cached_id is not None and told_id is not None and cached_id != told_id
-        seen, had, as_told = of.epochs(), of.partitions(), True
+        seen, had, as_told, unsure = of.epochs(), of.partitions(), True, of.unsure
         for each in told.partitions:
+            if each.partition in unsure:
+                if changed_id or is_newest(told):
+                    unsure -= {each.partition}
+                    seen[each.partition] = each.leader_epoch
+                continue
             last = seen.get(each.partition)
             accepted = True
             if version < HAS_RELIABLE_LEADER_EPOCHS or each.leader_epoch < 0:
@@ -257,11 +274,13 @@ class ClientCache:
                     each.error, accepted,
                 )  # fmt: skip
         had.update(each.partition for each in told.partitions)
-        self._topics[told.topic] = _Topic(told_id, told, as_told, seen, had, self._losses)
+        self._topics[told.topic] = _Topic(
+            told_id, told, as_told and not unsure, seen, had, self._losses, unsure=unsure
+        )
 
     def _lose(self, topic: str, of: _Topic, told_id: str | None, error: int) -> Iterator[Change]:
         seen = of.epochs()
-        for partition in sorted(of.partitions()):
+        for partition in sorted(of.partitions() - of.unsure):
             epoch = seen.get(partition, -1)
             yield Change(topic, partition, of.topic_id, epoch, False, told_id, None, error, True)
         of.answer = None
