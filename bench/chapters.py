@@ -33,7 +33,7 @@ _NEW = 0.01
 def main() -> int:
     """Generate, and measure."""
     folder = Path(sys.argv[1])
-    requests, count = [*sys.argv[2:], "20000", "50"][:2] if len(sys.argv) < 4 else sys.argv[2:4]
+    requests, count = (*sys.argv[2:4], *("20000", "24")[len(sys.argv[2:4]) :])
     generator = Path(__file__).with_name("fencing") / "generate.py"
     if not (folder / "fencepost.toml").exists():
         subprocess.run([sys.executable, str(generator), str(folder), requests, "50", "500"], check=True)
