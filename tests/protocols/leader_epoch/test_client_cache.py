@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from fencepost.formats.request_ids import Range
 from fencepost.protocols.leader_epoch.answers import END, ListAnswer, PartitionAnswer, TopicAnswer
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
-from fencepost.protocols.leader_epoch.instances import sent_by
+from fencepost.protocols.leader_epoch.instances import sent_by, software_of
 from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent
 from fencepost.replay.requests import RequestLine
+from fencepost.tables import REQUESTS
 
 JAVA, V12 = "apache-kafka-java", 12
 ONE, TWO, THREE = (1, "one"), (2, "two"), (3, "three")
 
 
-def told(topic_id: str | None, leader_epoch: int = 0, topic: str = "t") -> ListAnswer:
-    partitions = () if topic_id is None else (PartitionAnswer(0, leader_epoch, 1, 0),)
+def told(
+    topic_id: str | None, leader_epoch: int = 0, topic: str = "t", numbers: tuple[int, ...] = (0,)
+) -> ListAnswer:
+    numbers = () if topic_id is None else numbers
+    partitions = tuple(PartitionAnswer(number, leader_epoch, 1, 0) for number in numbers)
     error = 3 if topic_id is None else 0
     answer = TopicAnswer(topic, topic_id, error, partitions, 0, END, is_exact=True)
     return ListAnswer({topic: answer}, len(partitions), 0, END)
@@ -83,6 +89,30 @@ def test_who_only_looked_may_have_what_it_had() -> None:
     cache.keep("t", "a")
     assert take(cache, told("x", topic="other"), full=True) == [("a", 4, None)]
     assert unknown(cache, told("a", 4)) == ["t"]
+
+
+def test_what_was_seen_of_partitions_is_lost_with_the_cache() -> None:
+    """The client has it still (lastSeenLeaderEpochs): an answer that does not name them does not tell."""
+    cache = ClientCache(a_producer=True)
+    take(cache, told("a", 4, numbers=(0, 1)))
+    cache.lose()
+    assert take(cache, told("a", 4), newest=True) == []
+    cache.see("t", 1, 5)
+    # of partition 1 nothing is said until it is told as it was newest, or of another incarnation
+    assert take(cache, told("a", 3, numbers=(0, 1))) == [("a", 4, False)]
+    assert take(cache, told("b", 0, numbers=(0, 1))) == [("a", 4, True)]
+    assert take(cache, told("c", 0, numbers=(0, 1))) == [("b", 0, True), ("b", 0, True)]
+
+
+def test_a_connection_that_names_several_versions_has_one() -> None:
+    """In whatever order its lines were found."""
+    schema = REQUESTS.arrow_schema
+    lines = [
+        {"broker_id": 1, "connection": "one", "software_name": JAVA, "software_version": version}
+        for version in (None, "4.0.2", "4.3.1")
+    ]
+    found = [software_of(pa.Table.from_pylist(list(each), schema)) for each in permutations(lines)]
+    assert found == [{ONE: (JAVA, "4.3.1")}] * 6
 
 
 def test_a_lost_cache_is_known_again_from_the_newest_that_there_was() -> None:

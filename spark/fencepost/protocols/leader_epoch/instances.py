@@ -31,13 +31,19 @@ Software = Mapping[Connection, tuple[str | None, str | None]]
 
 
 def software_of(requests: pa.Table) -> Software:
-    """From rows of ``bronze.requests`` of one cluster."""
+    """From rows of ``bronze.requests`` of one cluster.
+
+    Where lines of one connection name several, it is one of them, in whatever order the lines come.
+    """
     names = ("broker_id", "connection", "software_name", "software_version")
     columns = (requests[name].to_pylist() for name in names)
-    return {
-        (broker_id, connection or ""): (name, version)
-        for broker_id, connection, name, version in zip(*columns, strict=True)
-    }
+    found: dict[Connection, tuple[str | None, str | None]] = {}
+    for broker_id, connection, *named in zip(*columns, strict=True):
+        of, (name, version) = (broker_id, connection or ""), named
+        known = found.setdefault(of, (name, version))
+        if known != (name, version):
+            found[of] = max(known, (name, version), key=lambda each: tuple(text or "" for text in each))
+    return found
 
 
 class ClientKey(NamedTuple):
