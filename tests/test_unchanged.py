@@ -52,7 +52,7 @@ def test_a_step_is_done_again_only_if_something_has_changed(
     assert runs("judge", replace(settings, severities={"a": "info"}))
     assert runs("judge")
     assert not runs("judge")
-    monkeypatch.setattr(unchanged, "_code", lambda **_: "another release")
+    monkeypatch.setattr(unchanged, "code", lambda **_: "another release")
     assert runs("judge")
     assert not runs("judge")
 
