@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost import lake, pipeline
-from fencepost.protocols import protocols
+from fencepost.protocols import captured, protocols
 from fencepost.replay import chapters, news
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import REQUESTS, VERDICTS, Table
@@ -87,7 +87,7 @@ def _cost(run: pipeline.Run) -> dict[str, float]:
 
 def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | None) -> None:
     """Append rows of bronze that were written in between; what has no date comes with the oldest."""
-    for table in news.tables_read():
+    for table in captured():
         rows = lake.scan(of.catalog, table)
         if table.dated_by is None:
             rows = rows if since is None else rows.slice(0, 0)

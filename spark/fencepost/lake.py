@@ -137,8 +137,7 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
     chosen = tuple(columns) or tuple(table.columns)
     found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
-    schema = pa.schema([table.stored_schema.field(name) for name in chosen])
-    return found.to_arrow().select(list(chosen)).cast(schema)
+    return found.to_arrow().select(list(chosen)).cast(table.schema_of(chosen))
 
 
 def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
@@ -156,7 +155,7 @@ def by_file(catalog: Catalog, table: Table, columns: Sequence[str], where: Where
     """``columns`` of the rows that ``where`` chooses, those of one file at a time in memory."""
     present = catalog.load_table(table.name)
     found = present.scan(_condition(where), selected_fields=tuple(columns))
-    schema = pa.schema([table.arrow_schema.field(name) for name in columns])
+    schema = table.schema_of(columns)
     for task in found.plan_files():
         read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
         yield read.to_table([task]).select(list(columns)).cast(schema)

@@ -22,11 +22,10 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 
 import fencepost
-from fencepost.capture.readers import kinds
 from fencepost.places import project_folder
-from fencepost.protocols import protocols
+from fencepost.protocols import captured, protocols
 from fencepost.settings import Settings
-from fencepost.tables import CLEANED, FILES, LOG_ENDS, OF_VERDICTS, OF_WINDOWS, QUARANTINE, VERDICTS
+from fencepost.tables import FILES, OF_VERDICTS, OF_WINDOWS, VERDICTS
 
 Summary = dict[str, Any]
 
@@ -61,8 +60,7 @@ def made_by(step: str, settings: Settings) -> str:
 
 
 def _captured() -> list[str]:
-    names = {table.name for kind in kinds().values() for table in kind.tables}
-    return sorted(names | {table.name for table in (CLEANED, FILES, LOG_ENDS, QUARANTINE)})
+    return sorted(table.name for table in captured())
 
 
 def _silver() -> list[str]:

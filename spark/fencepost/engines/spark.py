@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 from fencepost import lake
 from fencepost.engines import Appended, Change, Replay, T, Target, Work
 from fencepost.engines.process import by_entity
+from fencepost.formats.arrow_stream import read, written
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.tables import CHAPTER, Table
 
@@ -170,20 +171,8 @@ def _packed(name: str, rows: pa.RecordBatch | pa.Table) -> Iterator[pa.RecordBat
     """Rows of one table as few values, each in Arrow's own format."""
     for first in range(0, rows.num_rows, _ROWS_AT_ONCE):
         yield pa.RecordBatch.from_pydict(
-            {"name": [name], "rows": [_written(rows.slice(first, _ROWS_AT_ONCE))]}, schema=_PACKED
+            {"name": [name], "rows": [written(rows.slice(first, _ROWS_AT_ONCE))]}, schema=_PACKED
         )
-
-
-def _written(rows: pa.RecordBatch | pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write(rows)
-    return bytes(sink.getvalue())
-
-
-def _read(packed: bytes) -> pa.Table:
-    with pa.ipc.open_stream(packed) as reader:
-        return reader.read_all()
 
 
 def _unpacked(packed: DataFrame, tables: Sequence[Table]) -> dict[str, DataFrame]:
@@ -200,7 +189,7 @@ def _rows_of(schema: pa.Schema) -> Batches:
     def unpack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for packed in batch["rows"].to_pylist():
-                yield from _read(packed).select(schema.names).cast(schema).to_batches()
+                yield from read(packed).select(schema.names).cast(schema).to_batches()
 
     return unpack
 
@@ -212,7 +201,7 @@ def _pack_entities(name: str) -> Batches:
         for batch in batches:
             for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
                 for some in _pieces(rows[name]):
-                    packed = {"entity": [entity], "name": [name], "rows": [_written(some)]}
+                    packed = {"entity": [entity], "name": [name], "rows": [written(some)]}
                     yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
 
     return pack
@@ -235,7 +224,7 @@ def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:
         for entity, own in groupby(pieces(batches), key=itemgetter(0)):
             parts: dict[str, list[pa.Table]] = {name: [rows] for name, rows in empty.items()}
             for _, name, packed in own:
-                parts[name].append(_read(packed))
+                parts[name].append(read(packed))
             evidence = {name: pa.concat_tables(rows) for name, rows in parts.items()}
             for table, rows in replay(entity, evidence):
                 yield from _packed(table.name, rows)

@@ -31,7 +31,7 @@ Since = Mapping[str, datetime | None]
 Noted = tuple[str, datetime | None]
 """What is noted of a chapter that was judged: on what revision, and for a window that begins when."""
 
-_NOTED = pa.schema([PIECES.arrow_schema.field(name) for name in ("cluster", "chapter", "revision", "since")])
+_NOTED = PIECES.schema_of(("cluster", "chapter", "revision", "since"))
 
 
 @dataclass(frozen=True)

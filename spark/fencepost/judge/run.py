@@ -85,10 +85,10 @@ def run(
     engine.add("pieces", "SELECT * FROM no_pieces")
     windowed = windows is not None and windows["since"].null_count < windows.num_rows
     _forget(engine, history)
-    whole = [each for each in compiled if not (history.known and each.looks_at == ROW)]
-    _judge(engine, whole, None, windowed)
+    local = [each for each in compiled if history.known and each.looks_at == ROW]
+    _judge(engine, [each for each in compiled if each not in local], None, windowed)
     for part in history.parts:
-        _judge(engine, [each for each in compiled if each not in whole], part, windowed)
+        _judge(engine, local, part, windowed)
     if history.standing:
         engine.fetch("standing", PIECES, where(history.standing))
         engine.add("pieces", "SELECT * FROM standing")

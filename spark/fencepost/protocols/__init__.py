@@ -18,7 +18,7 @@ from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocols.base import Protocol, SqlFunction
 from fencepost.tables import BRONZE, OF_VERDICTS, OF_WINDOWS, VERDICTS, Table
 
-__all__ = ["Protocol", "functions", "protocols", "requests", "schemas_json", "tables"]
+__all__ = ["Protocol", "captured", "functions", "protocols", "requests", "schemas_json", "tables"]
 
 __path__ = extend_path(__path__, __name__)
 
@@ -31,11 +31,18 @@ def protocols() -> tuple[Protocol, ...]:
 
 
 @cache
+def captured() -> tuple[Table, ...]:
+    """Every table that a capture writes: those that all share, and each protocol's own."""
+    return (*BRONZE, *(table for each in protocols() for table in each.bronze))
+
+
+@cache
 def tables() -> tuple[Table, ...]:
-    """Every table of the lake but dbt's: bronze, windows, each protocol's bronze and silver, verdicts and
-    what they are made of."""
-    own = (table for each in protocols() for table in (*each.bronze, *each.tables))
-    return (*BRONZE, *OF_WINDOWS, *own, *VERDICTS, *OF_VERDICTS)
+    """Every table of the lake but dbt's: what is captured, windows, each protocol's silver, verdicts and what
+    they are made of.
+    """
+    silver = (table for each in protocols() for table in each.tables)
+    return (*captured(), *OF_WINDOWS, *silver, *VERDICTS, *OF_VERDICTS)
 
 
 @cache

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Below, Condition, Where
-from fencepost.replay.entities import tuples
+from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.logs import segment_logs
 from fencepost.replay.window import SLACK_MS
 from fencepost.tables import BATCHES, QUARANTINE, Table
@@ -43,6 +43,11 @@ class Bounds:
     until_ms: Mapping[str, int | None]
     ends: Mapping[Partition, int]
 
+    @property
+    def are_set(self) -> bool:
+        """Whether any cluster has a moment."""
+        return any(until is not None for until in self.until_ms.values())
+
     def inside(self, rows: pa.Table, column: str) -> pa.Table:
         """Those rows whose place is before the end of their log.
 
@@ -55,14 +60,8 @@ class Bounds:
         return pc.fill_null(pc.less(rows[column], self._ends_of(rows)), False)
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
-        coded = [_coded(rows[name]) for name in PARTITION]
-        place = np.zeros(rows.num_rows, dtype=np.int64)
-        for each in coded:
-            place = place * (len(each.dictionary) + 1) + each.indices.to_numpy(zero_copy_only=False)
-        _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-        names = zip(*(each.take(pa.array(first)).to_pylist() for each in coded), strict=True)
-        found = [self.end_of(name) for name in names]
-        return pa.array(found, pa.int64()).take(pa.array(inverse.reshape(-1)))
+        partitions, number = distinct([rows[name] for name in PARTITION])
+        return pa.array([self.end_of(each) for each in partitions], pa.int64()).take(number)
 
     def end_of(self, name: Partition) -> int | None:
         """The first offset behind the moment; None of a log that has nothing near it."""
@@ -81,17 +80,14 @@ class Bounded(Around):
         if "cluster" not in table.columns:
             return super().scan(table, columns, where)
         chosen = tuple(columns) or tuple(table.columns)
-        if table is QUARANTINE and self._bounds.ends:
+        if table is QUARANTINE and self._bounds.are_set:
             return self._unread(chosen, where)
-        place = table.place if "topic" in table.columns else None
-        needed = chosen if place is None else tuple(dict.fromkeys((*chosen, *PARTITION, place)))
-        rows = super().scan(table, needed, bounded(table, self._bounds.until_ms, where))
-        if place is None or (not self._bounds.ends and None in self._bounds.until_ms.values()):
-            return (
-                rows if needed == chosen else self.map(rows, partial(_chosen, chosen), _schema(table, chosen))
-            )
-        change = partial(_inside, self._bounds, place, chosen)
-        return self.map(rows, change, _schema(table, chosen))
+        within = bounded(table, self._bounds.until_ms, where)
+        if table.place is None or "topic" not in table.columns or not self._bounds.are_set:
+            return super().scan(table, chosen, within)
+        needed = tuple(dict.fromkeys((*chosen, *PARTITION, table.place)))
+        change = partial(_inside, self._bounds, table.place, chosen)
+        return self.map(super().scan(table, needed, within), change, table.schema_of(chosen))
 
     def _unread(self, columns: Sequence[str], where: Where | None) -> Rows:
         """What could not be read, less the pieces of segments that lie behind the end of their log."""
@@ -106,7 +102,7 @@ class Bounded(Around):
             first = found.group_by(["cluster", "file"]).aggregate([("position", "min")])
             behind = {(cluster, file): position for cluster, file, position in tuples(first)}
         return self.map(
-            rows, partial(_before_end, self._bounds, behind, columns), _schema(QUARANTINE, columns)
+            rows, partial(_before_end, self._bounds, behind, columns), QUARANTINE.schema_of(columns)
         )
 
 
@@ -149,7 +145,7 @@ def _before(table: Table, until: int | None, each: Condition) -> Condition:
 
 
 def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    return _chosen(columns, bounds.inside(rows, place))
+    return bounds.inside(rows, place).select(list(columns))
 
 
 def _segments(quarantine: pa.Table) -> pa.Table:
@@ -178,23 +174,10 @@ def _before_end(
         end = bounds.end_of((cluster, topic, partition))
         first = behind.get((cluster, file))
         kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
-    return _chosen(columns, quarantine.filter(pa.array(kept, pa.bool_())))
-
-
-def _chosen(columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    return rows.select(list(columns))
-
-
-def _schema(table: Table, columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([table.arrow_schema.field(name) for name in columns])
+    return quarantine.filter(pa.array(kept, pa.bool_())).select(list(columns))
 
 
 def _extents(batches: pa.Table) -> pa.Table:
     found = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
     end = pc.add(found["last_offset_max"], 1)
     return found.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)
-
-
-def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

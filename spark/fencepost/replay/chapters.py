@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
@@ -51,8 +51,7 @@ class Chapter:
     @property
     def reads_since_ms(self) -> dict[str, int]:
         """From when on each cluster's lines are read."""
-        since = self.begin - OVERLAP_MS if self.begin != FIRST else FIRST
-        return dict.fromkeys(self.until_ms, since)
+        return dict.fromkeys(self.until_ms, _reads_since(self.begin))
 
     @property
     def reads_until_ms(self) -> dict[str, int | None]:
@@ -64,11 +63,7 @@ class Chapter:
     @property
     def next_reads_logs_since_ms(self) -> dict[str, int]:
         """From when on logs are read for the next chapter of each cluster that has one."""
-        return {
-            cluster: until - OVERLAP_MS - LATEST_MS
-            for cluster, until in self.until_ms.items()
-            if until is not None
-        }
+        return {name: _reads_logs_since(until) for name, until in self.until_ms.items() if until is not None}
 
     def since(self, first: Mapping[str, int]) -> Chapter:
         """This chapter of the clusters that are rebuilt from it, or an earlier one, on."""
@@ -88,10 +83,23 @@ class Chapter:
         """The clusters whose next chapter begins then."""
         return [cluster for cluster, until in self.until_ms.items() if until == begin]
 
+    def ends_of(self, rows: pa.Table) -> pa.Array:
+        """Of each row when this chapter of its cluster ends, in ms; null in the last one."""
+        ends = pa.array(self.until_ms.values(), pa.int64())
+        return ends.take(pc.index_in(rows["cluster"], pa.array(self.until_ms, pa.string())))
+
     @property
     def is_all(self) -> bool:
         """Whether no cluster has another one."""
         return self.begin == FIRST and not any(until is not None for until in self.until_ms.values())
+
+
+def _reads_since(begin: int) -> int:
+    return begin - OVERLAP_MS if begin != FIRST else FIRST
+
+
+def _reads_logs_since(begin: int) -> int:
+    return _reads_since(begin) - LATEST_MS
 
 
 def chapters(begins: Mapping[str, Iterable[int]]) -> list[Chapter]:
@@ -131,10 +139,7 @@ class Source:
 
 
 def evidence_of(
-    chapter: Chapter,
-    previous: Mapping[str, int],
-    source: Source,
-    before: Mapping[str, pa.Table] = MappingProxyType({}),
+    chapter: Chapter, previous: Mapping[str, int], source: Source, before: Mapping[str, pa.Table]
 ) -> Evidence:
     """What a chapter is rebuilt from.
 
@@ -153,7 +158,7 @@ def evidence_of(
         for cluster, until in chapter.until_ms.items()
     }
     if chapter.begin != FIRST:
-        cut = cuts(read, {cluster: ms - LATEST_MS for cluster, ms in since.items()})
+        cut = cuts(read, dict.fromkeys(since, _reads_logs_since(chapter.begin)))
         if previous:
             left = compaction(
                 Bounded(engine, _followed(engine, chapter, previous)),
@@ -180,8 +185,6 @@ def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> 
     """The bounds of what followed what compaction left before: also of a log that nobody has written to since
     this chapter's own evidence begins.
     """
-    since = {
-        name: begin - OVERLAP_MS - LATEST_MS if begin != FIRST else FIRST for name, begin in previous.items()
-    }
+    since = {name: _reads_logs_since(begin) for name, begin in previous.items()}
     until = {name: chapter.reads_until_ms[name] for name in previous}
     return bounds(engine, since, until)

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows
 from fencepost.replay.chapters import Chapter
-from fencepost.replay.handed_down import HandedDown, named
+from fencepost.replay.handed_down import HandedDown, in_ms, named, over
 from fencepost.tables import Table
 
-_ENDS = pa.schema([("cluster", pa.string()), ("id", pa.string()), ("ended", pa.timestamp("us", tz="UTC"))])
+_ENDS = pa.schema([("id", pa.string()), ("ended", pa.timestamp("us", tz="UTC"))])
 
 
 class Selected:
@@ -54,13 +54,11 @@ def ended_in(
     before took them for going on (``before``) and did not keep them.
     """
     if ends is None or table.goes_with is None:
-        ended = _ended(table, rows)
+        ended = over(table, rows)
     else:
         _, column = table.goes_with
         ended = ends["ended"].take(pc.index_in(rows[column], ends["id"].combine_chunks()))
-    clusters = pa.array(chapter.until_ms, pa.string())
-    until = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
-    ms = pc.divide(ended.cast(pa.int64()), 1000)
+    until, ms = chapter.ends_of(rows), in_ms(ended)
     after = pc.fill_null(pc.greater_equal(ms, chapter.begin), True) if chapter.begin else True
     until_then = pc.if_else(pc.is_null(until), True, pc.fill_null(pc.less(ms, until), False))
     if before is not None and before.num_rows and chapter.begin:
@@ -69,10 +67,5 @@ def ended_in(
     return rows.filter(pc.and_(after, until_then))
 
 
-def _ended(table: Table, rows: pa.Table) -> pa.ChunkedArray:
-    return pc.coalesce(*(rows[name] for name in table.over_at))
-
-
 def _ends(table: Table, column: str, rows: pa.Table) -> pa.Table:
-    named = {"cluster": rows["cluster"], "id": rows[column], "ended": _ended(table, rows)}
-    return pa.table(named).cast(_ENDS)
+    return pa.table({"id": rows[column], "ended": over(table, rows)}).cast(_ENDS)

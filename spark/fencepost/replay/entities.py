@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,6 +31,22 @@ def bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
     coded = names.combine_chunks().dictionary_encode()
     of_code = [str(crc32(name.encode()) % buckets) for name in coded.dictionary.to_pylist()]
     return pa.array(of_code, pa.string()).take(coded.indices)
+
+
+def distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[list[tuple[Any, ...]], pa.Array]:
+    """The different rows of columns with few values, as tuples, and the number of each row's own."""
+    coded = [_encoded(column) for column in columns]
+    place = np.zeros(len(columns[0]), dtype=np.int64)
+    for each in coded:
+        place = place * len(each.dictionary) + each.indices.to_numpy(zero_copy_only=False)
+    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+    rows = zip(*(each.take(pa.array(first)).to_pylist() for each in coded), strict=True)
+    return list(rows), pa.array(inverse)
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
 def tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:

@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.replay.chapters import FIRST, Chapter
+from fencepost.replay.chapters import Chapter
 from fencepost.tables import Table
 
 _BEGIN = ("from_position", "from_time")
 _TEXT = pa.large_string()
+_KEYS = pa.schema([("key", _TEXT)])
 
 HandedDown = Mapping[str, pa.Table]
 """By table's name, the rows of all clusters."""
@@ -97,32 +98,28 @@ def named(rows: pa.Table, names: tuple[str, ...]) -> pa.ChunkedArray:
     return joined if isinstance(joined, pa.ChunkedArray) else pa.chunked_array([joined])
 
 
-def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def over(table: Table, rows: pa.Table) -> pa.ChunkedArray:
+    """When each row was over, null while it goes on."""
+    return pc.coalesce(*(rows[name] for name in table.over_at))
+
+
+def in_ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times in milliseconds."""
     return pc.divide(column.cast(pa.int64()), 1000)
 
 
-def _had_begun(table: Table, rows: pa.Table, at: int) -> pa.ChunkedArray:
+def _had_begun(table: Table, rows: pa.Table, at: int | pa.Array) -> pa.ChunkedArray:
     """What has no time may have begun whenever."""
     if _is_named_whole(table):
         return pa.chunked_array([pa.repeat(True, rows.num_rows)])
-    return pc.fill_null(pc.less(_ms(rows[table.began]), at), True)
+    return pc.fill_null(pc.less(in_ms(rows[table.began]), at), True)
 
 
 def _true_at_end(chapter: Chapter, table: Table, rows: pa.Table) -> pa.Table:
-    clusters = pa.array(chapter.until_ms, pa.string())
-    ends = pa.array(chapter.until_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
-    over = pc.coalesce(*(rows[name] for name in table.over_at))
-    goes_on = pc.fill_null(pc.greater_equal(_ms(over), ends), True)
-    is_one = _is_named_whole(table)
-    begun = True if is_one else pc.fill_null(pc.less(_ms(rows[table.began]), ends), True)
-    return rows.filter(pc.and_(pc.is_valid(ends), pc.and_(goes_on, begun)))
-
-
-_KEYS = pa.schema([("key", _TEXT)])
+    ends = chapter.ends_of(rows)
+    goes_on = pc.fill_null(pc.greater_equal(in_ms(over(table, rows)), ends), True)
+    return rows.filter(pc.and_(pc.is_valid(ends), pc.and_(goes_on, _had_begun(table, rows, ends))))
 
 
 def _keys(names: tuple[str, ...], rows: pa.Table) -> pa.Table:
     return pa.table({"key": named(rows, names)}).cast(_KEYS)
-
-
-__all__ = ["FIRST", "HandedDown", "handed_down", "taken_over"]

@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.lake import Where
-from fencepost.replay.entities import tuples
+from fencepost.replay.entities import distinct, tuples
 from fencepost.tables import FILES, Table
 
 GONE = "#"
@@ -46,8 +45,7 @@ class AsNamedNow(Around):
             return super().scan(table, columns, where)
         of_log = [name for name in ("cluster", "broker_id", _BEGINS) if name in table.columns]
         rows = super().scan(table, tuple(dict.fromkeys((*chosen, *of_log))), where)
-        schema = pa.schema([table.arrow_schema.field(name) for name in chosen])
-        return self.map(rows, partial(_named, self._names, chosen), schema)
+        return self.map(rows, partial(_named, self._names, chosen), table.schema_of(chosen))
 
 
 def as_named_now(engine: Engine) -> Engine:
@@ -83,21 +81,9 @@ def _named(names: Names, columns: Sequence[str], rows: pa.Table) -> pa.Table:
     """The rows, which are many and of few files."""
     if rows.num_rows == 0:
         return rows.select(list(columns))
-    cluster, begins, file = (_encoded(rows[name]) for name in ("cluster", _BEGINS, "file"))
     of_client = pa.chunked_array([pa.nulls(rows.num_rows, pa.int32())])
-    broker = _encoded(rows["broker_id"] if "broker_id" in rows.column_names else of_client)
-    place = np.zeros(rows.num_rows, dtype=np.int64)
-    for each in (cluster, broker, begins, file):
-        place = place * len(each.dictionary) + each.indices.to_numpy(zero_copy_only=False)
-    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-    logs = zip(
-        *(each.take(pa.array(first)).to_pylist() for each in (cluster, broker, begins, file)), strict=True
-    )
+    broker = rows["broker_id"] if "broker_id" in rows.column_names else of_client
+    logs, number = distinct([rows["cluster"], broker, rows[_BEGINS], rows["file"]])
     now = pa.array([names.get(tuple(log), called) for *log, called in logs], pa.string())
     at = rows.column_names.index("file")
-    return rows.set_column(at, "file", now.take(pa.array(inverse))).select(list(columns))
-
-
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return rows.set_column(at, "file", now.take(number)).select(list(columns))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture.readers import kinds
+from fencepost.protocols import captured
 from fencepost.replay import chapters
 from fencepost.replay.bounded import PARTITION
 from fencepost.replay.chapters import FIRST
@@ -26,9 +26,7 @@ from fencepost.replay.log_names import names_of
 from fencepost.replay.window import SLACK_MS
 from fencepost.tables import (
     BATCHES,
-    CLEANED,
     FILES,
-    LOG_ENDS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
     TOPIC_ANSWERS,
@@ -57,7 +55,7 @@ _OF_RUN = ("run_id", "captured_at")
 
 def read_now(catalog: Catalog) -> dict[str, int | None]:
     """The newest snapshot of each table of bronze."""
-    return {table.name: lake.snapshot(catalog, table) for table in tables_read()}
+    return {table.name: lake.snapshot(catalog, table) for table in captured()}
 
 
 def first_concerned(
@@ -86,7 +84,7 @@ def _concerned(begins: Sequence[int], ms: int | None) -> int:
 
 def _news(catalog: Catalog, seen: Seen) -> News:
     places: list[pa.Table] = []
-    for table in tables_read():
+    for table in captured():
         if table.name not in seen:
             # an earlier release did not have it
             yield from _everything(catalog, table)
@@ -165,7 +163,7 @@ def _renamed(catalog: Catalog, since: int | None) -> News:
             renamed.setdefault(log[0], set()).add(log[2])
     for cluster, begins in renamed.items():
         where = [{"cluster": cluster, "file_begins": frozenset(begins)}]
-        for table in tables_read():
+        for table in captured():
             if table.dated_by and "file_begins" in table.columns:
                 dates = lake.scan(catalog, table, (table.dated_by,), where)[table.dated_by]
                 if len(dates):
@@ -193,7 +191,7 @@ def _holes(catalog: Catalog, since: int | None) -> News:
 def _read_before(catalog: Catalog, cluster: str, file: str, position: int | None) -> int | None:
     """The newest date in a file before a position; None without one."""
     found = []
-    for table in tables_read():
+    for table in captured():
         column = table.dated_by
         if column is None or not {"file", "position"} <= table.columns.keys() or position is None:
             continue
@@ -201,9 +199,3 @@ def _read_before(catalog: Catalog, cluster: str, file: str, position: int | None
         dates = rows.filter(pc.less(rows["position"], position))[column]
         found += [pc.max(dates).as_py()] if len(dates) else []
     return max(found, default=None)
-
-
-def tables_read() -> list[Table]:
-    """The tables of bronze that hold evidence."""
-    of_kinds = {table.name: table for kind in kinds().values() for table in kind.tables}
-    return [*of_kinds.values(), CLEANED, FILES, LOG_ENDS, QUARANTINE]

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.formats.arrow_stream import read, written
 from fencepost.lake import AtLeast, Below
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.compaction import TABLES as COMPACTED
@@ -28,8 +29,6 @@ First = Mapping[str, int]
 
 BEGINS_KEPT = 8
 """Of so many chapters what they begin with is kept."""
-
-_ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 def first_changed(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> dict[str, int]:
@@ -49,8 +48,7 @@ def first_changed(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> di
     for name, begin in noted:
         if name in begins and begin not in begins[name]:
             found[name] = min(found.get(name, begin), max(each for each in begins[name] if each < begin))
-    of_seen = {row["seen"]: name for (name, _), row in noted.items()}
-    for seen in of_seen:
+    for seen in {row["seen"] for row in noted.values()}:
         clusters = {
             name: begins[name] for (name, _), row in noted.items() if row["seen"] == seen and name in begins
         }
@@ -108,7 +106,7 @@ def note(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: str) ->
 def hand_down(catalog: Catalog, begin: int, rows: Mapping[str, pa.Table], clusters: Sequence[str]) -> None:
     """Store what the chapters of these clusters that begin then begin with."""
     packed = [
-        (cluster, begin, name, _packed(each.filter(pc.equal(each["cluster"], cluster))))
+        (cluster, begin, name, written(each.filter(pc.equal(each["cluster"], cluster)), compressed=True))
         for cluster in clusters
         for name, each in rows.items()
     ]
@@ -121,18 +119,14 @@ def handed_down_to(catalog: Catalog, first: First) -> dict[int, dict[str, pa.Tab
     where = [{"cluster": name, "chapter": begin} for name, begin in first.items()]
     found: dict[int, dict[str, pa.Table]] = {}
     for row in lake.scan(catalog, HANDED_DOWN, (), where).to_pylist():
-        with pa.ipc.open_stream(row["rows"]) as reader:
-            of, name = found.setdefault(row["chapter"], {}), row["table_name"]
-            rows = reader.read_all()
-            of[name] = pa.concat_tables([of[name], rows]) if name in of else rows
+        add(found.setdefault(row["chapter"], {}), {row["table_name"]: read(row["rows"])})
     return found
 
 
-def _packed(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=_ZSTD) as writer:
-        writer.write(rows)
-    return bytes(sink.getvalue())
+def add(to: dict[str, pa.Table], rows: Mapping[str, pa.Table]) -> None:
+    """Clusters that have other chapters before the same one hand down to it, too."""
+    for name, each in rows.items():
+        to[name] = pa.concat_tables([to[name], each]) if name in to else each
 
 
 def _since(first: First) -> list[dict[str, object]]:

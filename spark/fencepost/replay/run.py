@@ -116,7 +116,7 @@ def _rebuild_chapters(
             )
         for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
             noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
-            _add(begin_with.setdefault(begin, {}), goes_on)
+            noted.add(begin_with.setdefault(begin, {}), goes_on)
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
     where = None if whole else [{"cluster": name, CHAPTER: AtLeast(begin)} for name, begin in first.items()]
     return {table.name: engine.replace(table, engine.union(parts[table.name]), where) for table in _tables()}
@@ -138,12 +138,6 @@ def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, di
         clusters = pa.array(chapter.ending_at(begin), pa.string())
         down[begin] = {name: each.filter(pc.is_in(each["cluster"], clusters)) for name, each in rows.items()}
     return down
-
-
-def _add(to: dict[str, pa.Table], rows: Mapping[str, pa.Table]) -> None:
-    """Clusters that have other chapters before the same one hand down to it, too."""
-    for name, each in rows.items():
-        to[name] = pa.concat_tables([to[name], each]) if name in to else each
 
 
 def _replaced(engine: Engine, found: Found) -> dict[str, int]:

@@ -70,16 +70,17 @@ class Windowed(Around):
         if compacted := [each for each in where if _topics(each) & COORDINATORS]:
             of_chapter = [{**each, "chapter": self._chapter} for each in compacted]
             left = self._engine.scan(_LOGS[table.name], columns, of_chapter)
-            schema = pa.schema([table.arrow_schema.field(name) for name in columns])
-            parts.append(self._engine.map(left, lambda rows: rows, schema))
+            parts.append(self._engine.map(left, lambda rows: rows, table.schema_of(columns)))
         return parts[0] if len(parts) == 1 else self._engine.union(parts)
 
     def _since_cut(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
         needed = tuple(dict.fromkeys((*columns, *LOG, "base_offset")))
         rows = self._engine.scan(table, needed, in_window(table, self._cuts, where))
         # what is sent to tasks must not name the rows beside it: they are the engine's
-        cuts, schema = self._cuts, pa.schema([table.arrow_schema.field(name) for name in columns])
-        return self._engine.map(rows, lambda each: cuts.inside(each).select(list(columns)), schema)
+        cuts = self._cuts
+        return self._engine.map(
+            rows, lambda each: cuts.inside(each).select(list(columns)), table.schema_of(columns)
+        )
 
     def _compacted_to(self) -> Rows:
         """Where compaction has been, as the log cleaner would say it."""

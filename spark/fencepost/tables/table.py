@@ -120,6 +120,10 @@ class Table:
         """The columns as Arrow types; a timestamp is microseconds in UTC."""
         return pa.schema([(name, ARROW[kind]) for name, kind in self.columns.items()])
 
+    def schema_of(self, columns: Iterable[str]) -> pa.Schema:
+        """Arrow's schema of some columns, in this order; CHAPTER may be among them."""
+        return pa.schema([self.stored_schema.field(name) for name in columns])
+
     def rows(self, values: Iterable[Sequence[Any]]) -> pa.Table:
         """Rows given as one value for each column, in the table's order. For what is few."""
         named = [dict(zip(self.columns, each, strict=True)) for each in values]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.formats.arrow_stream import read, written
 from fencepost.protocols.producer_epoch.arrow import Longs, Rows, longs
 
 _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.string())]
@@ -175,11 +176,11 @@ def pack(account: Account, buckets: int) -> pa.Table:
     packed = Rows(PACKED)
     for kind, rows in account.items():
         if kind in FACTS:
-            packed.add(None, kind, _written(rows))
+            packed.add(None, kind, written(rows))
             continue
         at = _buckets(rows, buckets)
         for number in np.unique(at).tolist():
-            packed.add(number, kind, _written(rows.filter(pa.array(at == number))))
+            packed.add(number, kind, written(rows.filter(pa.array(at == number))))
     return packed.to_arrow()
 
 
@@ -190,19 +191,11 @@ def _buckets(rows: pa.Table, buckets: int) -> Longs:
     return (numbers[longs(clusters.indices)] + ids) % buckets
 
 
-def _written(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
-
-
 def unpack(packed: pa.Table) -> Account:
     """The account in rows of PACKED."""
     found: dict[str, list[pa.Table]] = {}
-    for kind, written in zip(packed["kind"].to_pylist(), packed["rows"].to_pylist(), strict=True):
-        found.setdefault(kind, []).append(pa.ipc.open_stream(written).read_all())
+    for kind, rows in zip(packed["kind"].to_pylist(), packed["rows"].to_pylist(), strict=True):
+        found.setdefault(kind, []).append(read(rows))
     return {kind: pa.concat_tables(tables) for kind, tables in found.items()}
 
 
