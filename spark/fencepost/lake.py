@@ -128,8 +128,9 @@ def ensure(lake: Lake) -> Catalog:
         if table.name not in present:
             _create(catalog, table)
         else:
-            _fit_columns(catalog.load_table(table.name), table)
-            _fit_partitions(catalog.load_table(table.name), table)
+            kept = catalog.load_table(table.name)
+            _fit_columns(kept, table)
+            _fit_partitions(kept, table)
     return catalog
 
 
@@ -137,7 +138,7 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
     chosen = tuple(columns) or tuple(table.columns)
     present = catalog.load_table(table.name)
-    if present.current_snapshot() is None:
+    if present.metadata.current_snapshot_id is None:
         return table.schema_of(chosen).empty_table()
     condition = _condition(where)
     found = present.scan(condition, selected_fields=chosen)
