@@ -128,15 +128,19 @@ def ensure(lake: Lake) -> Catalog:
         if table.name not in present:
             _create(catalog, table)
         else:
-            _fit_columns(catalog.load_table(table.name), table)
-            _fit_partitions(catalog.load_table(table.name), table)
+            kept = catalog.load_table(table.name)
+            _fit_columns(kept, table)
+            _fit_partitions(kept, table)
     return catalog
 
 
 def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
     """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
     chosen = tuple(columns) or tuple(table.columns)
-    found = catalog.load_table(table.name).scan(_condition(where), selected_fields=chosen)
+    present = catalog.load_table(table.name)
+    if present.metadata.current_snapshot_id is None:
+        return table.schema_of(chosen).empty_table()
+    found = present.scan(_condition(where), selected_fields=chosen)
     return found.to_arrow().select(list(chosen)).cast(table.schema_of(chosen))
 
 
