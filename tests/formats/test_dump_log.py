@@ -185,7 +185,7 @@ def compare_control(mine: dict[str, Any], name: str, rest: str) -> None:
         said = json.loads(rest.removeprefix("LeaderChange: "))
         assert (mine["leader_id"], len(mine["voters"])) == (said["leaderId"], len(said["voters"]))
     else:
-        assert name.split("_")[-1].lower() in rest.lower()
+        assert name.rsplit("_", maxsplit=1)[-1].lower() in rest.lower()
 
 
 def readable_members(mine: dict[str, Any], value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
