@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 
 from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.replay.entities import numbered_rows
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import UNKNOWN, Longs
 
@@ -55,8 +56,8 @@ def numbered_contents(
     """
     asked = [commit.request for commit in commits]
     groups = numbered_texts([each.group_id for each in records], [each.group_id for each in asked])
-    found = np.concatenate(groups)
-    for column in (
+    found = numbered_rows(
+        np.concatenate(groups),
         _column((each.partition for each in records), (each.partition for each in commits)),
         _column((each.committed_offset for each in records), (each.committed_offset for each in commits)),
         _column(
@@ -71,10 +72,7 @@ def numbered_contents(
             (each.producer_epoch if each.is_transactional else -1 for each in records),
             (-1 if each.producer_epoch is None else each.producer_epoch for each in asked),
         ),
-    ):
-        # numbers, not values: a product of columns does not pass 64 bits
-        values, numbers = np.unique(column, return_inverse=True)
-        _, found = np.unique(found * len(values) + numbers, return_inverse=True)
+    )
     _, first, found = np.unique(found, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
