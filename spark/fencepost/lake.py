@@ -54,6 +54,7 @@ __all__ = [
     "ensure",
     "greatest",
     "least",
+    "put_together",
     "replace",
     "replace_by_batches",
     "scan",
@@ -201,22 +202,22 @@ def snapshot(catalog: Catalog, table: Table) -> int | None:
 def added(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None, since: int | None
 ) -> pa.Table | None:
-    """``columns`` of the rows that ``where`` chooses in files that a snapshot did not have.
+    """``columns`` of the rows that ``where`` chooses among those appended after a snapshot.
 
-    None where that cannot be told: the snapshot has expired, or files of it are gone.
+    None where that cannot be told: the snapshot has expired, or rows of it are gone.
     """
     present = catalog.load_table(table.name)
+    tasks = commits.added(present, since)
+    if not tasks:
+        return None if tasks is None else table.schema_of(columns).empty_table()
     found = present.scan(_condition(where), selected_fields=tuple(columns))
-    tasks = {task.file.file_path: task for task in found.plan_files()}
-    if since is not None:
-        if present.snapshot_by_id(since) is None:
-            return None
-        before = present.scan(_condition(where), snapshot_id=since).plan_files()
-        for task in before:
-            if tasks.pop(task.file.file_path, None) is None:
-                return None
     read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
-    return read.to_table(tasks.values()).select(list(columns))
+    return read.to_table(tasks).select(list(columns)).cast(table.schema_of(columns))
+
+
+def put_together(catalog: Catalog, table: Table) -> None:
+    """Make few files of many small ones; the rows stay the same."""
+    commits.put_together(catalog.load_table(table.name))
 
 
 def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:

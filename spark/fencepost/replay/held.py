@@ -18,8 +18,10 @@ from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.engines.process import ProcessEngine
 from fencepost.lake import AtLeast, Below, Condition, Where
-from fencepost.replay.window import COORDINATORS
+from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.tables import RECORDS, Table
+
+_COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 HELD_BYTES = 32 << 20
 """Of a chapter whose evidence takes more bytes of files nothing is held: reading it is most of the work."""
@@ -39,7 +41,7 @@ class Held(Around):
             return super().scan(table, columns, where)
         key = table.name, of_coordinators
         if key not in self._held:
-            of_topics = [{"topic": COORDINATORS}] if of_coordinators else None
+            of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
             self._held[key] = super().scan(table, (), of_topics)
         rows = self._held[key]
         if where is not None:
@@ -54,7 +56,7 @@ def held(engine: Engine, size: int) -> Engine:
 
 def _names_coordinators(where: Where | None) -> bool | None:
     """Whether all conditions name coordinators' topics, or none names a topic; None where it is neither."""
-    named = [_is_of(each["topic"], COORDINATORS) for each in where or () if "topic" in each]
+    named = [_is_of(each["topic"], _COORDINATORS) for each in where or () if "topic" in each]
     if not named:
         return False
     return True if all(named) and len(named) == len(where or ()) else None
