@@ -15,8 +15,9 @@ from fencepost.engines.process import ProcessEngine
 from fencepost.protocols.leader_epoch.protocol import PROTOCOL
 from fencepost.replay import chapters as of_history
 from fencepost.replay.ended import Selected
-from fencepost.replay.evidence import MetadataRows, evidence
+from fencepost.replay.evidence import Beside, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
+from fencepost.replay.log_names import names_now
 from fencepost.replay.window import windows
 from fencepost.settings import Lake, load
 
@@ -34,7 +35,7 @@ def test_chapters_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     capture(settings, catalog, lambda size, what: engine, "r")
     whole = PROTOCOL.rebuild(evidence(engine, catalog, settings))
     begins = of_history.begins(catalog, windows(catalog, settings).newest, LENGTH_MS)
-    source = of_history.Source(engine, catalog, settings, MetadataRows.of(catalog))
+    source = of_history.Source(engine, catalog, settings, Beside.of(catalog), names_now(engine))
     parts: dict[str, list[pa.Table]] = {table.name: [] for table in PROTOCOL.tables}
     previous: dict[str, int] = {}
     before: dict[str, pa.Table] = {}

@@ -16,8 +16,9 @@ from fencepost.protocols.producer_epoch.protocol import PROTOCOL
 from fencepost.replay import chapters as cut_in
 from fencepost.replay import run
 from fencepost.replay.ended import Selected
-from fencepost.replay.evidence import MetadataRows, evidence
+from fencepost.replay.evidence import Beside, evidence
 from fencepost.replay.handed_down import taken_over
+from fencepost.replay.log_names import names_now
 from fencepost.replay.window import windows
 from fencepost.settings import Lake, load
 
@@ -52,7 +53,7 @@ def _both(name: str, length_ms: int, tmp_path: Path) -> tuple[dict[str, pa.Table
     capture(settings, catalog, lambda size, what: engine, "run")
     whole = PROTOCOL.rebuild(evidence(engine, catalog, settings))
     begins = cut_in.begins(catalog, windows(catalog, settings).newest, length_ms)
-    source = cut_in.Source(engine, catalog, settings, MetadataRows.of(catalog))
+    source = cut_in.Source(engine, catalog, settings, Beside.of(catalog), names_now(engine))
     parts: dict[str, list[pa.Table]] = {table.name: [] for table in PROTOCOL.tables}
     known: dict[str, pa.Table] = {}
     previous: dict[str, int] = {}
