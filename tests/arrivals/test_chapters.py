@@ -19,7 +19,7 @@ from fencepost import marts, pipeline, stale
 from fencepost.changed import changed_since
 from fencepost.places import work_folder
 from fencepost.reading import QueryError, open_lake
-from fencepost.replay import chapters, news
+from fencepost.replay import chapters, news, replaced
 from fencepost.settings import Lake, load
 
 LENGTH_MS = 10_000
@@ -33,10 +33,11 @@ _KILLED = 0.25
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Captures are of a minute."""
+    """Captures are of a minute; each chapter is committed by itself, as large ones are."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", OVERLAP_MS)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
     monkeypatch.setattr(news, "SLACK_MS", 500)
+    monkeypatch.setattr(replaced, "HELD_BYTES", 0)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
