@@ -43,7 +43,7 @@ class ProcessEngine:
         return pa.concat_tables([schema.empty_table(), *(change(each).cast(schema) for each in some)])
 
     def replay(
-        self, evidence: Mapping[str, Sequence[pa.Table]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[pa.Table]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, pa.Table]:
         """The rows that ``replay`` gives for each entity, by the table's name."""
         entities = by_entity(evidence)
@@ -51,7 +51,7 @@ class ProcessEngine:
             (
                 (table, rows)
                 for entity in sorted(entities)
-                for table, rows in replay(entity, entities[entity])
+                for table, rows in replay(entity, entities.pop(entity))
             ),
             tables,
         )
@@ -141,12 +141,14 @@ def _gathered(
     }
 
 
-def by_entity(evidence: Mapping[str, Sequence[pa.Table]]) -> dict[str, dict[str, pa.Table]]:
-    """Each entity's rows of each name, without the column ``entity``; every name is there for each."""
+def by_entity(evidence: dict[str, list[pa.Table]]) -> dict[str, dict[str, pa.Table]]:
+    """Each entity's rows of each name, without the column ``entity``; every name is there for each. The
+    evidence is emptied.
+    """
     found: dict[str, dict[str, pa.Table]] = {}
     empty: dict[str, pa.Table] = {}
-    for name, parts in evidence.items():
-        rows = pa.concat_tables(parts)
+    for name in list(evidence):
+        rows = pa.concat_tables(evidence.pop(name))
         empty[name] = rows.slice(0, 0).drop_columns("entity")
         if rows["entity"].null_count:
             rows = rows.filter(pc.is_valid(rows["entity"]))

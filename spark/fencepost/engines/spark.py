@@ -89,7 +89,7 @@ class SparkEngine:
         return rows.mapInArrow(run, _ddl(schema))
 
     def replay(
-        self, evidence: Mapping[str, Sequence[DataFrame]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[DataFrame]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, DataFrame]:
         """The rows that ``replay`` gives for each entity, by the table's name."""
         parts = [

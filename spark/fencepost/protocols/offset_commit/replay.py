@@ -71,8 +71,7 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
     ``metadata`` is shared by all logs of the cluster; ``tolerance_ms``: how late a line of the request log
     may be written after its request ended.
     """
-    with collection_paused():
-        return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
+    return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -91,17 +90,19 @@ class GroupCoordinatorShard:
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
-        self._requests = _numbered(evidence.requests)
+        requests = _numbered(evidence.requests)
         self._groups = _by_group(
             without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
             self._commit_records,
-            self._requests,
+            requests,
             evidence.member_lines,
             evidence.heartbeats,
         )
         self._lateness = Lateness(tolerance_ms)
-        self._order = self._ordered(evidence.heartbeats)
-        self._matches, self._places, self._undecided = self._matched(evidence.log, evidence.partition)
+        self._order = self._ordered(requests, evidence.heartbeats)
+        self._matches, self._places, self._undecided = self._matched(
+            requests, evidence.log, evidence.partition
+        )
         self._leaders = self._led(evidence.partition)
         self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
@@ -116,10 +117,11 @@ class GroupCoordinatorShard:
         )
 
     def replay(self) -> dict[str, pa.Table]:
-        """Replay everything, once."""
+        """Replay everything, once. What has been replayed, or asked, is let go."""
         for record in _merged(self._commit_records, self._markers):
             self._offsets.replay(record)
         self._offsets.finish()
+        self._commit_records.clear()
         for group_id in sorted(self._groups):
             self._replay_group(group_id, self._groups.pop(group_id))
         tables = (
@@ -133,7 +135,7 @@ class GroupCoordinatorShard:
         )
         return {columns.table.name: columns.to_arrow() for columns in tables}
 
-    def _ordered(self, answers: Sequence[HeartbeatAnswer]) -> Order:
+    def _ordered(self, requests: Sequence[CommitRequest], answers: Sequence[HeartbeatAnswer]) -> Order:
         # a hole may hide where a member had an epoch
         whole = len(self._stretches) == 1
         epochs = {
@@ -141,16 +143,18 @@ class GroupCoordinatorShard:
             for group_id, group in self._groups.items()
             if whole and group.heartbeats
         }
-        return Order(self._requests, answers, epochs)
+        return Order(requests, answers, epochs)
 
-    def _matched(self, log: Log, partition: int | None) -> tuple[Matches, Places, Undecided]:
+    def _matched(
+        self, requests: Sequence[CommitRequest], log: Log, partition: int | None
+    ) -> tuple[Matches, Places, Undecided]:
         """The records of accepted commits. How late lines were is known before the clock is asked."""
         elected = {} if partition is None else self._metadata.leaders(OFFSETS_TOPIC, partition)
         self._lateness.note_last(self._order.last)
-        matching = Matching(self._requests, self._commit_records, self._order, self._tolerance_ms)
+        matching = Matching(requests, self._commit_records, self._order, self._tolerance_ms)
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self._lateness)
         matches = matching.place_by_clock(self._lateness, self._state_at)
-        undecided = Undecided(self._requests, self._commit_records, log, elected, self._lateness)
+        undecided = Undecided(requests, self._commit_records, log, elected, self._lateness)
         undecided.settle(matches)
         return matches, matching.between(matches), undecided
 
@@ -174,6 +178,8 @@ class GroupCoordinatorShard:
         presence = Presence(
             evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
         )
+        first = next((record for record in evidence.commit_records if not record.tombstone), None)
+        evidence.commit_records.clear()
         witnesses = Witnesses(
             evidence.requests,
             evidence.heartbeats,
@@ -198,7 +204,7 @@ class GroupCoordinatorShard:
                 places=self._places,
                 lateness=self._lateness,
             )
-            asked = Request(request, candidates, [[] for _ in request.commits])
+            asked = Request(request, candidates)
             told = None if candidates or not is_decided(request) else witnesses.told(request)
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
@@ -206,6 +212,7 @@ class GroupCoordinatorShard:
             elif not candidates and self._undecided.met_none(request):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask(asked)
+        evidence.requests.clear()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
         questions.answer(group)
         for batch, ends in batches:
@@ -216,8 +223,8 @@ class GroupCoordinatorShard:
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
         group.finish(self.histories)
         questions.finish()
-        if not evidence.records:
-            self._write_simple_group(group_id, evidence.commit_records)
+        if not evidence.records and first is not None:
+            self._write_simple_group(group_id, first)
 
     def _first_epoch(self, record: GroupRecord) -> int | None:
         leader = self._leaders.get(record.leader_epoch)
@@ -225,13 +232,11 @@ class GroupCoordinatorShard:
             return None
         return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
 
-    def _write_simple_group(self, group_id: str, records: Iterable[OffsetCommitRecord]) -> None:
-        """A group of which only commits were ever seen."""
-        first = next((record for record in records if not record.tombstone), None)
-        if first is not None:
-            during = interval(Point(first.last_offset, first.timestamp_ms), None)
-            if during is not None:
-                self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
+    def _write_simple_group(self, group_id: str, first: OffsetCommitRecord) -> None:
+        """A group of which only commits were ever seen, since the ``first``."""
+        during = interval(Point(first.last_offset, first.timestamp_ms), None)
+        if during is not None:
+            self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
 
 
 def _numbered(requests: Iterable[CommitRequest]) -> list[CommitRequest]:
