@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -115,10 +115,10 @@ def text_rows(
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
-                faults += [_bad_line(source, piece, each) for each in parsed.faults]
+                faults += [_bad_line(source, piece, each, begins) for each in parsed.faults]
                 consumed_to = parsed.consumed_to
             elif piece.damage is not None or is_unfinished(piece, parsed):
-                faults.append(_unfinished(source, piece))
+                faults.append(_unfinished(source, piece, begins))
         progress = {
             "head_digest": head_digest(file, source.end if compressed else consumed_to),
             "size": source.end,
@@ -135,13 +135,13 @@ def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:
     return rows.append_column(BEGINS, pa.repeat(pa.scalar(begins, pa.string()), rows.num_rows))
 
 
-def _bad_line(source: Source, piece: Piece, fault: formats.Fault) -> Fault:
+def _bad_line(source: Source, piece: Piece, fault: formats.Fault, begins: str | None) -> Fault:
     at = fault.position - piece.position
     sample = piece.data[at : at + min(fault.length, _SAMPLE)]
-    return fault_of(source, fault, sample)
+    return replace(fault_of(source, fault, sample), file_begins=begins)
 
 
-def _unfinished(source: Source, piece: Piece) -> Fault:
+def _unfinished(source: Source, piece: Piece, begins: str | None) -> Fault:
     if piece.damage is not None:
         reason = "truncated"
         detail = f"the compressed file is damaged here ({piece.damage}): compress it again from its original"
@@ -149,7 +149,7 @@ def _unfinished(source: Source, piece: Piece) -> Fault:
         reason = "torn_tail"
         detail = "the last line is not finished: it is looked at again when the file grows"
     fault = formats.Fault(piece.position, len(piece.data), reason, detail)
-    return fault_of(source, fault, piece.data[:_SAMPLE])
+    return replace(fault_of(source, fault, piece.data[:_SAMPLE]), file_begins=begins)
 
 
 def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:

@@ -22,10 +22,11 @@ from fencepost.replay.bounded import Bounded, Bounds, bounds
 from fencepost.replay.carried import left_before
 from fencepost.replay.compaction import compaction, store
 from fencepost.replay.evidence import Evidence, MetadataRows, releases
+from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import as_named_now
+from fencepost.replay.log_names import AsNamedNow, Names
 from fencepost.replay.requests import LATEST_MS
-from fencepost.replay.window import cuts
+from fencepost.replay.window import cuts, evidence_size
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
 from fencepost.tables import REQUESTS
@@ -130,12 +131,15 @@ def begins(catalog: Catalog, newest: Mapping[str, int], length_ms: int | None) -
 
 @dataclass(frozen=True)
 class Source:
-    """Where the evidence of all chapters is read; ``metadata``: what bronze has of metadata logs."""
+    """Where the evidence of all chapters is read; ``metadata``: what bronze has of metadata logs; ``names``:
+    what logs in text are called now.
+    """
 
     engine: Engine
     catalog: Catalog
     settings: Settings
     metadata: MetadataRows
+    names: Names
 
 
 def evidence_of(
@@ -170,8 +174,9 @@ def evidence_of(
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
+    size = evidence_size(catalog, since, chapter.reads_until_ms)
     return Evidence(
-        as_named_now(read),
+        held(AsNamedNow(read, source.names), size),
         catalog,
         logs,
         named,

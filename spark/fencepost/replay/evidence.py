@@ -14,6 +14,7 @@ from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store
+from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
 from fencepost.replay.metadata import ClusterMetadata
@@ -21,7 +22,7 @@ from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.replay.window import Windows, cuts
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, Table
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -116,7 +117,10 @@ def evidence(
     )
     logs = {cluster: rows.log(cluster) for cluster in sorted(clusters)}
     audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
-    return Evidence(as_named_now(audited), catalog, logs, releases(settings), settings.clock_tolerance_ms)
+    size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
+    return Evidence(
+        held(as_named_now(audited), size), catalog, logs, releases(settings), settings.clock_tolerance_ms
+    )
 
 
 def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:

@@ -22,6 +22,7 @@ from fencepost.replay.collection import collection_paused
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Evidence, MetadataRows, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
+from fencepost.replay.log_names import names_now
 from fencepost.replay.news import read_now
 from fencepost.replay.window import Windows, evidence_size, windows
 from fencepost.settings import Settings
@@ -95,7 +96,7 @@ def _rebuild_chapters(
     *,
     whole: bool,
 ) -> dict[str, int]:
-    source = Source(engine, catalog, settings, MetadataRows.of(catalog))
+    source = Source(engine, catalog, settings, MetadataRows.of(catalog), names_now(engine))
     before: dict[str, int] = {}
     begin_with = noted.handed_down_to(catalog, first)
     parts: defaultdict[str, list[Rows]] = defaultdict(list)

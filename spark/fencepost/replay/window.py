@@ -18,7 +18,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
-from fencepost.lake import AtLeast, Condition
+from fencepost.lake import AtLeast, Below, Condition
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.requests import LATEST_MS
@@ -130,14 +130,21 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     return Windows(newest, settings.window_ms)
 
 
-def evidence_size(catalog: Catalog, since_ms: Mapping[str, int]) -> int:
-    """How many bytes of evidence there are of these clusters, of those that can be dated since then."""
+def evidence_size(
+    catalog: Catalog, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None] | None = None
+) -> int:
+    """How many bytes of evidence there are of these clusters, of those that can be dated since then, and
+    before ``until_ms``.
+    """
+    dated = {name: _since(ms, (until_ms or {}).get(name)) for name, ms in since_ms.items()}
     return sum(
-        lake.size(
-            catalog, table, [{"cluster": name, by: AtLeast(ms - SLACK_MS)} for name, ms in since_ms.items()]
-        )
+        lake.size(catalog, table, [{"cluster": name, by: each} for name, each in dated.items()])
         for table, by in _DATED_BY
     )
+
+
+def _since(ms: int, until_ms: int | None) -> AtLeast | Below:
+    return AtLeast(ms - SLACK_MS) if until_ms is None else Below(until_ms + SLACK_MS, ms - SLACK_MS)
 
 
 def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:

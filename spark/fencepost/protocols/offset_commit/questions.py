@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Memory
