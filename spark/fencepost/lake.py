@@ -55,7 +55,6 @@ __all__ = [
     "delete",
     "ensure",
     "greatest",
-    "least",
     "multiples",
     "put_together",
     "replace",
