@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,3 +109,16 @@ def test_what_a_killed_run_found_in_the_next_log_is_not_taken_for_the_one_before
     site.capture(broker)
     behind = sum(map(len, _lines(captures)[20:30]))
     assert _holes(site) == {(rolled.name, at), (log.name, behind)}
+
+
+def test_what_was_cut_in_its_first_line_is_no_hole_of_the_whole(site: Site, captures: Path) -> None:
+    """How a log begins is not known before that line is whole."""
+    log = site.folder / "kafka-request.log.1.gz"
+    packed = gzip.compress(b"".join(_lines(captures)))
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"))
+    log.write_bytes(packed[:300])
+    site.capture(broker)
+    assert _holes(site) == {(log.name, 0)}
+    log.write_bytes(packed)
+    site.capture(broker)
+    assert _holes(site) == set()

@@ -68,18 +68,22 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(found), missing
 
 
-def _first_entry_digest(file: BinaryIO) -> str | None:
+def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
     """What identifies a log whatever its name is now, and however long: a digest of the line of its first
-    entry, or of what its first bytes hold of a longer one. None where they hold none."""
+    entry, or of what its first bytes hold of a longer one (None where they hold none); and whether it stays
+    so, because that line is not still being written.
+    """
     if is_compressed(file):
         try:
             head = zlib.decompressobj(wbits=31).decompress(file.read(_HEAD), _HEAD)
         except zlib.error:
-            return None
+            return None, False
     else:
         head = file.read(_HEAD)
     line = first_line(head)
-    return None if line is None else hashlib.sha256(line).hexdigest()
+    if line is None:
+        return None, False
+    return hashlib.sha256(line).hexdigest(), len(head) == _HEAD or b"\n" in head[head.find(line) :]
 
 
 def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
@@ -107,7 +111,8 @@ def text_rows(
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with opened(source.file) as file:
         compressed = is_compressed(file)
-        begins = _first_entry_digest(file)
+        begins, stays = _first_entry_digest(file)
+        log = begins if stays else None
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
@@ -115,10 +120,10 @@ def text_rows(
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
-                faults += [_bad_line(source, piece, each, begins) for each in parsed.faults]
+                faults += [_bad_line(source, piece, each, log) for each in parsed.faults]
                 consumed_to = parsed.consumed_to
             elif piece.damage is not None or is_unfinished(piece, parsed):
-                faults.append(_unfinished(source, piece, begins))
+                faults.append(_unfinished(source, piece, log))
         progress = {
             "head_digest": head_digest(file, source.end if compressed else consumed_to),
             "size": source.end,
