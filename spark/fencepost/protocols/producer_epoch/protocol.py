@@ -67,7 +67,7 @@ PROTOCOL = Protocol(
         tables.CLIENT_EVENTS,
     ),
     rebuild=_rebuild,
-    hands_down=(tables.PARTITION_LOGS, tables.CARRIED_IDS),
+    hands_down=(tables.PARTITION_LOGS, tables.CARRIED_IDS, tables.CARRIED_COUNTS),
     requests=dict.fromkeys(
         (
             "PRODUCE",

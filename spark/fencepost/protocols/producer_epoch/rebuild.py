@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.engines import Rows
+from fencepost.engines import Rows, on_engine
 from fencepost.protocols.producer_epoch import account, decided
 from fencepost.protocols.producer_epoch.account import Account, Replayed
 from fencepost.protocols.producer_epoch.asked import concerns_coordinators
@@ -36,6 +36,7 @@ from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import (
     ADD_PARTITIONS_TO_TXN_STATES,
     ADD_PARTITIONS_TO_TXNS,
+    CARRIED_COUNTS,
     CARRIED_IDS,
     CLIENT_EVENTS,
     END_TXN_STATES,
@@ -81,7 +82,7 @@ TABLES = (
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS,
 )  # fmt: skip
 
-CARRIED = (PARTITION_LOGS, CARRIED_IDS)
+CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)
 _DECIDED = [table for each in decided.TABLES.values() for table in each]
 _BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
 _ACCOUNT = Table(
@@ -205,6 +206,11 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         for step in (of_partitions, of_coordinators)
         for each in spread(_ACCOUNT, step[_ACCOUNT.name], _bucket)
     ]
+    counted = given.before.get(CARRIED_COUNTS.name)
+    if counted is not None and counted.num_rows:
+        counted = counted.select(account.schema_of(account.COUNTED).names)
+        packed = account.pack({account.COUNTED: counted}, engine.parallelism)
+        told += spread(_ACCOUNT, on_engine(engine, _ACCOUNT, packed), _bucket)
     whole = account.together(
         _collected(given, each, *account.FACTS) for each in (of_partitions, of_coordinators)
     )
@@ -213,7 +219,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     met = engine.replay(
         {"account": told},
         _meeting(known, newest_of([newest]), tolerance_ms),
-        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS],
+        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, CARRIED_COUNTS],
     )
     coverage = engine.union([each[LOG_COVERAGE.name] for each in (of_partitions, of_coordinators)])
     lines = engine.map(engine.scan(CLIENT_LINES), client_events, CLIENT_EVENTS.arrow_schema)
@@ -239,8 +245,7 @@ def _began(given: Evidence) -> dict[tuple[str, str], tuple[int, int]]:
 
 def _before(given: Evidence, table: Table) -> Rows:
     """What an earlier chapter gave of a table of CARRIED."""
-    rows = given.before.get(table.name, table.arrow_schema.empty_table())
-    return given.engine.spread([rows], lambda each: iter([(table, each)]), [table])[table.name]
+    return on_engine(given.engine, table, given.before.get(table.name, table.arrow_schema.empty_table()))
 
 
 def _of_partitions(
