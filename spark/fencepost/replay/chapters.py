@@ -22,11 +22,11 @@ from fencepost.engines import Engine
 from fencepost.replay.bounded import Bounded, Bounds, bounds
 from fencepost.replay.carried import left_before
 from fencepost.replay.compaction import compaction, store
-from fencepost.replay.evidence import Evidence, MetadataRows, releases
-from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import as_named_now
+from fencepost.replay.evidence import Beside, Evidence, metadata_logs, releases
+from fencepost.replay.held import held
+from fencepost.replay.log_names import AsNamedNow, Names
 from fencepost.replay.requests import LATEST_MS
-from fencepost.replay.window import cuts
+from fencepost.replay.window import cuts, evidence_size
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
 from fencepost.tables import REQUESTS
@@ -138,12 +138,15 @@ def begins(catalog: Catalog, cluster: str, length_ms: int | None) -> list[int]:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the evidence of all chapters is read; ``metadata``: what bronze has of metadata logs."""
+    """Where the evidence of all chapters is read; ``beside``: what bronze has of metadata logs beside
+    them; ``names``: what logs in text are called now.
+    """
 
     engine: Engine
     catalog: Catalog
     settings: Settings
-    metadata: MetadataRows
+    beside: Beside
+    names: Names
 
 
 def evidence_of(
@@ -159,12 +162,6 @@ def evidence_of(
     since = chapter.reads_since_ms
     limits = bounds(engine, since, chapter.reads_until_ms)
     read: Engine = Bounded(engine, limits)
-    logs = {
-        cluster: source.metadata.log(
-            cluster, None if until is None else limits.ends.get((cluster, METADATA_TOPIC, 0), 0)
-        )
-        for cluster, until in chapter.until_ms.items()
-    }
     if chapter.begin != FIRST:
         cut = cuts(read, dict.fromkeys(since, _reads_logs_since(chapter.begin)))
         if previous:
@@ -177,11 +174,13 @@ def evidence_of(
             )
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
+    ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
+    size = evidence_size(catalog, since, chapter.reads_until_ms)
     return Evidence(
-        as_named_now(read),
+        held(AsNamedNow(read, source.names), size),
         catalog,
-        logs,
+        metadata_logs(read, source.beside, since, ended),
         named,
         settings.clock_tolerance_ms,
         before,

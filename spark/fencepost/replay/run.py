@@ -19,8 +19,9 @@ from fencepost.replay.carried import carried
 from fencepost.replay.chapters import Chapter, Source, begins, chapters, evidence_of
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.ended import Selected
-from fencepost.replay.evidence import Evidence, MetadataRows, evidence
+from fencepost.replay.evidence import Beside, Evidence, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
+from fencepost.replay.log_names import names_now
 from fencepost.replay.news import read_now
 from fencepost.replay.replaced import ReplacedTables
 from fencepost.replay.window import Windows, evidence_size, windows
@@ -107,7 +108,7 @@ def _rebuild_chapters(
     """Rebuild the changed chapters. ``standing`` is told from when on silver is still to be replaced, by
     cluster.
     """
-    source = Source(engine, catalog, settings, MetadataRows.of(catalog))
+    source = Source(engine, catalog, settings, Beside.of(catalog), names_now(engine))
     before: dict[str, int] = {}
     begin_with = noted.handed_down_to(catalog, first)
     silver = ReplacedTables(engine, _tables(), first, whole=whole)
