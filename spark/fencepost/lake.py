@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from typing import Any
 
@@ -65,19 +66,23 @@ __all__ = [
 ]
 
 
+Bound = int | datetime
+"""What a column is compared with."""
+
+
 @dataclass(frozen=True)
 class AtLeast:
     """A column lies at or above ``value``."""
 
-    value: int
+    value: Bound
 
 
 @dataclass(frozen=True)
 class Below:
     """A column lies below ``value``, and at or above ``least`` if there is one."""
 
-    value: int
-    least: int | None = None
+    value: Bound
+    least: Bound | None = None
 
 
 # built by pydantic from names that mypy does not know

@@ -14,6 +14,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.protocols import protocols
+from fencepost.protocols.base import Protocol
 from fencepost.replay import noted
 from fencepost.replay.carried import carried
 from fencepost.replay.chapters import Chapter, Source, begins, chapters, evidence_of
@@ -60,7 +61,7 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     noted.forget(catalog, first)
     engine = engine_for(_size(catalog, changed), "rebuild")
     if changed == plan and all(chapter.is_all for chapter in changed):
-        counts = _replaced(engine, _rebuilt(evidence(engine, catalog, settings)))
+        counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
         counts = _rebuild_chapters(
             settings,
@@ -90,9 +91,9 @@ def _rebuild_window(
     if before is None:
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
-    found = _rebuilt(evidence(engine, catalog, settings, window, before))
+    given = evidence(engine, catalog, settings, window, before)
     noted.forget_all(catalog)
-    return _replaced(engine, found)
+    return _replaced(engine, given)
 
 
 def _rebuild_chapters(
@@ -174,16 +175,25 @@ def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, di
     return down
 
 
-def _replaced(engine: Engine, found: Found) -> dict[str, int]:
-    return {table.name: engine.replace(table, found[table.name]) for table in _tables()}
+def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
+    """Rebuild and replace the tables of one protocol after the other: the rows of one are held at a time."""
+    counts: dict[str, int] = {}
+    for protocol in protocols():
+        found = _of_protocol(protocol, given)
+        counts |= {table.name: engine.replace(table, found.pop(table.name)) for table in protocol.tables}
+    return counts
 
 
 def _rebuilt(given: Evidence) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     for protocol in protocols():
-        with collection_paused():
-            found |= protocol.rebuild(given)
+        found |= _of_protocol(protocol, given)
     return found
+
+
+def _of_protocol(protocol: Protocol, given: Evidence) -> dict[str, Rows]:
+    with collection_paused():
+        return dict(protocol.rebuild(given))
 
 
 def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.matching import Matches
-from fencepost.protocols.offset_commit.order import Between, Order
+import numpy as np
+
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
-from fencepost.replay.logs import Stretch, Term
+from fencepost.replay.logs import Longs, Stretch, Term
 from fencepost.replay.requests import LATEST_MS
 
 
@@ -47,6 +50,8 @@ class Terms:
 
     def __init__(self, terms: Sequence[Term], stretches: Sequence[Stretch]) -> None:
         self._terms = terms
+        self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
+        """Of the terms, in offset order, by stretch and leader epoch."""
         newest = max(stretches, key=lambda stretch: stretch.number, default=None)
         torn = newest is not None and newest.to_offset is not None
         self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
@@ -59,9 +64,7 @@ class Terms:
         it. Nothing is given when a hole beside a term may hold another term, or records, that the request
         met.
         """
-        led = self._of_broker.get(broker_id)
-        if led is None:
-            led = self._of_broker[broker_id] = self._led_by(broker_id)
+        led = self._led(broker_id)
         first = bisect_left(led.followed, start_ms)
         end = bisect_right(led.preceded, end_ms)
         for at in range(first, end):
@@ -72,17 +75,31 @@ class Terms:
                 return []
         return led.terms[first:end]
 
-    def only(self, broker_id: int, start_ms: int, end_ms: int) -> tuple[int, int] | None:
-        """The stretch and leader epoch of the one term in which the broker decided everything of this time;
-        None where another may have been, or where the log does not go on past it.
+    def only(self, broker_id: int, start_ms: Longs, end_ms: Longs) -> Longs:
+        """Of each time the one term in which the broker decided everything, by its number; -1 where another
+        may have been, or where the log does not go on past it.
         """
-        found = self.of(broker_id, start_ms, end_ms)
-        if len(found) != 1:
-            return None
-        term = found[0]
+        led = self._led(broker_id)
+        if not led.terms:
+            return np.full(len(start_ms), -1)
+        first = np.searchsorted(np.array(led.followed), start_ms)
+        count = np.searchsorted(np.array(led.preceded), end_ms, side="right") - first
+        at = np.minimum(first, len(led.terms) - 1)
+        first_ms = np.array([term.first_ms for term in led.terms])[at]
+        last_ms = np.array([term.last_ms for term in led.terms])[at]
+        torn = (np.array(led.after_hole)[at] & (first_ms >= start_ms)) | (
+            np.array(led.before_hole)[at] & (last_ms <= end_ms)
+        )
+        number = np.array([self.numbers[term.stretch, term.leader_epoch] for term in led.terms])[at]
         # what an unclean election took from the end of a term is not there, and has no hole
-        lasts = term.last_ms >= end_ms or term == self._terms[-1]
-        return (term.stretch, term.leader_epoch) if lasts else None
+        lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
+        return np.where((count == 1) & ~torn & lasts, number, -1)
+
+    def _led(self, broker_id: int) -> _LedTerms:
+        led = self._of_broker.get(broker_id)
+        if led is None:
+            led = self._of_broker[broker_id] = self._led_by(broker_id)
+        return led
 
     def _led_by(self, broker_id: int) -> _LedTerms:
         terms = [term for term in self._terms if term.led_by in (None, broker_id)]
@@ -92,7 +109,7 @@ class Terms:
         before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
         ends = accumulate((term.last_ms for term in terms), max)
         begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
-        always = 2**63
+        always = 2**63 - 1
         return _LedTerms(
             terms,
             [was != term.stretch for was, term in zip(before, terms, strict=True)],
@@ -162,22 +179,24 @@ def candidates_of(
     terms: Terms,
     *,
     order: Order,
-    place: Between,
-    late_ms: int,
+    places: Places,
+    lateness: Lateness,
 ) -> list[Candidate]:
     """The states that a request may have met, in log order.
 
     An accepted one met the state before its own records: all records of one request are appended together, so
     one commit whose record is sure places the request. A refused one met any state of its group from arrival
-    to answer, its line being ``late_ms`` late at most, less what the order of requests excludes (``place``).
-    None for a request that was decided where the coordinator's log has a hole, or is not there, for one
-    without an answer, and for one that a broker answered which was not the group's coordinator.
+    to answer, as late as its line may be, less what the order of requests excludes (``places``). None for a
+    request that was decided where the coordinator's log has a hole, or is not there, for one without an
+    answer, and for one that a broker answered which was not the group's coordinator.
     """
     for commit in request.commits:
         # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
         if commit.accepted is not False or commit.broker_error in ELSEWHERE:
             return _candidates_of_accepted(request, matches, states)
-    found = _candidates_of_refused(request, states, terms, place, order.arrival(request, late_ms))
+    place = places.of(request)
+    start_ms = order.arrival(request, lateness.of(request))
+    found = _candidates_of_refused(request, states, terms, place, start_ms)
     # what is certain without a clock says that the line was later still
     return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
 
@@ -225,13 +244,12 @@ def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCo
     return sorted(records, key=lambda record: record.offset)
 
 
-def answered_leaders(matches: Iterable[Matches]) -> Mapping[int, int]:
+def answered_leaders(matches: Matches) -> Mapping[int, int]:
     """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
 
     Left out where two brokers are told for one epoch.
     """
     told: dict[int, set[int]] = {}
-    for each in matches:
-        for commit, record in each.sure.items():
-            told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
+    for commit, record in matches.sure.items():
+        told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
     return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}

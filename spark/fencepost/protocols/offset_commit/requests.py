@@ -49,7 +49,8 @@ class CommitRequest:
     """An OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last mentioned.
 
     ``client_epoch`` is the member epoch or generation it presents, -1 for none. ``requested_ms`` and
-    ``responded_ms`` are of the clock of the broker that answered.
+    ``responded_ms`` are of the clock of the broker that answered. ``number`` is its place among the requests
+    of its coordinator, once they are in order.
     """
 
     request_id: str
@@ -72,6 +73,7 @@ class CommitRequest:
     file: str
     position: int
     commits: list[Commit]
+    number: int = -1
 
 
 @dataclass(slots=True, eq=False)

@@ -69,9 +69,10 @@ class Witnesses:
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
         self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
-        every: list[_Line] = [*requests, *answers]
-        for chain in turns(every):
-            self._note(chain)
+        if answers:
+            every: list[_Line] = [*requests, *answers]
+            for chain in turns(every).chains(every):
+                self._note(chain)
         self._timelines = Timelines(answers, lateness)
 
     def told(self, request: CommitRequest) -> Told | None:
