@@ -13,6 +13,7 @@ from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.process import ProcessEngine
 from fencepost.protocols.leader_epoch.protocol import PROTOCOL
+from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay import chapters as of_history
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import MetadataRows, evidence
@@ -54,6 +55,11 @@ def test_chapters_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         before, previous = down, dict.fromkeys(chapter.until_ms, chapter.begin)
     for table in PROTOCOL.tables:
         assert rows(pa.concat_tables(parts[table.name])) == rows(whole[table.name]), table.name
+    # fct_metadata_answers looks for one in the chapter of the other
+    for answers, told in zip(
+        parts[METADATA_ANSWERS.name], parts[METADATA_ANSWER_PARTITIONS.name], strict=True
+    ):
+        assert set(told["request_id"].to_pylist()) <= set(answers["request_id"].to_pylist())
 
 
 def rows(table: pa.Table) -> Counter[str]:
