@@ -20,13 +20,13 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
-SNAPSHOTS_KEPT = 100
+SNAPSHOTS_KEPT = 50
 """So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
 with every commit.
 """
 
 SMALL_BYTES = 8 << 20
-FILES_TOGETHER = 64
+FILES_TOGETHER = 32
 """So many files of a partition that are smaller become one: each run appends one to each table, and whoever
 reads it looks at the list of all.
 """
