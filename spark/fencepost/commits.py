@@ -143,19 +143,18 @@ def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
     """The files that were appended after a snapshot (None: ever); None where rows went since then, or where
     what happened since is not known any more.
     """
+    if since is None:
+        return list(table.scan().plan_files())
     tasks: list[FileScanTask] = []
     snapshot = table.current_snapshot()
-    while snapshot is not None and snapshot.snapshot_id != since:
-        summary = snapshot.summary
-        if summary is None:
+    while snapshot is None or snapshot.snapshot_id != since:
+        if snapshot is None or snapshot.summary is None:
             return None
-        if summary.operation == Operation.APPEND:
+        if snapshot.summary.operation == Operation.APPEND:
             tasks += [FileScanTask(file) for file in _appended(table, snapshot)]
-        elif not summary.get(SAME_ROWS):
+        elif not snapshot.summary.get(SAME_ROWS):
             return None
-        before, snapshot = snapshot, _parent(table, snapshot)
-        if snapshot is None and not (since is None and before.parent_snapshot_id is None):
-            return None
+        snapshot = _parent(table, snapshot)
     return tasks
 
 

@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
@@ -54,7 +55,7 @@ __all__ = [
     "delete",
     "ensure",
     "greatest",
-    "least",
+    "multiples",
     "put_together",
     "replace",
     "replace_by_batches",
@@ -230,25 +231,38 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
 
     ``where`` names columns that the table is partitioned by: files tell it, and are not read.
     """
-    return max(_bounds(catalog, table, column, where, "upper_bounds"), default=None)
-
-
-def least(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
-    """The least value of a column, as ``greatest``."""
-    return min(_bounds(catalog, table, column, where, "lower_bounds"), default=None)
-
-
-def _bounds(catalog: Catalog, table: Table, column: str, where: Where, which: str) -> list[int]:
-    """The bounds of each file, or the values themselves where a file tells none."""
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
     found: list[int] = []
     for task in present.scan(_condition(where)).plan_files():
-        bound = (getattr(task.file, which) or {}).get(number)
+        bound = (task.file.upper_bounds or {}).get(number)
         if bound is None:
-            return list(scan(catalog, table, (column,), where)[column].drop_null().to_pylist())
+            values = scan(catalog, table, (column,), where)[column]
+            return max(values.drop_null().to_pylist(), default=None)
         found.append(int(from_bytes(LongType(), bound)))
-    return found
+    return max(found, default=None)
+
+
+def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
+    """The multiples of a length that a column of bigint has values in: each at the value or less than the
+    length below it. Of files whose values are in one or two of them, as ``greatest``, none is read.
+    """
+    present = catalog.load_table(table.name)
+    number = present.schema().find_field(column).field_id
+    found, wide = set[int](), []
+    planned = present.scan(_condition(where), selected_fields=(column,))
+    for task in planned.plan_files():
+        bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
+        first, last = (None if each is None else int(from_bytes(LongType(), each)) // of for each in bounds)
+        if first is None or last is None or last - first > 1:
+            wide.append(task)
+        else:
+            found |= {first, last}
+    for task in wide:
+        read = ArrowScan(present.metadata, present.io, planned.projection(), _condition(where))
+        values = pc.unique(pc.drop_null(read.to_table([task])[column]))
+        found.update((values.to_numpy() // of).tolist())
+    return {each * of for each in found}
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:

@@ -21,7 +21,8 @@ def test_rows_of_one_history_follow_one_another(audit: Any) -> None:
             silver = lake.scan(table)
             assert silver.num_rows
             found = duckdb.sql(
-                "SELECT *, LEAD(from_position) OVER history AS next, LEAD(from_time) OVER history AS next_time "
+                "SELECT *, LEAD(from_position) OVER history AS next, "
+                "LEAD(from_time) OVER history AS next_time "
                 f"FROM silver WINDOW history AS (PARTITION BY {', '.join(columns)} ORDER BY from_position)"
             )
             assert not found.filter("next < coalesce(to_position, next + 1)").fetchall(), table

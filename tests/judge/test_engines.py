@@ -50,15 +50,16 @@ def test_random_silver_exercises_what_is_to_be_compared(found: dict[str, list[Ro
     assert outcomes > {"true", "false", "NONE", "PRODUCER_FENCED", None}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_rows_changes_nothing(seed: int, verdicts: Verdicts) -> None:
-    silver = random_silver(seed, size=60)
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_rows_changes_nothing(
+    seed: int, silver: Tables, verdicts: Verdicts, found: dict[str, list[Row]]
+) -> None:
     chance = random.Random(seed)
 
     def shuffled(rows: pa.Table) -> pa.Table:
         return rows.take(chance.sample(range(rows.num_rows), rows.num_rows))
 
-    assert verdicts({name: shuffled(rows) for name, rows in silver.items()}) == verdicts(silver)
+    assert verdicts({name: shuffled(rows) for name, rows in silver.items()}) == found
 
 
 def ids(found: dict[str, list[Row]]) -> set[str]:

@@ -1,10 +1,11 @@
 """The chapters of a cluster's history: each is rebuilt by itself, so that a run rebuilds only what changed.
 
-History is cut at whole multiples of ``[audit] chapter`` of evidence time, so the same evidence has the same
-chapters in whatever order and in how many runs it came. A chapter reads what was written from some time
-before its begin until some time after its end (OVERLAP_MS), and begins with what compaction left of
-coordinators' logs before. Of what is rebuilt from that, it keeps what was over in it; the last chapter also
-keeps what goes on. So the rows of a chapter and all later ones are what was true at its begin or after.
+History is cut at whole multiples of ``[audit] chapter`` of evidence time, where request lines follow, so the
+same evidence has the same chapters in whatever order and in how many runs it came. A chapter reads what was
+written from some time before its begin until some time after its end (OVERLAP_MS), and begins with what
+compaction left of coordinators' logs before. Of what is rebuilt from that, it keeps what was over in it; the
+last chapter also keeps what goes on. So the rows of a chapter and all later ones are what was true at its
+begin or after.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from fencepost.tables import REQUESTS
 
 FIRST = 0
 """The begin of the first chapter, which has all that was before the second."""
+
+MOST = 4_000
+"""A cluster has no more chapters than that, eleven years of days: each costs something, whatever it holds."""
 
 OVERLAP_MS = 3_600_000
 """How far a chapter reads beyond its begin and its end: for so long what was said before an event, or after,
@@ -112,20 +116,24 @@ def chapters(begins: Mapping[str, Iterable[int]]) -> list[Chapter]:
     return [Chapter(begin, until) for begin, until in sorted(found.items())]
 
 
-def begins(catalog: Catalog, newest: Mapping[str, int], length_ms: int | None) -> dict[str, list[int]]:
-    """Where the chapters of each cluster begin. The oldest line of a request log dates the first one, which
-    is at least ``length_ms`` long; what has no lines is one chapter, and so is all where no length is given.
+def begins(catalog: Catalog, cluster: str, length_ms: int | None) -> list[int]:
+    """Where the chapters of a cluster begin: at each multiple of ``length_ms`` that lines of request logs
+    follow, before the next one. The first chapter has at least one whole length; all of history is one
+    chapter where there are no lines, and where no length is given.
+
+    Brokers date lines. What clients date is not asked, nor is a multiple without lines a chapter: so a clock
+    that was wrong for a moment, by years, makes one chapter more. Where there are more than MOST, each is
+    twice as long, or as often twice as is needed.
     """
-    found = {cluster: [FIRST] for cluster in newest}
-    for cluster, ms in newest.items():
-        if length_ms is None:
-            continue
-        oldest = lake.least(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
-        if oldest is None:
-            continue
-        second = -(-(oldest + length_ms) // length_ms) * length_ms
-        found[cluster] += range(second, ms + 1, length_ms)
-    return found
+    if length_ms is None:
+        return [FIRST]
+    found = lake.multiples(catalog, REQUESTS, "logged_at_ms", length_ms, [{"cluster": cluster}])
+    while len(found) > MOST:
+        length_ms *= 2
+        found = {each // length_ms * length_ms for each in found}
+    # lines seldom begin with a length
+    second = max(FIRST, min(found, default=FIRST)) + 2 * length_ms
+    return [FIRST, *sorted(each for each in found if each >= second)]
 
 
 @dataclass(frozen=True)
