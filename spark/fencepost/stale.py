@@ -99,6 +99,7 @@ class Inputs:
         """Create a mart without rows, as its contract has it."""
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in model.columns.items()])
         properties = {**model.properties, "comment": model.doc}
+        self._catalog.create_namespace_if_not_exists(model.relation.partition(".")[0])
         new = self._catalog.create_table_transaction(model.relation, schema, properties=properties)
         with new, new.update_spec() as spec:
             for name in model.stored_by:
