@@ -41,7 +41,8 @@ Found = Mapping[str, Rows]
 
 def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict[str, int]:
     """Rebuild the histories of silver from bronze: of each cluster the chapters that may have changed since
-    the last run; of a window, all of it. Each table is replaced in one commit.
+    the last run; of a window, all of it. Each table is replaced in one commit, or in several where chapters
+    are many (ReplacedTables).
 
     Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same
     tables, as does any other order in which that came.
