@@ -145,9 +145,16 @@ def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
     """Rebuild and replace the tables of one protocol after the other: the rows of one are held at a time."""
     counts: dict[str, int] = {}
     for protocol in protocols():
-        found = _of_protocol(protocol, given)
-        counts |= {table.name: engine.replace(table, found.pop(table.name)) for table in protocol.tables}
+        counts |= _replaced_of(protocol, engine, given)
     return counts
+
+
+def _replaced_of(protocol: Protocol, engine: Engine, given: Evidence) -> dict[str, int]:
+    found = _of_protocol(protocol, given)
+    own = {table.name: found[table.name] for table in protocol.tables}
+    # what the protocol made on the way is not wanted any more
+    del found
+    return {table.name: engine.replace(table, own.pop(table.name)) for table in protocol.tables}
 
 
 def _rebuilt(given: Evidence) -> dict[str, Rows]:
