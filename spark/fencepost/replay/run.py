@@ -19,7 +19,7 @@ from fencepost.protocols.base import Protocol
 from fencepost.replay import noted
 from fencepost.replay.carried import carried
 from fencepost.replay.chapters import FIRST, Chapter, Source, begins, chapters, evidence_of
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Evidence, MetadataRows, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
@@ -146,6 +146,7 @@ def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
     counts: dict[str, int] = {}
     for protocol in protocols():
         counts |= _replaced_of(protocol, engine, given)
+        give_back()
     return counts
 
 
