@@ -1,4 +1,4 @@
-"""Python's search for reference cycles, kept out of a replay."""
+"""Memory that a replay leaves behind: when it is looked for, and what is given back of it."""
 
 from __future__ import annotations
 
