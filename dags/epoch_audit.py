@@ -21,7 +21,8 @@ it against the specifications, publishes the marts, and closes the gate when a c
   then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the
   task: it is in `marts.fct_quarantine`.
-* **rebuild, judge or marts failed**: nothing was half written. Read the end of the log, clear the task.
+* **rebuild, judge or marts failed**: what it has not written is of the run before, and no later task works on
+  that until it has ended well. Read the end of the log, clear the task.
 * **no run for hours**: the asset `fencepost_gate` shows when a run last ended well.
 
 Settings: the parameter `config`, else the environment variable `FENCEPOST_CONFIG`.

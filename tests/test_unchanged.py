@@ -70,6 +70,27 @@ def test_a_step_that_failed_is_done_again(empty_lake: Callable[[], Settings]) ->
     assert unchanged.unless_done("marts", settings, catalog, fails) == {"models": 3}
 
 
+def test_what_follows_waits_for_a_step_that_was_begun(empty_lake: Callable[[], Settings]) -> None:
+    """Tables of two runs side by side would be judged as if they were of one."""
+    settings = empty_lake()
+    catalog = lake.ensure(settings.lake)
+
+    def is_killed() -> dict[str, int]:
+        lake.append(catalog, SILVER, SILVER.rows([[None] * len(SILVER.columns)]))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unchanged.unless_done("rebuild", settings, catalog, is_killed)
+    for step in ("judge", "marts"):
+        with pytest.raises(unchanged.UnfinishedError, match="rebuild was begun"):
+            unchanged.unless_done(step, settings, catalog, dict)
+    with pytest.raises(unchanged.UnfinishedError):
+        unchanged.require_finished("gate", catalog)
+    unchanged.unless_done("rebuild", settings, catalog, dict)
+    unchanged.unless_done("judge", settings, catalog, dict)
+    unchanged.require_finished("gate", catalog)
+
+
 def test_every_table_that_capture_fills_is_looked_at() -> None:
     """What a rebuild has not been told of would never be rebuilt."""
     own = (table for protocol in protocols() for table in protocol.bronze)

@@ -26,7 +26,13 @@ def open_catalog(lake: Lake) -> Catalog:
     """The catalog, opened by PyIceberg. Raises CatalogError where it knows none of this kind."""
     from pyiceberg.catalog import load_catalog
 
-    return load_catalog(NAME, **catalog_properties(lake))
+    found = load_catalog(NAME, **catalog_properties(lake))
+    if catalog_properties(lake)["type"] != "sql":
+        return found
+    from fencepost.sql_catalog import CachingSqlCatalog
+
+    # load_catalog knows what else PyIceberg is configured with, and says which package is missing
+    return CachingSqlCatalog(NAME, **found.properties)
 
 
 def catalog_properties(lake: Lake) -> dict[str, str]:

@@ -72,10 +72,13 @@ class Run:
 
     def step(self, name: str) -> Summary:
         """A step's work, unless it has been done already; its summary."""
-        if name in ("capture", "gate"):
+        if name == "capture":
             return STEPS[name](self)
-        from fencepost.unchanged import unless_done
+        from fencepost.unchanged import require_finished, unless_done
 
+        if name == "gate":
+            require_finished(name, self.catalog)
+            return STEPS[name](self)
         return unless_done(name, self.settings, self.catalog, lambda: STEPS[name](self))
 
     def engine_for(self, size: int, what: str) -> engines.Engine:

@@ -2,8 +2,8 @@
 
 What a step makes follows from the tables that it reads, the settings, and the code. So it stands as long as
 each of these is what it was, and so is what the step wrote: Iceberg's snapshot ids tell of tables, digests of
-the rest. That is noted last of all, as a property of ``bronze.files``: a step that was killed has noted
-nothing.
+the rest. That is noted last of all, as a property of ``bronze.files``. Before a step writes anything, it is
+noted there that it was begun: what follows from its tables waits until it has been done again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,32 @@ from fencepost.tables import FILES, OF_VERDICTS, OF_WINDOWS, VERDICTS
 Summary = dict[str, Any]
 
 _PROPERTY = "fencepost.done."
+_BEGUN = "{}"
+_IN_ORDER = ("rebuild", "judge", "marts", "gate")
 _SAME_ROWS = ("path", "lake", "spark", "in_process_mb")
 """Settings that say where and how work is done: whatever they are, the rows are the same."""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 _log = logging.getLogger(__name__)
 
 
+class UnfinishedError(Exception):
+    """An earlier step was begun and did not end: its tables are partly of this run, partly of the last."""
+
+
+def require_finished(step: str, catalog: Catalog) -> None:
+    """Raises UnfinishedError if a step before this one was killed or failed, and was not repeated since."""
+    properties = catalog.load_table(FILES.name).properties
+    for before in _IN_ORDER[: _IN_ORDER.index(step)]:
+        if properties.get(_PROPERTY + before) == _BEGUN:
+            raise UnfinishedError(f"{before} was begun and did not end: repeat it before {step}")
+
+
 def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[[], Summary]) -> Summary:
-    """Do the work of a step, or nothing if it has been done on the same; gives back the work's summary."""
+    """Do the work of a step, or nothing if it has been done on the same; gives back the work's summary.
+
+    Raises UnfinishedError as ``require_finished``.
+    """
+    require_finished(step, catalog)
     reads, writes = _READS[step](), _WRITES[step]
     before = [_snapshots(catalog, reads), _rest(step, settings)]
     noted = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
@@ -46,12 +64,16 @@ def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[
     ):
         _log.info("%s: nothing has changed since it was done", step)
         return dict(noted["summary"])
+    _note(catalog, step, _BEGUN)
     summary = work()
     made = _digest(_snapshots(catalog, writes(catalog)))
-    note = json.dumps({"from": _digest(before), "made": made, "summary": summary})
+    _note(catalog, step, json.dumps({"from": _digest(before), "made": made, "summary": summary}))
+    return summary
+
+
+def _note(catalog: Catalog, step: str, note: str) -> None:
     with catalog.load_table(FILES.name).transaction() as change:
         change.set_properties({_PROPERTY + step: note})
-    return summary
 
 
 def made_by(step: str, settings: Settings) -> str:

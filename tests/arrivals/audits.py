@@ -70,14 +70,9 @@ class Site:
         ``killed``: the runs before the last are ended while they write, wherever chance says. ``chapter_ms``:
         silver is rebuilt in each run, in chapters of this length; without it in the last one only.
         """
-        place = self.folder / "lake"
-        shutil.rmtree(place, ignore_errors=True)
         put(self.whole, self.logs)
-        settings = replace(
-            load(self.logs / "fencepost.toml"),
-            lake=Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}"),
-            chapter_ms=chapter_ms,
-        )
+        settings = replace(self._settings, chapter_ms=chapter_ms)
+        self._empty_lake()
         for tree in before:
             put(tree, self.logs)
             with _killed_at(killed.randint(1, 40 if chapter_ms else 12) if killed else None):
@@ -90,13 +85,25 @@ class Site:
             }
             return _rows(run)
 
+    @property
+    def _settings(self) -> Settings:
+        place = self.folder / "lake"
+        own = Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}")
+        return replace(load(self.logs / "fencepost.toml"), lake=own)
+
+    def _empty_lake(self) -> None:
+        """A lake without rows, made once: where its tables lie is said in them."""
+        place, empty = self.folder / "lake", self.folder / "empty"
+        shutil.rmtree(place, ignore_errors=True)
+        if not empty.exists():
+            lake.ensure(self._settings.lake)
+            shutil.copytree(place, empty)
+        else:
+            shutil.copytree(empty, place)
+
     def judged(self) -> Found:
         """The verdicts on what ``audited`` has left."""
-        place = self.folder / "lake"
-        settings = replace(
-            load(self.logs / "fencepost.toml"),
-            lake=Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}"),
-        )
+        settings = self._settings
         with pipeline.Run(settings) as run:
             judge(settings, run.catalog, run.spark)
             return {table.name: _counted(run, table, OF_RUN) for table in VERDICTS}

@@ -11,7 +11,7 @@ from typing import Any
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture import quarantine, readers
+from fencepost.capture import quarantine
 from fencepost.capture.plan import Fault, Origin, Plan, Read, Source
 from fencepost.capture.progress import still_holds
 from fencepost.settings import Settings
@@ -47,7 +47,6 @@ class Notes:
         self._outcomes += outcomes
         read = [row for row in outcomes if row["reason"] is None]
         self.skipped += sum(row["skipped"] for row in read)
-        _forget_unidentified(self._catalog, self._plan.identified, read)
         seen = dict.fromkeys(map(_origin_of, self._outcomes))
         self._quarantine(Plan([self._sources[each] for each in seen], faults=self._plan.faults))
         self._unread.subtract(self._sources[each].logs_of for each in set(map(_origin_of, outcomes)))
@@ -66,29 +65,15 @@ class Notes:
         _note_progress(self._catalog, _unchanged(self._sources, read), [], self._run_id, self._now)
 
     def _quarantine(self, looked_at: Plan) -> None:
+        found = {_origin_of(row): row["file_begins"] for row in self._outcomes if row["reason"] is None}
+        known = {source.origin: read.file_begins for source, read in looked_at.known}
+        looked_at = dataclasses.replace(looked_at, begins={**self._plan.begins, **known, **found})
         faults = [
             Fault(*(row[name] for name in _FAULT)) for row in self._outcomes if row["reason"] is not None
         ]
         self.quarantined = quarantine.update(
             self._catalog, looked_at, faults, self._clusters, run_id=self._run_id, now=self._now
         )
-
-
-def _forget_unidentified(catalog: Catalog, identified: Sequence[Source], read: Sequence[Outcome]) -> None:
-    """Delete the rows of partitions that were taken when nobody knew the id of their topic: by now they have
-    been taken with it.
-    """
-    done = {_origin_of(row) for row in read}
-    partitions = {
-        (source.cluster, source.topic, source.partition) for source in identified if source.origin in done
-    }
-    where = [
-        {"cluster": cluster, "topic": topic, "partition": partition, "topic_id": None}
-        for cluster, topic, partition in sorted(partitions, key=repr)
-    ]
-    for table in {table.name: table for kind in readers.kinds().values() for table in kind.tables}.values():
-        if where and {"topic_id", "partition"} <= set(table.columns):
-            lake.delete(catalog, table, where)
 
 
 def _unchanged(sources: Mapping[Origin, Source], read: Sequence[Outcome]) -> list[Outcome]:

@@ -6,8 +6,8 @@ the faults and the progress of a run always agree with each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 SEGMENT = "segment"
@@ -26,6 +26,9 @@ _HEADERS_ARE_CHEAPER = 128
 
 Origin = tuple[str, int | None, str, str]
 """Cluster, broker, kind and path of a file."""
+
+Partition = tuple[str, str | None, int | None]
+"""Cluster, topic and number."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Fault:
-    """Evidence that could not be read: where it is, and a sentence that says what to do."""
+    """Evidence that could not be read: where it is, and a sentence that says what to do; of a log in text
+    how it begins.
+    """
 
     cluster: str
     broker_id: int | None
@@ -92,6 +97,7 @@ class Fault:
     reason: str
     detail: str
     sample: bytes | None = None
+    file_begins: str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,14 +118,26 @@ class Read:
 class Plan:
     """What a run does: read ``sources``, note files ``known`` under another name, report ``faults``.
 
-    ``identified`` are those of the sources that were read before the id of their topic was known: what was
-    taken of them then is replaced.
+    ``of_partitions`` are all files of partitions that are there. What was taken of a partition with an id
+    among ``misnamed`` (None: without one) is replaced; ``renewed`` are those of the sources that it may have
+    come from. ``begins``: how each log in text begins that has been read.
     """
 
     sources: list[Source] = field(default_factory=list)
-    identified: list[Source] = field(default_factory=list)
+    of_partitions: list[Source] = field(default_factory=list)
+    misnamed: set[tuple[str, str | None, int | None, str | None]] = field(default_factory=set)
+    renewed: set[Origin] = field(default_factory=set)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    begins: dict[Origin, str | None] = field(default_factory=dict)
+
+    def read_again(self, sources: Sequence[Source]) -> None:
+        """Read these from their beginning, whatever was read of them."""
+        again = {source.origin for source in sources}
+        self.renewed |= again
+        self.known = [each for each in self.known if each[0].origin not in again]
+        self.sources = [each for each in self.sources if each.origin not in again]
+        self.sources += [replace(source, start=0, last_header=0) for source in sources]
 
 
 def is_text(kind: str) -> bool:

@@ -15,7 +15,7 @@ from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
-from fencepost.capture.plan import Plan, Read, Source, is_compressed, is_text
+from fencepost.capture.plan import SEGMENT, Origin, Plan, Read, Source, is_compressed, is_text
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -31,9 +31,18 @@ class Progress:
         # the last one of each file stays
         newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # all that a file may have been called: few, however many files there are
-        self._read: dict[tuple[object, ...], dict[str, Read]] = defaultdict(dict)
+        self._read: dict[tuple[str, int | None, str, tuple[str, str]], dict[str, Read]] = defaultdict(dict)
         for (cluster, broker_id, kind, file), last in newest.items():
             self._read[cluster, broker_id, kind, _family(kind, file)][file] = Read(file, *last)
+
+    def begins(self) -> dict[Origin, str | None]:
+        """How each log in text begins that has been read."""
+        return {
+            (cluster, broker_id, kind, file): read.file_begins
+            for (cluster, broker_id, kind, _), files in self._read.items()
+            if is_text(kind)
+            for file, read in files.items()
+        }
 
     def resume(self, source: Source, plan: Plan) -> None:
         """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
@@ -45,19 +54,23 @@ class Progress:
         source = replace(source, end=size)
         known = self._known(source)
         own = known.get(source.file)
-        if size == 0 and own and own.size == 0:
-            return
         others = () if source.in_place else known.values()
         read = _find(source, size, [*([own] if own else ()), *others])
+        if source.topic_id is None and read is not None:
+            source = replace(source, topic_id=read.topic_id or None)
+        if source.topic is not None:
+            plan.of_partitions.append(source)
+        if size == 0 and own and own.size == 0:
+            return
         if read is None or (source.in_place and read.size != size):
             plan.sources.append(source)
             return
-        if source.topic_id is None and read.topic_id:
-            source = replace(source, topic_id=read.topic_id)
-        elif source.topic_id is not None and read.topic_id == "":
-            # a folder is copied file by file, and partition.metadata comes late
+        if source.topic_id is not None and read.topic_id not in {None, source.topic_id}:
+            # its folder's id came late; or the folder of the topic's next incarnation has a file like it
             plan.sources.append(source)
-            plan.identified.append(source)
+            if read.topic_id == "" or source.kind == SEGMENT:
+                plan.misnamed.add((source.cluster, source.topic, source.partition, read.topic_id or None))
+                plan.renewed.add(source.origin)
             return
         renamed = read.file != source.file
         if renamed and not still_holds(replace(source, file=read.file), read):

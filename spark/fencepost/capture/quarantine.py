@@ -33,6 +33,7 @@ def update(
     """Replace what this run looked at again, in one commit; gives back how many rows there are now.
 
     Rows of a file that was read from ``start`` on are replaced from there; rows of a renamed file follow it.
+    Rows of a log whose name another one has now, and that is nowhere to be found, stay: so do its lines.
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
     listed = [row for row in old if row["cluster"] in clusters and row["reason"] in _OF_LISTING]
@@ -56,11 +57,25 @@ def _told(rows: Iterable[Row]) -> set[tuple[Any, ...]]:
 
 def _kept(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
     """The rows of ``old`` that still stand: their file was not read again, or only behind them."""
-    changes = _changes(plan)
+    changes, found = _changes(plan), _found(plan)
     for row in old:
-        read_from, now_at = changes.get(tuple(row[name] for name in _ORIGIN), (None, row["file"]))
+        cluster, broker_id, kind, file = at = tuple(row[name] for name in _ORIGIN)
+        begins = row["file_begins"]
+        read_from, now_at = changes.get(at, (None, file))
+        if begins is not None and plan.begins.get((cluster, broker_id, kind, now_at)) != begins:
+            # another log has the name
+            read_from, now_at = found.get((cluster, broker_id, kind, begins)), file
         if read_from is None or row["position"] < read_from:
             yield {**row, "file": now_at}
+
+
+def _found(plan: Plan) -> dict[tuple[Any, ...], int]:
+    """From where each log is read that begins so."""
+    return {
+        (*source.origin[:3], plan.begins[source.origin]): source.start
+        for source in plan.sources
+        if plan.begins.get(source.origin) is not None
+    }
 
 
 def _once(rows: Iterable[Row]) -> list[Row]:

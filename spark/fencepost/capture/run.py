@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from pyiceberg.catalog import Catalog
 
+from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.checkpoints import note_cleaned, note_log_ends
 from fencepost.capture.kinds import Kind
@@ -24,8 +25,10 @@ from fencepost.capture.notes import Notes
 from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles
 from fencepost.capture.progress import Progress
 from fencepost.capture.rows import OUTCOME, unreadable
+from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.engines import Engine, Target
 from fencepost.lake import AtLeast, Where
+from fencepost.protocols import captured
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -62,6 +65,7 @@ def capture(
     """
     now = datetime.now(UTC)
     plan = make_plan(settings, Progress(catalog))
+    delete_misnamed(catalog, plan, run_id, now)
     size = sum(source.end - source.start for source in plan.sources)
     report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
     added = dict.fromkeys((table.name for kind in readers.kinds().values() for table in kind.tables), 0)
@@ -77,6 +81,8 @@ def capture(
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
     note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_ends(catalog, settings.clusters, run_id, now)
+    for table in captured():
+        lake.put_together(catalog, table)
     report(f"{notes.quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),
@@ -88,7 +94,7 @@ def capture(
 
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
-    plan = Plan()
+    plan = Plan(begins=progress.begins())
     for find in readers.finds():
         # one file may match several patterns
         found: dict[Origin, Source] = {}
@@ -117,18 +123,18 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:
-    """Those whose rows take the place of others are one task: these go when all of them are there. Logs in
-    text come broker by broker, as they are noted.
+    """Those whose rows take the place of others are one task. Logs in text come broker by broker, as they
+    are noted.
     """
-    identified = set(plan.identified)
+    renewed = [source for source in plan.sources if source.origin in plan.renewed]
     parts: dict[object, list[Source]] = defaultdict(list)
     for source in plan.sources:
-        if source not in identified:
+        if source.origin not in plan.renewed:
             parts[source.logs_of].append(source)
     tasks = [
         task for _, part in sorted(parts.items(), key=lambda each: str(each[0])) for task in bundles(part)
     ]
-    return [*([plan.identified] if identified else []), *tasks]
+    return [*([renewed] if renewed else []), *tasks]
 
 
 def _within(table: Table, offset: str | None, sources: Sequence[Source]) -> Where:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -68,18 +68,22 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(found), missing
 
 
-def _first_entry_digest(file: BinaryIO) -> str | None:
+def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
     """What identifies a log whatever its name is now, and however long: a digest of the line of its first
-    entry, or of what its first bytes hold of a longer one. None where they hold none."""
+    entry, or of what its first bytes hold of a longer one (None where they hold none); and whether it stays
+    so, because that line is not still being written.
+    """
     if is_compressed(file):
         try:
             head = zlib.decompressobj(wbits=31).decompress(file.read(_HEAD), _HEAD)
         except zlib.error:
-            return None
+            return None, False
     else:
         head = file.read(_HEAD)
     line = first_line(head)
-    return None if line is None else hashlib.sha256(line).hexdigest()
+    if line is None:
+        return None, False
+    return hashlib.sha256(line).hexdigest(), len(head) == _HEAD or b"\n" in head[head.find(line) :]
 
 
 def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
@@ -107,7 +111,8 @@ def text_rows(
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with opened(source.file) as file:
         compressed = is_compressed(file)
-        begins = _first_entry_digest(file)
+        begins, stays = _first_entry_digest(file)
+        log = begins if stays else None
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
@@ -115,10 +120,10 @@ def text_rows(
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
-                faults += [_bad_line(source, piece, each) for each in parsed.faults]
+                faults += [_bad_line(source, piece, each, log) for each in parsed.faults]
                 consumed_to = parsed.consumed_to
             elif piece.damage is not None or is_unfinished(piece, parsed):
-                faults.append(_unfinished(source, piece))
+                faults.append(_unfinished(source, piece, log))
         progress = {
             "head_digest": head_digest(file, source.end if compressed else consumed_to),
             "size": source.end,
@@ -135,13 +140,13 @@ def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:
     return rows.append_column(BEGINS, pa.repeat(pa.scalar(begins, pa.string()), rows.num_rows))
 
 
-def _bad_line(source: Source, piece: Piece, fault: formats.Fault) -> Fault:
+def _bad_line(source: Source, piece: Piece, fault: formats.Fault, begins: str | None) -> Fault:
     at = fault.position - piece.position
     sample = piece.data[at : at + min(fault.length, _SAMPLE)]
-    return fault_of(source, fault, sample)
+    return replace(fault_of(source, fault, sample), file_begins=begins)
 
 
-def _unfinished(source: Source, piece: Piece) -> Fault:
+def _unfinished(source: Source, piece: Piece, begins: str | None) -> Fault:
     if piece.damage is not None:
         reason = "truncated"
         detail = f"the compressed file is damaged here ({piece.damage}): compress it again from its original"
@@ -149,7 +154,7 @@ def _unfinished(source: Source, piece: Piece) -> Fault:
         reason = "torn_tail"
         detail = "the last line is not finished: it is looked at again when the file grows"
     fault = formats.Fault(piece.position, len(piece.data), reason, detail)
-    return fault_of(source, fault, piece.data[:_SAMPLE])
+    return replace(fault_of(source, fault, piece.data[:_SAMPLE]), file_begins=begins)
 
 
 def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:

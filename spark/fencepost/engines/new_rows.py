@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -77,10 +79,16 @@ class NewRows:
         return pa.concat_tables(found)
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One database in memory, which is empty: to open it takes longer than to hash some thousand keys."""
+    return duckdb.connect()
+
+
 def _hashes(keys: pa.Table) -> Hashes:
     """A hash of each row, in order."""
     names = ", ".join(f'"{name}"' for name in keys.column_names)
-    with duckdb.connect() as connection:
+    with _database().cursor() as connection:
         connection.register("keys", keys)
         found = connection.sql(f"SELECT hash({names}) AS hash FROM keys").to_arrow_table()
     return np.asarray(found["hash"].to_numpy(), dtype=np.uint64)
@@ -111,7 +119,7 @@ def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np
     same = " AND ".join(f'r."{name}" IS NOT DISTINCT FROM p."{name}"' for name in table.key)
     keys = ", ".join(f'r."{name}"' for name in table.key)
     numbered = rows.select(list(table.key)).append_column(_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
-    with duckdb.connect() as connection:
+    with _database().cursor() as connection:
         connection.register("r", numbered)
         connection.register("p", present)
         found = connection.sql(

@@ -199,7 +199,7 @@ def _pack_entities(name: str) -> Batches:
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
-            for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
+            for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}):
                 for some in _pieces(rows[name]):
                     packed = {"entity": [entity], "name": [name], "rows": [written(some)]}
                     yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)

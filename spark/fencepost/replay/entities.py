@@ -18,9 +18,13 @@ Entity = Callable[[pa.Table], pa.Array]
 """The entity of each row, as text; null for a row that is nobody's."""
 
 
-def with_entity(engine: Engine, table: Table, rows: Rows, entity: Entity) -> Rows:
-    """The rows of a table with the column ``entity``, as ``Engine.replay`` takes them."""
-    schema = table.arrow_schema.append(pa.field("entity", pa.string()))
+def with_entity(
+    engine: Engine, table: Table, rows: Rows, entity: Entity, columns: Sequence[str] = ()
+) -> Rows:
+    """The rows of a table (of ``columns``, if some are named) with the column ``entity``, as
+    ``Engine.replay`` takes them.
+    """
+    schema = table.schema_of(columns or tuple(table.columns)).append(pa.field("entity", pa.string()))
     return engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)
 
 

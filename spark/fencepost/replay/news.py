@@ -9,6 +9,7 @@ is dated by what was read before it. Whatever cannot be dated concerns all of hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -176,26 +177,29 @@ def _holes(catalog: Catalog, since: int | None) -> News:
     if before is None:
         yield from _everything(catalog, QUARANTINE)
         return
-    told = [
-        {
-            tuple((name, value) for name, value in row.items() if name not in _OF_RUN)
-            for row in rows.to_pylist()
-        }
-        for rows in (before, lake.scan(catalog, QUARANTINE))
-    ]
+    told = [{_hole(row) for row in rows.to_pylist()} for rows in (before, lake.scan(catalog, QUARANTINE))]
     for each in told[0] ^ told[1]:
-        row = dict(each)
-        yield row["cluster"], _read_before(catalog, row["cluster"], row["file"], row["position"])
+        yield _read_before(catalog, dict(each))
 
 
-def _read_before(catalog: Catalog, cluster: str, file: str, position: int | None) -> int | None:
-    """The newest date in a file before a position; None without one."""
+def _hole(row: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """What a row says, whatever the name is that its log has now: of that :func:`_renamed` tells."""
+    but = (*_OF_RUN, "file") if row["file_begins"] else _OF_RUN
+    return tuple((name, value) for name, value in row.items() if name not in but)
+
+
+def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | None]:
+    """The cluster, and the newest date in a file before a position; None without one."""
+    cluster, position = hole["cluster"], hole["position"]
+    named_by = "file_begins" if hole["file_begins"] else "file"
     found = []
     for table in captured():
         column = table.dated_by
-        if column is None or not {"file", "position"} <= table.columns.keys() or position is None:
+        if column is None or not {named_by, "position"} <= table.columns.keys() or position is None:
             continue
-        rows = lake.scan(catalog, table, (column, "position"), [{"cluster": cluster, "file": file}])
+        rows = lake.scan(
+            catalog, table, (column, "position"), [{"cluster": cluster, named_by: hole[named_by]}]
+        )
         dates = rows.filter(pc.less(rows["position"], position))[column]
         found += [pc.max(dates).as_py()] if len(dates) else []
-    return max(found, default=None)
+    return cluster, max(found, default=None)

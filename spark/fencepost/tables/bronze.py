@@ -323,10 +323,11 @@ QUARANTINE = Table(
         "reason": "string",
         "detail": "string",  # a sentence: what it is and what to do
         "sample": "binary",  # at most 256 bytes
+        **_BEGINS,  # of logs in text
         "run_id": "string",
         "captured_at": "timestamp",
     },
-    ("cluster", "broker_id", "kind", "file", "position", "reason"),
+    ("cluster", "broker_id", "kind", "file", "file_begins", "position", "reason"),
 )
 
 _CHAPTER = {"chapter": "bigint"}  # the begin of what it lies before, in ms; -1: a window

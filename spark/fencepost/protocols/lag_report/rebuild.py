@@ -13,7 +13,6 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost import lake
 from fencepost.engines import Rows
 from fencepost.protocols.lag_report import changelog_ends, streams_groups
 from fencepost.protocols.lag_report.application import replay_application
@@ -118,9 +117,10 @@ def _bucket_of_client(applications: Mapping[tuple[str, str], str], buckets: int,
 
 
 def _holes(given: Evidence) -> _Holes:
-    rows = lake.scan(given.catalog, QUARANTINE, ("cluster", "kind", "file", "position"))
+    columns = ("cluster", "file", "position")
+    rows = given.engine.collect(given.engine.scan(QUARANTINE, columns, [{"kind": STREAMS_LOG}]))
     found: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for cluster, kind, file, position in tuples(rows):
-        if kind == STREAMS_LOG and position is not None:
+    for cluster, file, position in tuples(rows):
+        if position is not None:
             found[cluster][file].append(position)
     return {cluster: dict(files) for cluster, files in found.items()}
