@@ -1,10 +1,12 @@
-"""Python's search for reference cycles, kept out of a replay."""
+"""Memory that a replay leaves behind: when it is looked for, and what is given back of it."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pyarrow as pa
 
 
 @contextmanager
@@ -19,3 +21,10 @@ def collection_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def give_back() -> None:
+    """Give the system the memory that Arrow has no use for any more, and would keep: a peak is not to be what
+    the work after it begins with.
+    """
+    pa.default_memory_pool().release_unused()

@@ -18,7 +18,7 @@ from fencepost.protocols.base import Protocol
 from fencepost.replay import noted
 from fencepost.replay.carried import carried
 from fencepost.replay.chapters import Chapter, Source, begins, chapters, evidence_of
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Beside, Evidence, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
@@ -180,9 +180,17 @@ def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
     """Rebuild and replace the tables of one protocol after the other: the rows of one are held at a time."""
     counts: dict[str, int] = {}
     for protocol in protocols():
-        found = _of_protocol(protocol, given)
-        counts |= {table.name: engine.replace(table, found.pop(table.name)) for table in protocol.tables}
+        counts |= _replaced_of(protocol, engine, given)
+        give_back()
     return counts
+
+
+def _replaced_of(protocol: Protocol, engine: Engine, given: Evidence) -> dict[str, int]:
+    found = _of_protocol(protocol, given)
+    own = {table.name: found[table.name] for table in protocol.tables}
+    # what the protocol made on the way is not wanted any more
+    del found
+    return {table.name: engine.replace(table, own.pop(table.name)) for table in protocol.tables}
 
 
 def _rebuilt(given: Evidence) -> dict[str, Rows]:

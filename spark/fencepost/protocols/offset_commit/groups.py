@@ -75,6 +75,7 @@ class Span:
     stretch: int
     members: dict[str, Member] = field(default_factory=dict)
     owned_rows: defaultdict[str, OwnedRows] = field(default_factory=lambda: defaultdict(OwnedRows))
+    holders: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # of instance ids
     gone: dict[str, int] = field(default_factory=dict)  # members that left, and how often
     metadata: dict[str, MemberMetadata] = field(default_factory=dict)
     ownership: Ownership = field(default_factory=Ownership)
@@ -227,6 +228,10 @@ class Group(Lives[Histories]):
         else:
             epoch = member.newest.member_epoch
             self._write_member(member_id, member, span, step.at, out)
+            if member.newest.instance_id is not None:
+                span.holders[member.newest.instance_id].discard(member_id)
+        if step.instance_id is not None:
+            span.holders[step.instance_id].add(member_id)
         changes = member.replay(step)
         out.owned_partitions(self, member_id, span.owned_rows[member_id].take(member))
         ownership = span.ownership
@@ -247,6 +252,8 @@ class Group(Lives[Histories]):
         lives = span.gone.get(member_id, 0)
         if member is not None:
             self._close_member(member_id, member, span, at, out)
+            if member.newest.instance_id is not None:
+                span.holders[member.newest.instance_id].discard(member_id)
             for key in member.owned:
                 span.ownership.end(key, member_id, self.no)
             lives = member.lives_before

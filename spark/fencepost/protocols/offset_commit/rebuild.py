@@ -21,7 +21,7 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.shards import shard_of_name
@@ -55,6 +55,7 @@ def _replay(
             decoded = decode_shard(rows, known.topics)
             # a group may have millions of lines: what was decoded is let go
             del rows, evidence
+            give_back()
             replayed = GroupCoordinatorShard(decoded, known, tolerance_ms)
             del decoded
             found = replayed.replay()

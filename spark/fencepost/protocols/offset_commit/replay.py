@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from copy import copy
 from operator import attrgetter
 
 import pyarrow as pa
@@ -61,7 +62,7 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
     ``metadata`` is shared by all logs of the cluster; ``tolerance_ms``: how late a line of the request log
     may be written after its request ended.
     """
-    return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
+    return replay(decode_shard(copy(rows), metadata.topics), metadata, tolerance_ms)
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:

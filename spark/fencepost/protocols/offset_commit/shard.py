@@ -57,8 +57,12 @@ class GroupEvidence:
 
 
 def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
-    """Decode everything; raises ValueError for a record that was captured as readable and is not."""
+    """Decode everything; raises ValueError for a record that was captured as readable and is not.
+
+    ``rows`` has no requests afterwards: of a large group they are most of all, and are let go at once.
+    """
     requests, lines, heartbeats = _requests(rows.requests, topics)
+    rows.requests = rows.requests.schema.empty_table()
     return ShardEvidence(
         rows.cluster,
         rows.partition,

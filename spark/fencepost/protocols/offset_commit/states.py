@@ -176,10 +176,12 @@ def _instance_fenced(span: Span | None, request: CommitRequest, *, known: bool) 
     """Whether another member has the group instance id that a request presents."""
     if request.instance_id is None:
         return False
-    members = {} if span is None else span.members
-    for member_id, member in members.items():
-        if member.newest.instance_id == request.instance_id:
-            return member_id != request.member_id
+    holders = () if span is None else span.holders.get(request.instance_id, ())
+    if span is not None and len(holders) > 1:
+        # one takes the place of another: the batch is not at its end
+        return next(member_id for member_id in span.members if member_id in holders) != request.member_id
+    if holders:
+        return request.member_id not in holders
     return False if known else None
 
 
