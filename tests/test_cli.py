@@ -28,7 +28,7 @@ from fencepost import cli
 
 ended = []
 for arguments in json.load(sys.stdin):
-    out, errors = io.StringIO(), io.StringIO()
+    out, errors = io.StringIO(newline=None), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         code = cli.main(arguments)
     ended.append((arguments, code, out.getvalue(), errors.getvalue()))

