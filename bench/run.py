@@ -13,6 +13,7 @@ MEASUREMENTS = {
     "headers.py": "Batch headers of data topics to bronze, against kafka-dump-log and cat",
     "judging/run.py": "Judging a trace, against TLC and against SQL written by hand",
     "fencing/run.py": "Auditing the commits of thousands of members, against what is known of each",
+    "fencing/run_days.py": "A whole audit of a hundredth more, after a short history and a long one",
     "fencing/run_crowd.py": "One group of very many members, against what is known of each commit",
     "producers/run.py": "Transactions of many transactional ids, against what is known of each",
     "incarnations/run.py": "Topics that come and go, against what is known of each",

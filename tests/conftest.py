@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from fencepost import lake
+from fencepost import cli, lake
 from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 from tlasql import jvm
@@ -105,7 +106,7 @@ def new_lake(
 
 @dataclass(frozen=True)
 class Audited:
-    """A capture that ``fencepost audit`` has audited in a process of its own: its lake, and what was said."""
+    """A capture that ``fencepost audit`` has audited: its lake, and how the command ended."""
 
     config: Path
     lake: Path
@@ -113,18 +114,21 @@ class Audited:
 
 
 @pytest.fixture(scope="session")
-def troubled(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audited:
-    """A cluster with zombies; commands and DAGs may read its lake, and audit again what has not changed."""
+def troubled(spark: SparkSession, captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """A cluster with zombies; commands and DAGs may read its lake, and audit again what has not changed.
+
+    It is audited in this process, whose JVM has run before; tests/protocols/toy audits in one of its own.
+    """
+    assert spark
     config = captures / "troubled-4.2.1" / "fencepost.toml"
     audited = tmp_path_factory.mktemp("troubled") / "lake"
-    said = subprocess.run(
-        [str(Path(sys.executable).with_name("fencepost")), "audit", "--config", str(config)],
-        env={**os.environ, "FENCEPOST_LAKE": str(audited)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
+    command = ["audit", "--config", str(config)]
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setenv("FENCEPOST_LAKE", str(audited))
+        patch.setenv("TZ", "UTC")
+        code = cli.main(command)
+    said = subprocess.CompletedProcess(command, code, out.getvalue(), errors.getvalue())
     return Audited(config, audited, said)
 
 

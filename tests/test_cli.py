@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,25 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Audited
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Ended = subprocess.CompletedProcess[str]
+Run = Callable[..., Ended]
+RunLight = Callable[..., list[Ended]]
 
-# A process that runs a command, and says what it should not have loaded.
+# A process that runs commands one after the other, and says what it should not have loaded.
 LIGHT = """
-import sys
+import contextlib, io, json, sys
 from fencepost import cli
-code = cli.main(sys.argv[1:])
+
+ended = []
+for arguments in json.load(sys.stdin):
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = cli.main(arguments)
+    ended.append((arguments, code, out.getvalue(), errors.getvalue()))
 heavy = {"airflow", "dbt", "great_expectations", "py4j", "pyspark", "sqlalchemy"} & set(sys.modules)
-sys.exit(f"loaded {sorted(heavy)}" if heavy else code)
+if heavy:
+    sys.exit(f"loaded {sorted(heavy)}")
+json.dump(ended, sys.stdout)
 """
 
 
@@ -33,17 +43,10 @@ sys.exit(f"loaded {sorted(heavy)}" if heavy else code)
 def run(troubled: Audited) -> Run:
     """Runs ``fencepost`` in a process of its own on the audited lake of the troubled capture."""
 
-    def call(
-        *arguments: str, config: Path = troubled.config, lake: Path = troubled.lake, java: bool = True
-    ) -> subprocess.CompletedProcess[str]:
-        program = (
-            [str(Path(sys.executable).with_name("fencepost"))] if java else [sys.executable, "-c", LIGHT]
-        )
-        environment = {**os.environ, "FENCEPOST_LAKE": str(lake)}
-        without = {"PATH": str(lake.parent), "FENCEPOST_JARS": str(lake.parent)}
+    def call(*arguments: str, config: Path = troubled.config) -> Ended:
         return subprocess.run(
-            [*program, *arguments, "--config", str(config)],
-            env=environment if java else {**_no_java(environment), **without},
+            [str(Path(sys.executable).with_name("fencepost")), *arguments, "--config", str(config)],
+            env={**os.environ, "FENCEPOST_LAKE": str(troubled.lake)},
             capture_output=True,
             text=True,
             check=False,
@@ -53,14 +56,32 @@ def run(troubled: Audited) -> Run:
     return call
 
 
-def _no_java(environment: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name != "JAVA_HOME"}
+@pytest.fixture(scope="module")
+def run_light(troubled: Audited) -> RunLight:
+    """Runs commands in one process that finds no java, one after the other."""
+
+    def call(*commands: Sequence[str], lake: Path = troubled.lake) -> list[Ended]:
+        environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+        nowhere = {"PATH": str(lake.parent), "FENCEPOST_JARS": str(lake.parent)}
+        done = subprocess.run(
+            [sys.executable, "-c", LIGHT],
+            input=json.dumps([[*command, "--config", str(troubled.config)] for command in commands]),
+            env={**environment, **nowhere, "FENCEPOST_LAKE": str(lake)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
+        assert done.returncode == 0, done.stderr
+        return [subprocess.CompletedProcess(*each) for each in json.loads(done.stdout)]
+
+    return call
 
 
-def test_nothing_is_created_by_looking(run: Run, tmp_path: Path) -> None:
+def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
-    for command in (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"]):
-        done = run(*command, lake=lake, java=False)
+    commands = (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"])
+    for done in run_light(*commands, lake=lake):
         assert done.returncode == 2
         assert "no audit yet. Run: fencepost audit" in done.stderr
     assert not lake.exists()
@@ -90,34 +111,34 @@ def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     assert names == [["a", "b"], ["1", "x,y"]]
 
 
-def test_what_an_audit_found_is_read_without_a_jvm(run: Run, tmp_path: Path) -> None:
+def test_what_an_audit_found_is_read_without_a_jvm(run: Run, run_light: RunLight, tmp_path: Path) -> None:
     """After an audit, where no java can be found: the same words, pictures and rows."""
-    reported = run("report", java=False)
+    (reported,) = run_light(["report"])
     assert reported.returncode == 0, reported.stderr
     assert "CRITICAL  no_commit_for_anothers_partition" in reported.stdout
     assert "Owners were refused in " in reported.stdout
 
     verdict_id = reported.stdout.rpartition("fencepost explain ")[2].split()[0]
-    told = run("explain", verdict_id, java=False)
+    out = tmp_path / "checkout.svg"
+    query = "SELECT requested_at, count(*) FROM marts.fct_offset_commits GROUP BY ALL ORDER BY ALL"
+    told, drawn, by_duckdb = run_light(
+        ["explain", verdict_id], ["plot", "checkout", "--out", str(out)], ["sql", query, "--format", "csv"]
+    )
     assert told.returncode == 0, told.stderr
     assert "The specification says (spec/" in told.stdout
 
-    out = tmp_path / "checkout.svg"
-    drawn = run("plot", "checkout", "--out", str(out), java=False)
     assert drawn.returncode == 0, drawn.stderr
     assert out.read_bytes().startswith(b"<?xml")
 
-    query = "SELECT requested_at, count(*) FROM marts.fct_offset_commits GROUP BY ALL ORDER BY ALL"
-    by_duckdb = run("sql", query, "--format", "csv", java=False)
     by_spark = run("sql", query, "--format", "csv", "--engine", "spark")
     assert by_duckdb.returncode == by_spark.returncode == 0
     assert by_duckdb.stdout == by_spark.stdout
     assert len(by_duckdb.stdout.splitlines()) > 100
 
 
-def test_spark_runs_what_duckdb_cannot(run: Run) -> None:
+def test_spark_runs_what_duckdb_cannot(run: Run, run_light: RunLight) -> None:
     query = "SELECT count(*) AS commits FROM marts.fct_offset_commits.snapshots"
-    refused = run("sql", query, java=False)
+    (refused,) = run_light(["sql", query])
     assert refused.returncode == 2
     assert "fencepost sql --engine spark" in refused.stderr
     done = run("sql", query, "--engine", "spark", "--format", "json")
@@ -134,18 +155,19 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     assert run("audit", "--no-such-option").returncode == 2
 
 
-def test_a_wrong_query_or_verdict_is_bad_usage(run: Run) -> None:
-    for query, words in (
+def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:
+    refused = (
         ("SELECT * FROM marts.nothing", "The lake has no table marts.nothing."),
         ("SELECT * FROM marts.fct_offset_commit", "Near: marts.fct_offset_commits"),
         ("SELECT nothing FROM marts.fct_quarantine", "DuckDB, which runs queries here, refused this one"),
         ("SELEC 1 FROM", "sqlglot, which translates Spark's SQL, cannot read this (line 1"),
         ("DROP TABLE marts.fct_quarantine", "one query that reads"),
-    ):
-        done = run("sql", query, java=False)
+    )
+    unknown = "ffffffffffffffff"
+    *queries, explained = run_light(*(["sql", query] for query, _ in refused), ["explain", unknown])
+    for (_, words), done in zip(refused, queries, strict=True):
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
-    done = run("explain", "ffffffffffffffff", java=False)
-    assert done.returncode == 2
-    assert "ffffffffffffffff" in done.stderr
+    assert explained.returncode == 2
+    assert unknown in explained.stderr

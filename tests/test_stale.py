@@ -14,13 +14,22 @@ from pyiceberg.expressions import AlwaysTrue
 
 from fencepost import lake
 from fencepost.definitions import definitions, modules
+from fencepost.lake import AtLeast
+from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.stale import Inputs, Model, Plan
-from fencepost.tables import DECISIONS
+from fencepost.tables import CHAPTER, DECISIONS, WINDOWS, Table
 
 MODELS = Path(__file__).resolve().parents[1] / "dbt" / "models"
 ROWS = pa.schema([("name", pa.string())])
 MART = Model("fct", "marts.fct", "shared", True, "", {"name": "string"}, {}, frozenset({"silver.rows"}))
+GROUPS = next(table for table in tables() if table.name == "silver.consumer_groups")
+IN_CHAPTERS = dataclasses.replace(
+    MART,
+    columns={"cluster": "string", CHAPTER: "bigint"},
+    sources=frozenset({GROUPS.name, DECISIONS.name}),
+    stored_by=("cluster", CHAPTER),
+)
 
 
 @pytest.fixture
@@ -80,6 +89,62 @@ def test_a_table_that_began_anew_is_another(catalog: Catalog) -> None:
     catalog.create_table("silver.rows", ROWS)
     _append(catalog)
     assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
+
+
+def _rows(table: Table, *chapters: tuple[str, int | None]) -> pa.Table:
+    rows = [{"cluster": cluster, CHAPTER: chapter} for cluster, chapter in chapters]
+    return pa.Table.from_pylist(rows, schema=table.stored_schema)
+
+
+@pytest.fixture
+def in_chapters(catalog: Catalog) -> Catalog:
+    """A lake with chapters, of which a mart was built."""
+    lake.append(catalog, GROUPS, _rows(GROUPS, ("a", 0), ("a", 100), ("a", 200), ("b", 0), ("b", 100)))
+    lake.append(catalog, DECISIONS, _rows(DECISIONS, ("a", 0)))
+    lake.append(catalog, DECISIONS, _rows(DECISIONS, ("a", 100), ("b", 100)))
+    _built(catalog, IN_CHAPTERS)
+    return catalog
+
+
+def _replace(catalog: Catalog, table: Table, cluster: str, since: int, *chapters: int) -> None:
+    rows = _rows(table, *((cluster, each) for each in chapters))
+    lake.replace(catalog, table, rows, [{"cluster": cluster, CHAPTER: AtLeast(since)}])
+
+
+def test_a_mart_in_chapters_is_built_from_the_first_that_changed_on(in_chapters: Catalog) -> None:
+    assert Inputs(in_chapters, [IN_CHAPTERS], "code").plan().kept == 1
+    _replace(in_chapters, GROUPS, "a", 200, 200, 300)
+    plan = Inputs(in_chapters, [IN_CHAPTERS], "code").plan()
+    assert (plan.build, plan.since) == (("fct",), {"fct": {"a": 200}})
+    _replace(in_chapters, GROUPS, "a", 100, 300)
+    _replace(in_chapters, GROUPS, "b", 100)
+    assert Inputs(in_chapters, [IN_CHAPTERS], "code").plan().since == {"fct": {"a": 100, "b": 100}}
+
+
+def test_files_that_several_clusters_share_tell_the_chapter_of_any(in_chapters: Catalog) -> None:
+    _replace(in_chapters, DECISIONS, "a", 100, 100)
+    assert Inputs(in_chapters, [IN_CHAPTERS], "code").plan().since == {"fct": {None: 100, "a": 100, "b": 100}}
+
+
+@pytest.mark.parametrize("changed", ["no chapter", "no snapshot", "another source", "another mart"])
+def test_a_mart_in_chapters_is_built_whole_where_it_is_not_told_what_changed(
+    in_chapters: Catalog, changed: str
+) -> None:
+    _replace(in_chapters, GROUPS, "a", 200, 200)
+    model = IN_CHAPTERS
+    if changed == "no chapter":
+        lake.append(in_chapters, DECISIONS, _rows(DECISIONS, ("a", None)))
+    elif changed == "no snapshot":
+        table = in_chapters.load_table(GROUPS.name)
+        table.maintenance.expire_snapshots().by_ids(
+            [each.snapshot_id for each in table.snapshots()[:-1]]
+        ).commit()
+    elif changed == "another source":
+        model = dataclasses.replace(model, sources=model.sources | {WINDOWS.name})
+    else:
+        in_chapters.load_table("marts.fct").append(_rows(GROUPS, ("a", 0)).select(["cluster", CHAPTER]))
+    plan = Inputs(in_chapters, [model], "code").plan()
+    assert (plan.build, plan.since) == (("fct",), {})
 
 
 def test_what_the_specification_says_of_other_protocols_changes_nothing(catalog: Catalog) -> None:

@@ -1,14 +1,17 @@
 """Steps of an audit over a generated cluster, in a process of its own that can be measured.
 
-    python bench/fencing/audit.py FOLDER {capture,audit,check}
+    python bench/fencing/audit.py FOLDER {capture,audit,whole,check}
 
-``audit`` is rebuild and judge, in a session as the product gives it. ``check`` compares every commit with the
-cluster's ``ground_truth.parquet``. Prints one line of JSON: what each step took and said.
+``audit`` is rebuild and judge, in a session as the product gives it; ``whole`` is all five steps, each unless
+it has been done. ``check`` compares every commit with the cluster's ``ground_truth.parquet``. Prints one line
+of JSON: what each step took and said.
 """
 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +21,31 @@ from coordinator import POLICIES
 from run_steps import run_steps
 
 from fencepost import lake, pipeline
+from fencepost.gate import GateFailed
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.tables import DECISIONS
 
-STEPS = {"capture": ("capture",), "audit": ("rebuild", "judge"), "check": ("check",)}
+STEPS = {
+    "capture": ("capture",),
+    "audit": ("rebuild", "judge"),
+    "whole": tuple(pipeline.STEPS),
+    "check": ("check",),
+}
 KEY = ("group_id", "client_id", "correlation_id", "topic", "partition")
 
 
 def main() -> int:
     """Run the steps."""
     folder, name = Path(sys.argv[1]), sys.argv[2]
+    if name == "whole":
+        return run_steps(folder, {step: partial(_unless_done, step) for step in STEPS[name]})
     return run_steps(folder, {step: pipeline.STEPS.get(step, _check) for step in STEPS[name]})
+
+
+def _unless_done(step: str, run: pipeline.Run) -> dict[str, Any]:
+    with suppress(GateFailed):
+        return run.step(step)
+    return {}
 
 
 def _check(run: pipeline.Run) -> dict[str, Any]:

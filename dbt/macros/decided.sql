@@ -6,7 +6,7 @@
         {%- for decision, column in decisions.items() %}
         max(outcome) filter (where decision = '{{ decision }}') as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ source('verdicts', 'decisions') }}
+    from {{ in_changed_chapters(source('verdicts', 'decisions')) }}
     where decision in ({% for decision in decisions %}'{{ decision }}'{{ ', ' if not loop.last }}{% endfor %})
     group by cluster, subject
 {%- endmacro %}

@@ -9,6 +9,6 @@
         {{ agreed('producer_epoch') }} as current_epoch,
         min(from_position) as from_position,
         max(to_position) as to_position
-    from {{ source('silver', table) }}
+    from {{ in_changed_chapters(source('silver', table)) }}
     group by cluster, {{ key }}
 {%- endmacro %}

@@ -35,6 +35,10 @@ Beside them, of each column whose `meta` lists `values`: it has no other, null a
             {{ count }} as rows_{{ loop.index }}{{ ',' if not loop.last }}
             {%- endfor %}
         from {{ model }}
+        {%- set changed = changed_chapters(model.identifier) %}
+        {%- if changed %}
+        where {{ changed }}
+        {%- endif %}
     ),
 
     listed as (

@@ -5,14 +5,15 @@ No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg import expressions
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
@@ -35,6 +36,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from fencepost import commits
 from fencepost.catalog import open_catalog
 from fencepost.protocols import tables
 from fencepost.settings import Lake
@@ -53,7 +55,8 @@ __all__ = [
     "delete",
     "ensure",
     "greatest",
-    "least",
+    "multiples",
+    "put_together",
     "replace",
     "replace_by_batches",
     "scan",
@@ -63,19 +66,23 @@ __all__ = [
 ]
 
 
+Bound = int | datetime
+"""What a column is compared with."""
+
+
 @dataclass(frozen=True)
 class AtLeast:
     """A column lies at or above ``value``."""
 
-    value: int
+    value: Bound
 
 
 @dataclass(frozen=True)
 class Below:
     """A column lies below ``value``, and at or above ``least`` if there is one."""
 
-    value: int
-    least: int | None = None
+    value: Bound
+    least: Bound | None = None
 
 
 # built by pydantic from names that mypy does not know
@@ -140,8 +147,13 @@ def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Whe
     present = catalog.load_table(table.name)
     if present.metadata.current_snapshot_id is None:
         return table.schema_of(chosen).empty_table()
-    found = present.scan(_condition(where), selected_fields=chosen)
-    return found.to_arrow().select(list(chosen)).cast(table.schema_of(chosen))
+    condition = _condition(where)
+    found = present.scan(condition, selected_fields=chosen)
+    tasks = list(found.plan_files())
+    if not tasks:
+        return table.schema_of(chosen).empty_table()
+    read = ArrowScan(present.metadata, present.io, found.projection(), condition)
+    return read.to_table(tasks).select(list(chosen)).cast(table.schema_of(chosen))
 
 
 def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
@@ -196,22 +208,22 @@ def snapshot(catalog: Catalog, table: Table) -> int | None:
 def added(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None, since: int | None
 ) -> pa.Table | None:
-    """``columns`` of the rows that ``where`` chooses in files that a snapshot did not have.
+    """``columns`` of the rows that ``where`` chooses among those appended after a snapshot.
 
-    None where that cannot be told: the snapshot has expired, or files of it are gone.
+    None where that cannot be told: the snapshot has expired, or rows of it are gone.
     """
     present = catalog.load_table(table.name)
+    tasks = commits.added(present, since)
+    if not tasks:
+        return None if tasks is None else table.schema_of(columns).empty_table()
     found = present.scan(_condition(where), selected_fields=tuple(columns))
-    tasks = {task.file.file_path: task for task in found.plan_files()}
-    if since is not None:
-        if present.snapshot_by_id(since) is None:
-            return None
-        before = present.scan(_condition(where), snapshot_id=since).plan_files()
-        for task in before:
-            if tasks.pop(task.file.file_path, None) is None:
-                return None
     read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
-    return read.to_table(tasks.values()).select(list(columns))
+    return read.to_table(tasks).select(list(columns)).cast(table.schema_of(columns))
+
+
+def put_together(catalog: Catalog, table: Table) -> None:
+    """Make few files of many small ones; the rows stay the same."""
+    commits.put_together(catalog.load_table(table.name))
 
 
 def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
@@ -219,25 +231,38 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
 
     ``where`` names columns that the table is partitioned by: files tell it, and are not read.
     """
-    return max(_bounds(catalog, table, column, where, "upper_bounds"), default=None)
-
-
-def least(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
-    """The least value of a column, as ``greatest``."""
-    return min(_bounds(catalog, table, column, where, "lower_bounds"), default=None)
-
-
-def _bounds(catalog: Catalog, table: Table, column: str, where: Where, which: str) -> list[int]:
-    """The bounds of each file, or the values themselves where a file tells none."""
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
     found: list[int] = []
     for task in present.scan(_condition(where)).plan_files():
-        bound = (getattr(task.file, which) or {}).get(number)
+        bound = (task.file.upper_bounds or {}).get(number)
         if bound is None:
-            return list(scan(catalog, table, (column,), where)[column].drop_null().to_pylist())
+            values = scan(catalog, table, (column,), where)[column]
+            return max(values.drop_null().to_pylist(), default=None)
         found.append(int(from_bytes(LongType(), bound)))
-    return found
+    return max(found, default=None)
+
+
+def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
+    """The multiples of a length that a column of bigint has values in: each at the value or less than the
+    length below it. Of files whose values are in one or two of them, as ``greatest``, none is read.
+    """
+    present = catalog.load_table(table.name)
+    number = present.schema().find_field(column).field_id
+    found, wide = set[int](), []
+    planned = present.scan(_condition(where), selected_fields=(column,))
+    for task in planned.plan_files():
+        bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
+        first, last = (None if each is None else int(from_bytes(LongType(), each)) // of for each in bounds)
+        if first is None or last is None or last - first > 1:
+            wide.append(task)
+        else:
+            found |= {first, last}
+    for task in wide:
+        read = ArrowScan(present.metadata, present.io, planned.projection(), _condition(where))
+        values = pc.unique(pc.drop_null(read.to_table([task])[column]))
+        found.update((values.to_numpy() // of).tolist())
+    return {each * of for each in found}
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:
@@ -250,27 +275,19 @@ def _summed(catalog: Catalog, table: Table, what: str) -> int:
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
     """Append rows, in one commit; gives back how many."""
     if rows.num_rows:
-        catalog.load_table(table.name).append(_aligned(rows, table))
+        commits.append(catalog.load_table(table.name), _aligned(rows, table))
     return int(rows.num_rows)
 
 
 def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None = None) -> int:
     """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit."""
-    if count(catalog, table) == 0:
-        return append(catalog, table, rows)
-    with warnings.catch_warnings():
-        # PyIceberg warns where there was nothing to take away
-        warnings.simplefilter("ignore", UserWarning)
-        catalog.load_table(table.name).overwrite(_aligned(rows, table), overwrite_filter=_condition(where))
+    commits.replace(catalog.load_table(table.name), _aligned(rows, table), _condition(where))
     return int(rows.num_rows)
 
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:
     """Take the rows that ``where`` chooses out of the table, in one commit."""
-    with warnings.catch_warnings():
-        # PyIceberg warns where there was nothing to take away
-        warnings.simplefilter("ignore", UserWarning)
-        catalog.load_table(table.name).delete(_condition(where))
+    commits.delete(catalog.load_table(table.name), _condition(where))
 
 
 def replace_by_batches(
@@ -279,14 +296,7 @@ def replace_by_batches(
     """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit, a batch
     at a time in memory.
     """
-    target = catalog.load_table(table.name)
-    if count(catalog, table) == 0:
-        target.append(rows)
-        return
-    with warnings.catch_warnings():
-        # PyIceberg warns where there was nothing to take away
-        warnings.simplefilter("ignore", UserWarning)
-        target.overwrite(rows, overwrite_filter=_condition(where))
+    commits.replace_by_batches(catalog.load_table(table.name), rows, _condition(where))
 
 
 def _condition(where: Where | None) -> Any:

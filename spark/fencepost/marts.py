@@ -13,15 +13,17 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 
+from fencepost.changed import Since
 from fencepost.definitions import definitions
 from fencepost.places import project_folder, work_folder
 from fencepost.report import first_paragraph
@@ -72,7 +74,8 @@ def build(spark: SparkSession, settings: Settings, catalog: Catalog) -> MartsRes
     result = MartsResult((), 0, (), 0.0)
     if plan.build:
         with _compiling(spark, settings, inputs.rows):
-            result = run_dbt(spark, settings, ["build", "--select", *plan.build, *_NOT_IN_A_BUILD], project)
+            chosen = ["build", "--select", *plan.build, *_NOT_IN_A_BUILD]
+            result = run_dbt(spark, settings, chosen, project, plan.since)
     inputs.note()
     return replace(result, empty=len(plan.empty), kept=plan.kept)
 
@@ -92,19 +95,28 @@ def parse(settings: Settings) -> Any:
 
 
 def run_dbt(
-    spark: SparkSession, settings: Settings, arguments: Sequence[str], project: Any = None
+    spark: SparkSession,
+    settings: Settings,
+    arguments: Sequence[str],
+    project: Any = None,
+    since: Mapping[str, Since] | None = None,
 ) -> MartsResult:
     """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
 
     dbt's files (compiled SQL, logs, run results) go to the folder ``dbt`` beside the lake. ``project``: as it
-    was parsed. Raises MartsError.
+    was parsed; ``since``: models that are built from a chapter on. Raises MartsError.
     """
     with _ours(spark), _same_mode(spark):
-        outcome = _invoke(settings, arguments, project)
+        outcome = _invoke(settings, arguments, project, since or {})
     return _result(spark, outcome, work_folder(settings, "dbt"))
 
 
-def _invoke(settings: Settings, arguments: Sequence[str], project: Any = None) -> Any:
+def _invoke(
+    settings: Settings,
+    arguments: Sequence[str],
+    project: Any = None,
+    since: Mapping[str, Since] = MappingProxyType({}),
+) -> Any:
     from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
 
     folder, output = project_folder("dbt"), work_folder(settings, "dbt")
@@ -112,10 +124,13 @@ def _invoke(settings: Settings, arguments: Sequence[str], project: Any = None) -
     places["--log-path"] = output / "logs"
     take_parsed(settings, output / "target" / PARSED)
     common = [str(part) for option in places.items() for part in option]
-    variables = json.dumps({"marked_definitions": marked_definitions()})
+    variables: dict[str, Any] = {"marked_definitions": marked_definitions()}
+    if since:
+        # of a project that was parsed already: with other variables dbt would parse it again
+        variables["changed_since"] = {name: list(each.items()) for name, each in since.items()}
     quiet = ["--log-level", "none", "--log-level-file", "info", "--no-use-colors"]
     with _same_directory():
-        return dbtRunner(project).invoke([*arguments, *common, "--vars", variables, *quiet])
+        return dbtRunner(project).invoke([*arguments, *common, "--vars", json.dumps(variables), *quiet])
 
 
 def take_parsed(settings: Settings, place: Path) -> None:

@@ -99,6 +99,11 @@ def _duration(text: Any) -> Any:
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
+def _chapter(text: Any) -> Any:
+    """A length of time, or None for ``all``."""
+    return None if text == "all" else _duration(text)
+
+
 def _not_negative(number: int) -> int:
     if number < 0:
         raise _mistake(f"must not be negative, it is {number}.")
@@ -239,7 +244,7 @@ class Settings:
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = 256
     """Up to so much evidence, work is done in the process itself, without Spark."""
-    chapter_ms: int | None = None
+    chapter_ms: int | None = _UNITS_MS["d"]
     """How long the chapters are in which a cluster's history is rebuilt; None: it is one."""
     window_ms: int | None = None
     """How far back from a cluster's newest evidence it is audited; None: as far as there is any."""
@@ -278,9 +283,9 @@ class _Engine(_Table):
 
 
 class _Audit(_Table):
-    chapter: Annotated[int | None, _Told("a length of time such as 6h or 1d"), BeforeValidator(_duration)] = (
-        None
-    )
+    chapter: Annotated[
+        int | None, _Told("a length of time such as 6h or 1d, or all"), BeforeValidator(_chapter)
+    ] = _UNITS_MS["d"]
     window: Annotated[
         int | None, _Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(_duration)
     ] = None

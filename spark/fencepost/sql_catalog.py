@@ -11,35 +11,19 @@ from pyiceberg.io import FileIO
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import CommitTableResponse, Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import TableUpdate
 from pyiceberg.typedef import Identifier
 from sqlalchemy import bindparam, select
+
+from fencepost.commits import Change
 
 Known = tuple[str, TableMetadata, FileIO]
 """Where the newest metadata of a table lies, what it says, and what reads the table's files."""
 
 
-class _Transaction(Transaction):
-    """A transaction that applies its updates to the metadata when there are others.
-
-    PyIceberg asks for the metadata seventeen times in an append, and makes a deep copy each time.
-    """
-
-    _applied: tuple[TableMetadata, tuple[TableUpdate, ...], TableMetadata] | None = None
-
-    @property
-    def table_metadata(self) -> TableMetadata:
-        """The metadata with the updates so far; nobody changes it."""
-        of, updates = self._table.metadata, self._updates
-        if self._applied is None or self._applied[0] is not of or self._applied[1] is not updates:
-            self._applied = (of, updates, super().table_metadata)
-        return self._applied[2]
-
-
 class _Table(Table):
     def transaction(self) -> Transaction:
         """See Table."""
-        return _Transaction(self)
+        return Change(self)
 
 
 class CachingSqlCatalog(SqlCatalog):

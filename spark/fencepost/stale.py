@@ -1,15 +1,17 @@
 """Which models of dbt have to be built: those whose code or inputs are not what they were built from.
 
-Iceberg's snapshots tell whether a table has changed. A mart that reads nothing but tables without rows has
-none: it is created from its contract, and no query is planned for it. What each model was built from is noted
-last of all, when dbt has built and tested all that had to be.
+Iceberg's snapshots tell whether a table has changed, and of rows that lie in chapters from which one on: a
+model with the column CHAPTER, whose rows rest on rows of their own chapter alone, is built from there on. A
+mart that reads nothing but tables without rows has none: it is created from its contract, and no query is
+planned for it. What each model was built from is noted last of all, when dbt has built and tested all that
+had to be.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,9 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
 from fencepost import lake
+from fencepost.changed import Since, changed_since, earliest
 from fencepost.definitions import modules
-from fencepost.tables import DECISIONS, EPISODES, FILES
+from fencepost.tables import CHAPTER, DECISIONS, EPISODES, FILES
 from fencepost.tables.table import ARROW
 
 _PROPERTY = "fencepost.marts"
@@ -34,7 +37,8 @@ _OF_MODULES = {table.name: table for table in (DECISIONS, EPISODES)}
 @dataclass(frozen=True)
 class Model:
     """A model of dbt. ``folder``: its protocol, or the shared one; ``columns``: of its contract; ``sources``:
-    tables of the lake that it reads, itself or through other models.
+    tables of the lake that it reads, itself or through other models; ``stored_by``: what it is partitioned
+    by.
     """
 
     name: str
@@ -45,15 +49,24 @@ class Model:
     columns: Mapping[str, str]
     properties: Mapping[str, str]
     sources: frozenset[str]
+    stored_by: tuple[str, ...] = ()
+
+    @property
+    def in_chapters(self) -> bool:
+        """Whether a row rests on rows of its own chapter alone."""
+        return CHAPTER in self.columns
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``build``: models for dbt; ``empty``: marts that are created without rows; ``kept``: how many stay."""
+    """``build``: models for dbt; ``since``: of some of them the chapters from which on they are built, by
+    name; ``empty``: marts that are created without rows; ``kept``: how many stay.
+    """
 
     build: tuple[str, ...]
     empty: tuple[Model, ...]
     kept: int
+    since: Mapping[str, Since] = field(default_factory=dict)
 
 
 class Inputs:
@@ -77,14 +90,20 @@ class Inputs:
         noted = self._noted()
         stale = [each for each in self._models if noted.get(each.name) != self._state_of(each)]
         empty = [each for each in stale if self._is_new(each) and not any(self._inputs(each).values())]
-        build = [each.name for each in stale if each not in empty]
-        return Plan(tuple(build), tuple(empty), len(self._models) - len(stale))
+        known = {each.name: self._since(each, noted.get(each.name)) for each in stale}
+        build = [each.name for each in stale if each not in empty and known[each.name] != {}]
+        since = {name: found for name in build if (found := known[name])}
+        return Plan(tuple(build), tuple(empty), len(self._models) - len(build) - len(empty), since)
 
     def create(self, model: Model) -> None:
         """Create a mart without rows, as its contract has it."""
         schema = pa.schema([(name, _ARROW[kind]) for name, kind in model.columns.items()])
         properties = {**model.properties, "comment": model.doc}
-        self._catalog.create_table(model.relation, schema, properties=properties)
+        self._catalog.create_namespace_if_not_exists(model.relation.partition(".")[0])
+        new = self._catalog.create_table_transaction(model.relation, schema, properties=properties)
+        with new, new.update_spec() as spec:
+            for name in model.stored_by:
+                spec.add_identity(name)
 
     def note(self) -> None:
         """Note that all models have been built from what there is now."""
@@ -95,6 +114,26 @@ class Inputs:
     def _noted(self) -> dict[str, Any]:
         noted = json.loads(self._catalog.load_table(FILES.name).properties.get(_PROPERTY, "{}"))
         return dict(noted["models"]) if noted.get("code") == self._code else {}
+
+    def _since(self, model: Model, noted: Any) -> Since | None:
+        """From which chapters on a model is not what it would be; None: all of it is to be built."""
+        if not model.in_chapters or noted is None or noted[1] != self._made(model):
+            return None
+        before, now = noted[0], self._inputs(model)
+        if before.keys() != now.keys():
+            return None
+        found = [self._changed(source, before[source]) for source in now if before[source] != now[source]]
+        return earliest(each for each in found if each is not None) if None not in found else None
+
+    def _changed(self, source: str, before: str | None) -> Since | None:
+        """From which chapters on a table has changed since a state of it; None without any."""
+        table = self._table(source)
+        if table is None:
+            return None
+        uuid, snapshot = before.split() if before else (str(table.metadata.table_uuid), "")
+        if uuid != str(table.metadata.table_uuid):
+            return None
+        return changed_since(table, int(snapshot) if snapshot else None)
 
     def _state_of(self, model: Model) -> list[Any]:
         """What a model reads, and what it is."""
@@ -158,6 +197,7 @@ def _model(nodes: Mapping[str, Any], node: Any) -> Model:
         columns={each.name: each.data_type for each in node.columns.values()},
         properties=node.config.get("tblproperties") or {},
         sources=frozenset(_sources(nodes, node)),
+        stored_by=tuple(node.config.get("partition_by") or ()),
     )
 
 

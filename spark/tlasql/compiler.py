@@ -93,6 +93,8 @@ class CompiledModule:
     def in_dialect(self, name: str) -> CompiledModule:
         """The same definitions as SQL of another engine."""
         dialect = DIALECTS[name]
+        if dialect == self.dialect:
+            return self
 
         def printed(each: Compiled) -> str:
             if each.mark.kind == "decision":

@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tlasql import tree
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler import CompiledModule
 from tlasql.data import duckdb_type
-from tlasql.dialect import DUCKDB, SPARK, Dialect
+from tlasql.dialect import SPARK
 from tlasql.errors import Diagnostic, Location
 from tlasql.mapping import History, Mapping, Records, Schemas
-from tlasql.plan import RecordFrame
-from tlasql.sql import decision_sql, verdict_sql
-from tlasql.sql_passes import passes
 
 ENGINES = {"duckdb": "duckdb", "spark": "pyspark"}
 """engine -> the package it needs"""
@@ -33,11 +30,10 @@ def installed() -> list[str]:
 
 def unprepared(compiled: CompiledModule, engine: str) -> list[Diagnostic]:
     """A diagnostic for each query that the engine refuses, at the definition it was made from."""
-    dialect = DUCKDB if engine == "duckdb" else SPARK
     tables = {each: compiled.schemas[each] for each in used(compiled.mapping) if each in compiled.schemas}
     found = []
     with (_duckdb if engine == "duckdb" else _spark)(tables) as refused:
-        for place, name, sql in _queries(compiled, dialect):
+        for place, name, sql in _queries(compiled.in_dialect(engine)):
             problem = refused(sql)
             if problem is not None:
                 message = f"{engine} refuses the SQL of {name}: {problem}"
@@ -45,21 +41,12 @@ def unprepared(compiled: CompiledModule, engine: str) -> list[Diagnostic]:
     return found
 
 
-def _queries(compiled: CompiledModule, dialect: Dialect) -> Iterator[tuple[Location, str, str]]:
-    for each in compiled.definitions:
-        yield each.definition.location, each.mark.id, _sql(compiled, each, dialect)
+def _queries(compiled: CompiledModule) -> Iterator[tuple[Location, str, str]]:
     places = {each.mark.id: each.definition.location for each in compiled.definitions}
-    every = {each.mark.id: (each.mark.kind, each.frames) for each in compiled.definitions}
-    for one in passes(every, compiled.mapping, compiled.schemas, dialect):
+    for each in compiled.definitions:
+        yield places[each.mark.id], each.mark.id, each.sql
+    for one in compiled.passes:
         yield places[one.ids[0]], " and ".join(one.ids), one.sql
-
-
-def _sql(compiled: CompiledModule, each: Compiled, dialect: Dialect) -> str:
-    if each.mark.kind == "decision":
-        (frame,) = each.frames
-        assert isinstance(frame, RecordFrame)
-        return decision_sql(frame, compiled.mapping, compiled.schemas, dialect)
-    return verdict_sql(each.frames, compiled.mapping, compiled.schemas, dialect)
 
 
 def used(mapping: Mapping) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from audits import Site, differences
 from trees import CUTS, tree_of
 
-from fencepost.replay import chapters, news
+from fencepost.replay import chapters, news, replaced
 
 LENGTH_MS = 10_000
 OVERLAP_MS = 2_000
@@ -22,10 +22,11 @@ _KILLED = 0.25
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Captures are of a minute."""
+    """Captures are of a minute; each chapter is committed by itself, as large ones are."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", OVERLAP_MS)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
     monkeypatch.setattr(news, "SLACK_MS", 500)
+    monkeypatch.setattr(replaced, "HELD_BYTES", 0)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,7 +1,8 @@
 """A capture of producers whose files were altered so that they break the rules of epochs and sequences.
 
-Each fault is one edit of one file in a copy of its own, with the definition that must see it. CRCs are made
-right again: the audit must not be able to tell the files from a broker's.
+Each fault is one edit of one file, with the definition that must see it; faults that have nothing to do with
+each other share a copy. CRCs are made right again: the audit must not be able to tell the files from a
+broker's.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 import shutil
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -262,26 +264,48 @@ FAULTS: dict[str, Fault] = {
 }
 """The fault that each definition must see."""
 
-PLANTED = {
-    **{invariant: (WHOLE, fault) for invariant, fault in FAULTS.items()},
-    **{invariant: (broken_groups.WHOLE, fault) for invariant, fault in broken_groups.FAULTS.items()},
-}
-"""These and those of groups, each with the capture that it is planted in."""
+TOGETHER = (
+    ("no_sequence_gap", "new_epoch_starts_at_sequence_zero", "no_write_after_fence", "status_transitions",
+     "producer_state_is_kept", "stale_epoch_never_bumped"),
+    ("no_sequence_reset", "marker_coordinator_epoch_never_falls", "every_marker_is_written",
+     "producer_epoch_steps"),
+    ("next_producer_id_at_exhaustion", "aborted_transactions_are_indexed",
+     "broker_keeps_its_add_partitions_rule", "marker_coordinator_epoch_in_order"),
+    ("end_txn_bumps_epoch", "marker_of_the_right_type", "no_records_written_twice",
+     "broker_keeps_its_end_txn_rule"),
+)  # fmt: skip
+"""Faults of producers that share a copy: in files, partitions and transactions that have nothing to do with
+each other, and no two of them break the same definition.
+"""
 
 
-def cluster_of(invariant: str) -> str:
-    """What the cluster is called that has the fault."""
-    return f"{BROKEN}-{invariant}"
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the capture ``whole``, with faults; each breaks what no other one does."""
 
+    whole: str
+    faults: tuple[Fault, ...]
+    broken: tuple[str, ...]
 
-def broken_copies() -> dict[str, tuple[str, Callable[[Path, Path], None]]]:
-    """Clusters, each a copy of a capture with one fault: by name the capture, and how to make the copy."""
-
-    def broken(fault: Fault) -> Callable[[Path, Path], None]:
-        def make(whole: Path, folder: Path) -> None:
-            shutil.copytree(whole, folder)
+    def make(self, whole: Path, folder: Path) -> None:
+        """Copy a capture's files and plant the faults in them."""
+        shutil.copytree(whole, folder)
+        for fault in self.faults:
             fault.plant(folder)
 
-        return make
 
-    return {cluster_of(invariant): (whole, broken(fault)) for invariant, (whole, fault) in PLANTED.items()}
+def _copy(whole: str, faults: Mapping[str, Fault]) -> Copy:
+    broken = [each for invariant, fault in faults.items() for each in (invariant, *sorted(fault.also))]
+    assert len(broken) == len(set(broken))
+    return Copy(whole, tuple(faults.values()), tuple(broken))
+
+
+COPIES = {
+    **{f"{BROKEN}-{names[0]}": _copy(WHOLE, {each: FAULTS[each] for each in names}) for names in TOGETHER},
+    **{
+        f"{BROKEN}-{invariant}": _copy(broken_groups.WHOLE, {invariant: fault})
+        for invariant, fault in broken_groups.FAULTS.items()
+    },
+}
+"""By the cluster's name: producers' faults together, those of groups, which are small, each alone."""
+assert sorted(each for names in TOGETHER for each in names) == sorted(FAULTS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from altered import ALTERED, ALTERED_PRODUCERS
-from broken import broken_copies
+from broken import COPIES
 from pyspark.sql import SparkSession
 
 from fencepost import pipeline
@@ -73,7 +73,8 @@ def audit(
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
     clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
-    for name, (whole, alter) in {**ALTERED, **ALTERED_PRODUCERS, **broken_copies()}.items():
+    copies = {name: (copy.whole, copy.make) for name, copy in COPIES.items()}
+    for name, (whole, alter) in {**ALTERED, **ALTERED_PRODUCERS, **copies}.items():
         alter(captures / whole, home / name)
         (cluster,) = load(home / name / "fencepost.toml").clusters
         clusters.append(dataclasses.replace(cluster, name=name))

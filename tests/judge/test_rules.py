@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.run import rule
@@ -103,6 +104,7 @@ def apply(
     engine.give("definitions", pa.table({name: [value] for name, value in names.items()}))
     engine.give("clusters", pa.table({"cluster": ["c"]}))
     engine.give("windows", since("c", window))
+    engine.give("places", whole_places({"c": _moment(window)}))
     engine.give("given", judged)
     engine.view("found", "SELECT * FROM given")
     engine.keep("judged", rule("in_window"))
@@ -113,8 +115,11 @@ def apply(
 
 def since(cluster: str, at: int | None) -> pa.Table:
     """The window of a cluster: it begins at a position, of which START and so many seconds is the time."""
-    moment = None if at is None else datetime.fromtimestamp(START + at, UTC)
-    return WINDOWS.rows([(cluster, moment, None)])
+    return WINDOWS.rows([(cluster, _moment(at), None)])
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(START + at, UTC)
 
 
 def by_id(found: Found) -> dict[str, dict[str, Any]]:

@@ -30,8 +30,9 @@ from fencepost.replay.group_coordinator.decoding import commit_records, log_of, 
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.logs import by_log
+from fencepost.replay.metadata_log import metadata_log
 from fencepost.replay.run import rebuild
-from fencepost.replay.window import COORDINATORS, LOG, Windows
+from fencepost.replay.window import COMPACTED, LOG, Windows
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import (
     BATCHES,
@@ -72,7 +73,7 @@ class Audits(NamedTuple):
         windows = lake.scan(self.catalog, WINDOWS)
         decided, judged = {}, []
         with DuckEngine.over(settings.lake, self.catalog) as engine:
-            engine.give("windows", windows)
+            engine.give("places", windows.rename_columns({"cluster": "place"}))
             for query in queries("duckdb"):
                 if query.decides:
                     engine.view("found", query.sql)
@@ -162,8 +163,8 @@ def test_the_newest_evidence_and_no_clock_tells_the_window(audits: Audits) -> No
 
 
 def _logs(audits: Audits) -> Iterator[tuple[Any, pa.Table, pa.Table]]:
-    """Every coordinator's log that has a few batches: its name, batches and records."""
-    rows = [lake.scan(audits.catalog, table, (), [{"topic": COORDINATORS}]) for table in (BATCHES, RECORDS)]
+    """Every log that is compacted and has a few batches: its name, batches and records."""
+    rows = [lake.scan(audits.catalog, table, (), [{"topic": COMPACTED}]) for table in (BATCHES, RECORDS)]
     batches, records = (by_log(each, *LOG) for each in rows)
     yield from ((log, each, records[log]) for log, each in batches.items() if each.num_rows > 20)
 
@@ -193,7 +194,7 @@ def test_compacting_what_was_compacted_gives_what_compacting_all_gives(audits: A
         fewer += pc.sum(pc.less(batches["base_offset"], last)).as_py() - again[0].num_rows
         seen.add(log[1])
     assert fewer > 100
-    assert seen == {OFFSETS_TOPIC, TRANSACTIONS_TOPIC}
+    assert seen == {OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC}
 
 
 def _rows(tables: tuple[pa.Table, ...]) -> list[list[dict[str, Any]]]:
@@ -235,6 +236,26 @@ def _stored(log: Any, batches: pa.Table, records: pa.Table) -> dict[Any, int | N
     }
 
 
+def test_what_is_left_of_the_metadata_log_says_the_same(audits: Audits) -> None:
+    """Records, holes, controllers' terms, and until when it is known; NoOpRecords go."""
+    fewer = 0
+    for number, (log, batches, records) in enumerate(_logs(audits)):
+        if log[1] != METADATA_TOPIC:
+            continue
+        # a batch is missing in the middle
+        at = batches.num_rows // 2
+        there = pa.concat_tables([batches.slice(0, at), batches.slice(at + 1)])
+        unread = QUARANTINE.arrow_schema.empty_table()
+        said = metadata_log(there, records, unread)
+        for cut in _cuts(batches, number):
+            left, kept, _ = compacted(there, records, log, cut, [])
+            after = [rows.filter(pc.greater_equal(rows["base_offset"], cut)) for rows in (there, records)]
+            both = pa.concat_tables([left, after[0]]), pa.concat_tables([kept, after[1]])
+            assert metadata_log(*both, unread) == said
+            fewer += pc.sum(pc.less(there["base_offset"], cut)).as_py() - left.num_rows
+    assert fewer > 20
+
+
 def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.MonkeyPatch) -> None:
     """From one window to a later one, unless evidence was found that lies before."""
     monkeypatch.setattr(window, "LATEST_MS", LATE_MS)
@@ -259,7 +280,7 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
     # a window that has grown
     assert carried(catalog, {cluster: ms - 1 for cluster, ms in earlier.since_ms.items()}) is None
     # the first record of a log, found late
-    name = max(earlier.offsets, key=lambda log: (log[1] in COORDINATORS, earlier.offsets[log]))
+    name = max(earlier.offsets, key=lambda log: (log[1] in COMPACTED, earlier.offsets[log]))
     row = dict(zip(LOG, name, strict=True)) | {"base_offset": 0, "timestamp_ms": given[name[0]]}
     lake.append(catalog, RECORDS, pa.Table.from_pylist([row], schema=RECORDS.arrow_schema))
     assert carried(catalog, later.since_ms) is None

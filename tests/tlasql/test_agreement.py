@@ -19,7 +19,7 @@ from tlasql_evaluator import evaluate
 from tlasql_oracles import Verdicts, by_evaluator, by_tlc
 from tlasql_random import random_case_trace, random_trace
 from tlasql_removal import remove
-from tlasql_spark import judged, kleene, query, show
+from tlasql_spark import judged, kleene, show
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule
@@ -92,17 +92,31 @@ def _by_place(said: Verdicts, traces: Traces) -> Verdicts:
 
 
 @pytest.fixture(scope="module")
-def rows(spark: SparkSession, subject: Subject) -> Rows:
-    """What the emitted SQL says on Spark."""
+def by_spark(spark: SparkSession, subject: Subject) -> dict[str, list[Row]]:
+    """What the emitted SQL says on Spark: the rows of each definition."""
+    show(spark, subject.tables)
+    return judged(spark, subject.module, subject.tables.schemas)
+
+
+@pytest.fixture(scope="module")
+def rows(subject: Subject, by_spark: dict[str, list[Row]]) -> Rows:
+    """Those of invariants and steps, by scope."""
     tables = subject.tables
-    show(spark, tables)
     scopes = list(dict.fromkeys(row["group_id"] for row in tables.rows[tables.mapping.coverage]))
     found: Rows = {}
-    for identity, every in judged(spark, subject.module, tables.schemas).items():
+    for identity in subject.judged_ids:
         found[identity] = {scope: [] for scope in scopes}
-        for row in every:
+        for row in by_spark[identity]:
             found[identity][json.loads(row["scope"])["group_id"]].append(row)
     return found
+
+
+@pytest.fixture(scope="module")
+def source(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """The same tables for DuckDB."""
+    folder = tmp_path_factory.mktemp("tables")
+    subject.tables.write(folder)
+    return Data(folder, subject.tables.schemas)
 
 
 def test_spark_agrees_with_tlc(subject: Subject, oracle: Verdicts, rows: Rows) -> None:
@@ -133,14 +147,12 @@ def test_evaluator_agrees_with_tlc(subject: Subject, oracle: Verdicts) -> None:
 
 
 @pytest.fixture(scope="module")
-def decided(spark: SparkSession, subject: Subject, rows: Rows) -> dict[str, dict[str, Any]]:
+def decided(subject: Subject, by_spark: dict[str, list[Row]]) -> dict[str, dict[str, Any]]:
     """Decision -> identity of a record -> what the emitted SQL gives for it on Spark."""
-    assert rows  # the tables are shown
-    decisions = [each for each in subject.module.definitions if each.mark.kind == "decision"]
-    frames = {each.mark.id: query(spark, each.sql, subject.tables.schemas) for each in decisions}
     return {
-        identity: {row["subject"]: row["outcome"] for row in frame.collect()}
-        for identity, frame in frames.items()
+        each.mark.id: {row["subject"]: row["outcome"] for row in by_spark[each.mark.id]}
+        for each in subject.module.definitions
+        if each.mark.kind == "decision"
     }
 
 
@@ -162,11 +174,9 @@ def test_decisions_agree_with_the_evaluator(subject: Subject, decided: dict[str,
 
 
 def test_duckdb_decides_as_spark_does(
-    subject: Subject, decided: dict[str, dict[str, Any]], tmp_path: Path
+    subject: Subject, decided: dict[str, dict[str, Any]], source: Data
 ) -> None:
     """Also of the records of which evidence is missing."""
-    subject.tables.write(tmp_path)
-    source = Data(tmp_path, subject.tables.schemas)
     for each in subject.module.in_dialect("duckdb").definitions:
         if each.mark.id in decided:
             said = {row["subject"]: row["outcome"] for row in source.rows(each.sql)}
@@ -186,26 +196,20 @@ def test_removed_evidence_never_changes_a_decision(decided: dict[str, dict[str, 
         assert min(left[True], left[False]) > 20, identity
 
 
-def test_one_pass_says_the_same(spark: SparkSession, subject: Subject, rows: Rows) -> None:
-    """Several definitions over one table, judged together, have the rows that each has alone."""
-    assert subject.module.passes
-    decisions = {d.mark.id: d.sql for d in subject.module.definitions if d.mark.kind == "decision"}
-    for each in subject.module.passes:
+def test_one_pass_says_the_same(subject: Subject, source: Data) -> None:
+    """Several definitions over one table, judged together, have the rows that each has alone. DuckDB says it,
+    which plans faster; Spark judges in passes above.
+    """
+    module = subject.module.in_dialect("duckdb")
+    alone = {each.mark.id: each.sql for each in module.definitions}
+    assert module.passes
+    for each in module.passes:
         together: dict[str, list[str]] = {identity: [] for identity in each.ids}
-        for row in query(spark, each.sql, subject.tables.schemas).collect():
-            found = row.asDict()
-            together[found.pop("definition")].append(str(found))
+        for row in map(dict, source.rows(each.sql)):
+            together[row.pop("definition")].append(str(row))
         for identity, said in together.items():
-            if identity in decisions:
-                found_alone = query(spark, decisions[identity], subject.tables.schemas).collect()
-                alone = [str(row.asDict()) for row in found_alone]
-            else:
-                alone = [str(_without_id(row)) for own in rows[identity].values() for row in own]
-            assert sorted(said) == sorted(alone), identity
-
-
-def _without_id(row: Row) -> dict[str, Any]:
-    return {name: value for name, value in row.asDict().items() if name != "id"}
+            own = [str(row) for row in source.rows(alone[identity])]
+            assert sorted(said) == sorted(own) != [], identity
 
 
 def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:

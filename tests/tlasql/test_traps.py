@@ -187,17 +187,15 @@ def test_a_violation_by_a_model_value_is_confirmed(
 def test_every_query_can_be_prepared(spark: SparkSession, engine: str) -> None:
     """`tlasql check` finds nothing against them."""
     assert spark
-    assert unprepared(_module("spark"), engine) == []
+    assert unprepared(_module(engine), engine) == []
 
 
 def test_a_query_that_cannot_be_prepared_is_named() -> None:
     """A table that is not what the schemas say is found before there is any data."""
-    module = _module("spark")
+    module = _module("duckdb")
     schemas = {**DOMAIN.schemas()}
     schemas["shapes.states"] = {**schemas["shapes.states"], "q": "string"}
-    broken = compile_module(MODULE, MAPPING, DOMAIN.schemas())
-    object.__setattr__(broken, "schemas", schemas)
-    said = [str(each) for each in unprepared(broken, "duckdb")]
+    said = [str(each) for each in unprepared(replace(module, schemas=schemas), "duckdb")]
     assert any("Traps.tla:" in each and "duckdb refuses the SQL of d_head" in each for each in said)
     assert len(said) < len(module.definitions)
 
@@ -232,10 +230,9 @@ def test_what_overflows_is_unknown(spark: SparkSession) -> None:
     assert on_spark(spark, DOMAIN, [huge], wanted("spark")) == said
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_random_definitions_of_these_shapes(seed: int) -> None:
-    """``make search`` does it for an hour; what it found once is in the corpus."""
-    found = judged(seed)
+def test_random_definitions_of_these_shapes() -> None:
+    """``make search`` goes on from here for an hour; what it found once is in the corpus."""
+    found = judged(1)
     assert found.wrong == [], found.source
     assert found.counts["compared"] > 500
     assert found.counts["TLC stops"] > 20

@@ -1,9 +1,6 @@
--- Each offset that was committed, beside the incarnation that it is of and the one that lived.
+-- Each offset that was committed, beside the incarnation that it is of and the one that lived, and what
+-- became of it since: a view, as any later chapter may tell.
 with
-
-decided as (
-    {{ decided({'commit_incarnation': 'kip_232', 'shipped_commit_rule': 'shipped'}, 'commit_id') }}
-),
 
 commits as (
     select
@@ -14,7 +11,7 @@ commits as (
             nullif(committed.origin_topic_id, ''), nullif(committed.live_topic_id, '')
         ) as newest_topic_id,
         case when stored.commit_id is not null then stored.is_newest else false end as is_stored
-    from {{ source('silver', 'committed_offsets') }} as committed
+    from {{ ref('int_committed_offsets_decided') }} as committed
     left join {{ source('silver', 'stored_offsets') }} as stored
         on committed.cluster = stored.cluster and committed.commit_id = stored.commit_id
     left join {{ source('silver', 'partition_extents') }} as extents
@@ -29,8 +26,6 @@ lives as (
     select
         commits.*,
         incarnations.removed_at as topic_removed_at,
-        decided.kip_232,
-        decided.shipped,
         uses.outcome as used,
         -- where nothing tells it is of the one that lived or of one before it, if there was any
         case
@@ -45,7 +40,6 @@ lives as (
     from commits
     left join {{ source('silver', 'topic_incarnations') }} as incarnations
         on commits.cluster = incarnations.cluster and commits.newest_topic_id = incarnations.topic_id
-    left join decided on commits.cluster = decided.cluster and commits.commit_id = decided.commit_id
     left join {{ ref('int_offset_uses') }} as uses
         on commits.cluster = uses.cluster and commits.commit_id = uses.commit_id
 )

@@ -47,7 +47,8 @@ select
         as is_unlike_kip_232,
     positions.request_id,
     positions.file,
-    positions.position
-from {{ source('silver', 'fetch_positions') }} as positions
+    positions.position,
+    positions.chapter
+from {{ in_changed_chapters(source('silver', 'fetch_positions')) }} as positions
 left join decided
     on positions.cluster = decided.cluster and positions.fetch_position_id = decided.fetch_position_id

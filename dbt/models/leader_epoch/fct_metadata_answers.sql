@@ -45,8 +45,9 @@ select
     told.accepted = (decided.kip_232 = 'OUTDATED') as is_unlike_kip_232,
     told.answer_partition_id,
     told.file,
-    told.position
-from {{ source('silver', 'metadata_answer_partitions') }} as told
-left join {{ source('silver', 'metadata_answers') }} as answers
+    told.position,
+    told.chapter
+from {{ in_changed_chapters(source('silver', 'metadata_answer_partitions')) }} as told
+left join {{ in_changed_chapters(source('silver', 'metadata_answers')) }} as answers
     on told.cluster = answers.cluster and told.request_id = answers.request_id
 left join decided on told.cluster = decided.cluster and told.answer_partition_id = decided.answer_partition_id

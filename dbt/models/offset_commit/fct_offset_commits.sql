@@ -30,10 +30,10 @@ decided as (
             when commits.broker_error is null then 'unknown'
             else 'other_error'
         end as broker_answer
-    from {{ source('silver', 'offset_commits') }} as commits
-    left join {{ ref('int_commit_states_agreed') }} as states
+    from {{ in_changed_chapters(source('silver', 'offset_commits')) }} as commits
+    left join {{ in_changed_chapters(ref('int_commit_states_agreed')) }} as states
         on commits.cluster = states.cluster and commits.commit_id = states.commit_id
-    left join {{ ref('int_commit_decisions_pivoted') }} as decisions
+    left join {{ in_changed_chapters(ref('int_commit_decisions_pivoted')) }} as decisions
         on commits.cluster = decisions.cluster and commits.commit_id = decisions.commit_id
 ),
 
@@ -108,5 +108,6 @@ select
     owner_member_id,
     member_epoch,
     file,
-    position
+    position,
+    chapter
 from compared

@@ -6,7 +6,8 @@ answers as (
     select
         cluster,
         group_id,
-        cast(requested_at as date) as day,
+        day,
+        commits as number,
         truth,
         -- what presents no epoch is fenced by no policy: it is counted apart
         truth <> 'unfenced' as is_compared,
@@ -17,7 +18,7 @@ answers as (
             {%- endfor %},
             'broker', broker_answer
         ) as (policy, answer)
-    from {{ ref('fct_offset_commits') }}
+    from {{ ref('int_commit_answers_counted') }}
 )
 
 select
@@ -25,16 +26,18 @@ select
     group_id,
     day,
     policy,
-    count_if(is_compared) as commits,
-    count_if(is_compared and answer = 'accept') as accepted,
-    count_if(is_compared and answer = 'reject') as refused,
-    count_if(is_compared and answer = 'unknown') as `unknown`,
-    count_if(is_compared and answer = 'other_error') as other_errors,
-    count_if(truth = 'owner') as owners,
-    count_if(truth = 'owner' and answer = 'reject') as spurious,
-    count_if(truth = 'zombie') as zombies,
-    count_if(truth = 'zombie' and answer = 'accept') as zombies_admitted,
-    count_if(truth = 'unknown' and answer in ('accept', 'reject')) as truth_unknown,
-    count_if(not is_compared) as unfenced
+    coalesce(sum(number) filter (where is_compared), 0) as commits,
+    coalesce(sum(number) filter (where is_compared and answer = 'accept'), 0) as accepted,
+    coalesce(sum(number) filter (where is_compared and answer = 'reject'), 0) as refused,
+    coalesce(sum(number) filter (where is_compared and answer = 'unknown'), 0) as `unknown`,
+    coalesce(sum(number) filter (where is_compared and answer = 'other_error'), 0) as other_errors,
+    coalesce(sum(number) filter (where truth = 'owner'), 0) as owners,
+    coalesce(sum(number) filter (where truth = 'owner' and answer = 'reject'), 0) as spurious,
+    coalesce(sum(number) filter (where truth = 'zombie'), 0) as zombies,
+    coalesce(sum(number) filter (where truth = 'zombie' and answer = 'accept'), 0) as zombies_admitted,
+    coalesce(
+        sum(number) filter (where truth = 'unknown' and answer in ('accept', 'reject')), 0
+    ) as truth_unknown,
+    coalesce(sum(number) filter (where not is_compared), 0) as unfenced
 from answers
 group by cluster, group_id, day, policy

@@ -4,6 +4,7 @@
 {% set naming = ['proposed_error', 'shipped_error', 'truth'] %}
 select
     cluster,
+    chapter,
     subject as commit_id,
     {%- for decision in accepting %}
     {%- set outcome = "max(outcome) filter (where decision = '" ~ decision ~ "')" %}
@@ -19,4 +20,4 @@ where decision in (
     '{{ decision }}'{{ ',' if not loop.last }}
     {%- endfor %}
 )
-group by cluster, subject
+group by cluster, chapter, subject

@@ -16,6 +16,7 @@ states as (
 ] %}
 select
     cluster,
+    chapter,
     commit_id,
     count(*) as states,
     {{ agreed('rule') }} as rule,
@@ -30,4 +31,4 @@ select
         {%- endfor %}
     ) as untold
 from states
-group by cluster, commit_id
+group by cluster, chapter, commit_id

@@ -42,7 +42,8 @@ select
     states.from_position as met_from_position,
     states.to_position as met_to_position,
     requests.file,
-    requests.position
-from {{ source('silver', 'add_partitions_to_txns') }} as requests
+    requests.position,
+    requests.chapter
+from {{ in_changed_chapters(source('silver', 'add_partitions_to_txns')) }} as requests
 left join decided on requests.cluster = decided.cluster and requests.addition_id = decided.addition_id
 left join states on requests.cluster = states.cluster and requests.addition_id = states.addition_id

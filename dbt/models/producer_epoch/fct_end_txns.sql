@@ -44,7 +44,8 @@ select
     states.from_position as met_from_position,
     states.to_position as met_to_position,
     requests.file,
-    requests.position
-from {{ source('silver', 'end_txns') }} as requests
+    requests.position,
+    requests.chapter
+from {{ in_changed_chapters(source('silver', 'end_txns')) }} as requests
 left join decided on requests.cluster = decided.cluster and requests.request_id = decided.request_id
 left join states on requests.cluster = states.cluster and requests.request_id = states.request_id

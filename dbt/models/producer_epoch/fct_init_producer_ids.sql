@@ -16,7 +16,7 @@ decided as (
             {%- endfor %}
         end as {{ rule }}
         {%- endfor %}
-    from {{ source('verdicts', 'decisions') }}
+    from {{ in_changed_chapters(source('verdicts', 'decisions')) }}
     where decision in (
         {%- for rule, outcomes in words.items() %}
         {%- set of_rule = loop %}
@@ -32,7 +32,7 @@ met as (
     select
         *,
         returned_id = producer_id and returned_epoch = producer_epoch as is_same
-    from {{ source('silver', 'init_producer_id_states') }}
+    from {{ in_changed_chapters(source('silver', 'init_producer_id_states')) }}
 ),
 
 states as (
@@ -71,7 +71,7 @@ answered as (
             when requests.error = 'UNKNOWN_SERVER_ERROR' then 'fails'
             when requests.error <> 'NONE' then 'other_error'
         end as broker
-    from {{ source('silver', 'init_producer_ids') }} as requests
+    from {{ in_changed_chapters(source('silver', 'init_producer_ids')) }} as requests
     left join decided on requests.cluster = decided.cluster and requests.request_id = decided.request_id
     left join states on requests.cluster = states.cluster and requests.request_id = states.request_id
 )
@@ -127,5 +127,6 @@ select
     met_from_position,
     met_to_position,
     file,
-    position
+    position,
+    chapter
 from answered

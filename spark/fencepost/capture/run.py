@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from pyiceberg.catalog import Catalog
 
+from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.checkpoints import note_cleaned, note_log_ends
 from fencepost.capture.kinds import Kind
@@ -27,6 +28,7 @@ from fencepost.capture.rows import OUTCOME, unreadable
 from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.engines import Engine, Target
 from fencepost.lake import AtLeast, Where
+from fencepost.protocols import captured
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -79,6 +81,8 @@ def capture(
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
     note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_ends(catalog, settings.clusters, run_id, now)
+    for table in captured():
+        lake.put_together(catalog, table)
     report(f"{notes.quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),

@@ -85,11 +85,12 @@ class Engine(Protocol):
         """What ``change`` makes of the rows, in this Arrow schema; it is given some of them at a time."""
 
     def replay(
-        self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[Rows]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, Rows]:
         """The rows that ``replay`` gives, by the table's name; called once for each entity.
 
-        ``evidence``: rows by name, each with the column ``entity`` (string) that tells whose they are.
+        ``evidence``: rows by name, each with the column ``entity`` (string) that tells whose they are. It may
+        be emptied, so that nothing is held that has been replayed.
         """
 
     def keep(self, rows: Rows) -> Rows:

@@ -37,7 +37,7 @@ class Around:
         return self._engine.map(rows, change, schema)
 
     def replay(
-        self, evidence: Mapping[str, Sequence[Rows]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[Rows]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, Rows]:
         """The rows that ``replay`` gives for each entity, by the table's name."""
         return self._engine.replay(evidence, replay, tables)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, starmap
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
@@ -43,18 +45,10 @@ class ProcessEngine:
         return pa.concat_tables([schema.empty_table(), *(change(each).cast(schema) for each in some)])
 
     def replay(
-        self, evidence: Mapping[str, Sequence[pa.Table]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[pa.Table]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, pa.Table]:
         """The rows that ``replay`` gives for each entity, by the table's name."""
-        entities = by_entity(evidence)
-        return _gathered(
-            (
-                (table, rows)
-                for entity in sorted(entities)
-                for table, rows in replay(entity, entities[entity])
-            ),
-            tables,
-        )
+        return _gathered(chain.from_iterable(starmap(replay, by_entity(evidence))), tables)
 
     def keep(self, rows: pa.Table) -> pa.Table:
         """The rows."""
@@ -141,32 +135,49 @@ def _gathered(
     }
 
 
-def by_entity(evidence: Mapping[str, Sequence[pa.Table]]) -> dict[str, dict[str, pa.Table]]:
-    """Each entity's rows of each name, without the column ``entity``; every name is there for each."""
-    found: dict[str, dict[str, pa.Table]] = {}
-    empty: dict[str, pa.Table] = {}
-    for name, parts in evidence.items():
-        rows = pa.concat_tables(parts)
-        empty[name] = rows.slice(0, 0).drop_columns("entity")
-        if rows["entity"].null_count:
-            rows = rows.filter(pc.is_valid(rows["entity"]))
-        if pc.count_distinct(rows["entity"]).as_py() == 1:
-            # as it is: the rows of a whole cluster are not copied only to be sorted by nothing
-            found.setdefault(rows["entity"][0].as_py(), {})[name] = rows.drop_columns("entity")
-            continue
-        order = pc.sort_indices(rows, sort_keys=[("entity", "ascending")])
-        rows = rows.take(order)
-        runs = pc.run_end_encode(rows["entity"].combine_chunks()) if rows.num_rows else None
-        begun = 0
-        for entity, end in zip(*_runs(runs), strict=True):
-            found.setdefault(entity, {})[name] = rows.slice(begun, end - begun).drop_columns("entity")
-            begun = end
-    return {entity: {**empty, **rows} for entity, rows in found.items()}
+def by_entity(evidence: dict[str, list[pa.Table]]) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    """Each entity, in the order of their names, with its rows of each name, in their order and without the
+    column ``entity``; every name is there for each. Only one entity's rows are copied at a time, and who is
+    given them is the only one that has them. The evidence is emptied.
+    """
+    given = {name: _Places(pa.concat_tables(evidence.pop(name))) for name in list(evidence)}
+    for entity in sorted({entity for places in given.values() for entity in places.entities}):
+        yield entity, {name: places.take(entity) for name, places in given.items()}
 
 
-def _runs(runs: pa.RunEndEncodedArray | None) -> tuple[list[str], list[int]]:
-    if runs is None:
-        return [], []
-    chunks = runs.chunks if isinstance(runs, pa.ChunkedArray) else [runs]
-    (run,) = chunks
-    return run.values.to_pylist(), run.run_ends.to_pylist()
+class _Places:
+    """Where the rows of each entity are in a table with a column ``entity``; null is nobody."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        own = rows.drop_columns("entity")
+        self._empty = own.schema.empty_table()
+        self._pieces: list[tuple[pa.Table, dict[str, pa.Array]]] = []
+        self._of_one: pa.Table | None = None
+        if rows.num_rows and not rows["entity"].null_count and len(names := pc.unique(rows["entity"])) == 1:
+            # as they are: the rows of a whole cluster are not copied only to be chosen by nothing
+            self._of_one, self.entities = own, {names[0].as_py()}
+            return
+        for first in range(0, rows.num_rows, _ROWS_AT_ONCE):
+            # of one chunk each: to take rows out of several would copy all of them first, each time
+            piece = rows.slice(first, _ROWS_AT_ONCE).combine_chunks()
+            places = _places(piece["entity"].chunk(0))
+            self._pieces.append((piece.drop_columns("entity"), places))
+        self.entities = {entity for _, places in self._pieces for entity in places}
+
+    def take(self, entity: str) -> pa.Table:
+        """The rows of an entity; once."""
+        if self._of_one is not None and entity in self.entities:
+            found, self._of_one = self._of_one, None
+            return found
+        own = [piece.take(places.pop(entity)) for piece, places in self._pieces if entity in places]
+        return pa.concat_tables([self._empty, *own])
+
+
+def _places(entities: pa.Array) -> dict[str, pa.Array]:
+    """By entity, the places of its rows."""
+    encoded = entities.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    codes = encoded.indices.fill_null(len(names))
+    ends = np.cumsum(np.bincount(np.asarray(codes), minlength=len(names)))
+    parts = np.split(np.asarray(pc.array_sort_indices(codes)), ends)
+    return dict(zip(names, map(pa.array, parts), strict=False))

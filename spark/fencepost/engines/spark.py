@@ -89,7 +89,7 @@ class SparkEngine:
         return rows.mapInArrow(run, _ddl(schema))
 
     def replay(
-        self, evidence: Mapping[str, Sequence[DataFrame]], replay: Replay, tables: Sequence[Table]
+        self, evidence: dict[str, list[DataFrame]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, DataFrame]:
         """The rows that ``replay`` gives for each entity, by the table's name."""
         parts = [
@@ -199,7 +199,7 @@ def _pack_entities(name: str) -> Batches:
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
-            for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}).items():
+            for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}):
                 for some in _pieces(rows[name]):
                     packed = {"entity": [entity], "name": [name], "rows": [written(some)]}
                     yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)

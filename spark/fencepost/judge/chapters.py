@@ -1,15 +1,16 @@
 """Which chapters of history have to be judged: those that are not what they were when they were judged last.
 
 Silver says of each of its chapters a *revision* (``silver.chapters``), ``verdicts.pieces`` on which revision
-a chapter was judged, by what code, and for which window. What fits stands; all else is judged. A lake without
-chapters is judged whole.
+a chapter was judged, by what code, and for which window. What fits stands, up to the first chapter that does
+not; from there on all are judged, since a step may begin in the one before. A lake without chapters is judged
+whole.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -31,12 +32,12 @@ Since = Mapping[str, datetime | None]
 Noted = tuple[str, datetime | None]
 """What is noted of a chapter that was judged: on what revision, and for a window that begins when."""
 
-_NOTED = PIECES.schema_of(("cluster", "chapter", "revision", "since"))
+_PLACES = pa.schema([("place", pa.string()), *PIECES.schema_of(("cluster", "chapter", "revision", "since"))])
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is judged at once: chapters of several clusters that begin at one moment."""
+    """What is written at once: chapters of several clusters that begin at one moment."""
 
     chapter: int
     noted: Mapping[str, Noted]
@@ -45,14 +46,6 @@ class Part:
     def where(self) -> Where:
         """What chooses its rows."""
         return [{"cluster": frozenset(self.noted), "chapter": self.chapter}]
-
-    @property
-    def rows(self) -> pa.Table:
-        """What is to be noted, as rows."""
-        rows = [(cluster, self.chapter, *each) for cluster, each in sorted(self.noted.items())]
-        return pa.Table.from_pylist(
-            [dict(zip(_NOTED.names, row, strict=True)) for row in rows], schema=_NOTED
-        )
 
 
 @dataclass(frozen=True)
@@ -71,9 +64,49 @@ class Chapters:
         """Whether history has chapters."""
         return bool(self.parts or self.standing)
 
+    @property
+    def judged(self) -> list[Chapter]:
+        """The chapters of all parts."""
+        return [(cluster, part.chapter) for part in self.parts for cluster in part.noted]
+
+    @property
+    def several(self) -> bool:
+        """Whether any cluster has more than one."""
+        clusters = [cluster for cluster, _ in (*self.standing, *self.judged)]
+        return len(clusters) > len(set(clusters))
+
+    @property
+    def first(self) -> dict[str, int]:
+        """The first chapter of each cluster that is to be judged; so are all that follow."""
+        return {cluster: part.chapter for part in reversed(self.parts) for cluster in part.noted}
+
+    @property
+    def places(self) -> pa.Table:
+        """What is to be judged and noted: rows (place, cluster, chapter, revision, since)."""
+        return _places(
+            (place(part.chapter, cluster), cluster, part.chapter, *noted)
+            for part in self.parts
+            for cluster, noted in sorted(part.noted.items())
+        )
+
 
 WHOLE = Chapters()
 """Of a lake that has no chapters."""
+
+
+def place(chapter: int, cluster: str) -> str:
+    """What a chapter is called where it is judged as though it were a cluster by itself."""
+    return f"{chapter} {cluster}"
+
+
+def whole_places(since: Since) -> pa.Table:
+    """The places of clusters that are judged whole, which are called as they are."""
+    return _places((cluster, cluster, None, None, begin) for cluster, begin in sorted(since.items()))
+
+
+def _places(rows: Iterable[Sequence[Any]]) -> pa.Table:
+    named = [dict(zip(_PLACES.names, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(named, schema=_PLACES)
 
 
 def chapters(catalog: Catalog, since: Since) -> Chapters:
@@ -86,13 +119,17 @@ def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]],
     """``present``: the revision of each chapter. ``noted``: rows of PIECES that say what was judged."""
     judged = list(noted)
     counted = Counter((row["cluster"], row["chapter"]) for row in judged)
-    standing = {
+    fitting = {
         each
         for row in judged
         if counted[each := (row["cluster"], row["chapter"])] == 1
         and present.get(each) == row["revision"]
         and _seen(row, row["since"]) == _seen(row, since.get(row["cluster"]))
     }
+    first: dict[str, int] = {}
+    for cluster, chapter in (present.keys() | counted.keys()) - fitting:
+        first[cluster] = min(chapter, first.get(cluster, chapter))
+    standing = {(cluster, each) for cluster, each in fitting if each < first.get(cluster, each + 1)}
     parts: dict[int, dict[str, Noted]] = defaultdict(dict)
     for (cluster, chapter), revision in present.items():
         if (cluster, chapter) not in standing:

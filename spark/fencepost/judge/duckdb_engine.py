@@ -18,7 +18,7 @@ from fencepost.definitions import Dialect, Query, queries, tables_in
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Lake
-from fencepost.tables import Table
+from fencepost.tables import CHAPTER, Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 """What DuckDB holds at most; beyond, it spills to disk."""
 
+AT_ONCE = 200_000
+"""So many rows of silver are judged by queries at once, each row as often as there are definitions."""
+
 Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader]
 Write = Callable[[Table, pa.RecordBatchReader, Where | None], None]
 
 
 class DuckEngine:
-    """An :class:`~fencepost.judge.engine.Engine` that judges one query after the other.
+    """An :class:`~fencepost.judge.engine.Engine` that judges by few queries at once.
 
     ``read`` gives the named columns of a table, of the rows that are chosen, ``write`` replaces these rows of
     a table; ``scratch`` is a folder for what does not fit into memory; ``compiled`` are the queries to come.
@@ -46,7 +49,7 @@ class DuckEngine:
         # What no query names need not be read. A word that names something else costs a column; no column
         # that a query names is ever missing.
         self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
-        self._present: set[str] = set()
+        self._rows: dict[str, int] = {}
         self._seen: Where | None = None
         self._connection = duckdb.connect(
             config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
@@ -67,10 +70,21 @@ class DuckEngine:
                 yield engine
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
-        """One query at a time."""
+        """As many queries at a time as have few rows; what has none gives none, and is left out."""
+        group: list[Query] = []
+        size = 0
         for number, query in enumerate(queries):
-            self._forget(self._present.difference(*(each.tables for each in queries[number:])))
-            yield [query]
+            self._load(query.sql)
+            rows = len(query.definitions) * sum(self._rows.get(name, 0) for name in _names(query.sql))
+            if group and size + rows > AT_ONCE:
+                yield group
+                group, size = [], 0
+                self._forget(self._present.difference(*(each.tables for each in queries[number:])))
+            if rows:
+                group.append(query)
+                size += rows
+        if group:
+            yield group
 
     def give(self, name: str, rows: pa.Table) -> None:
         """Call a few rows ``name``."""
@@ -85,7 +99,7 @@ class DuckEngine:
         """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
         self._load(sql)
         self._connection.execute(f"DROP TABLE IF EXISTS {name}")
-        self._connection.execute(f"CREATE TEMP TABLE {name} AS\n{sql}")
+        self._create(name, f"TEMP TABLE {name} AS\n{sql}")
 
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those called ``name``."""
@@ -102,17 +116,23 @@ class DuckEngine:
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
         self._write(table, found.to_arrow_reader(), where)
 
-    def fetch(self, name: str, table: Table, where: Where) -> None:
-        """Call the rows of the lake's table that ``where`` chooses ``name``."""
-        self._arrived(f"TEMP TABLE {name}", self._read(table, tuple(table.columns), where))
+    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+        """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
+        ``name``, in place of what had this name.
+        """
+        self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self._arrived(name, f"TEMP TABLE {name}", self._read(table, columns or tuple(table.columns), where))
 
     def look_at(self, where: Where | None) -> None:
-        """From here on queries see of silver the rows that ``where`` chooses; None: all."""
-        self._forget(set(self._present))
+        """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
+        itself. None: all rows as they are.
+        """
+        self._forget(self._present)
         self._seen = where
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which are few, by column name."""
+        self._load(sql)
         found: list[dict[str, Any]] = self._connection.sql(sql).to_arrow_table().to_pylist()
         return found
 
@@ -120,15 +140,31 @@ class DuckEngine:
         for name in sorted(tables_in(sql) - self._present):
             table = self._tables[name]
             wanted = [column for column in table.columns if column in self._words]
-            self._arrived(f"TABLE {name}", self._read(table, wanted, self._seen))
-            self._present.add(name)
+            shown = "*"
+            if self._seen is not None:
+                wanted.append(CHAPTER)
+                shown = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
+            self._arrived(name, f"TABLE {name}", self._read(table, wanted, self._seen), shown)
 
-    def _arrived(self, name: str, rows: pa.RecordBatchReader) -> None:
+    def _arrived(self, name: str, created: str, rows: pa.RecordBatchReader, shown: str = "*") -> None:
         self._connection.register("arrived", rows)
-        self._connection.execute(f"CREATE {name} AS SELECT * FROM arrived")
+        self._create(name, f"{created} AS SELECT {shown} FROM arrived")
         self._connection.unregister("arrived")
+
+    def _create(self, name: str, created: str) -> None:
+        ((self._rows[name],),) = self._connection.execute(f"CREATE {created}").fetchall()
+
+    @property
+    def _present(self) -> set[str]:
+        """The tables of silver that are here."""
+        return self._rows.keys() & self._tables.keys()
 
     def _forget(self, names: Iterable[str]) -> None:
         for name in sorted(names):
             self._connection.execute(f"DROP TABLE {name}")
-            self._present.remove(name)
+            del self._rows[name]
+
+
+def _names(sql: str) -> set[str]:
+    """What may be the name of a table in it."""
+    return set(re.findall(r"\b(?:silver\.)?\w+", sql))

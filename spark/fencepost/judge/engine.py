@@ -52,11 +52,15 @@ class Engine(Protocol):
         one commit.
         """
 
-    def fetch(self, name: str, table: Table, where: Where) -> None:
-        """Call the rows of the lake's table that ``where`` chooses ``name``."""
+    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+        """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
+        ``name``, in place of what had this name.
+        """
 
     def look_at(self, where: Where | None) -> None:
-        """From here on queries see of silver the rows that ``where`` chooses; None: all."""
+        """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
+        itself (:func:`~fencepost.judge.chapters.place`). None: all rows as they are.
+        """
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which are few, by column name."""

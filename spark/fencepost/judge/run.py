@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Query, definitions, queries
-from fencepost.judge.chapters import WHOLE, Chapters, Part, chapters, where
+from fencepost.judge.chapters import WHOLE, Chapters, Part, chapters, where, whole_places
 from fencepost.judge.engine import Engine, choose, opened
+from fencepost.judge.steps import beside
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE, WINDOWS
-from tlasql.reach import ROW
+from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE, WINDOWS, Table
+from tlasql.reach import ROW, STEP
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -77,18 +78,24 @@ def run(
 
     ``windows``: rows of WINDOWS; a cluster without one is judged for all of its history.
     """
-    engine.give("windows", WINDOWS.arrow_schema.empty_table() if windows is None else windows)
+    windows = WINDOWS.arrow_schema.empty_table() if windows is None else windows
+    engine.give("windows", windows)
     engine.give("definitions", _definitions(settings))
     engine.give("clusters", pa.table({"cluster": pa.array([each.name for each in settings.clusters])}))
     engine.give("no_pieces", PIECES.arrow_schema.empty_table())
     engine.give("no_decisions", DECISIONS.arrow_schema.empty_table())
     engine.add("pieces", "SELECT * FROM no_pieces")
-    windowed = windows is not None and windows["since"].null_count < windows.num_rows
+    engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
+    since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
+    windowed = any(since.values())
     _forget(engine, history)
-    local = [each for each in compiled if history.known and each.looks_at == ROW]
-    _judge(engine, [each for each in compiled if each not in local], None, windowed)
-    for part in history.parts:
-        _judge(engine, local, part, windowed)
+    local = [each for each in compiled if history.known and each.looks_at in (ROW, STEP)]
+    engine.give("places", whole_places(since))
+    _judge(engine, [each for each in compiled if each not in local], (), windowed)
+    if history.parts:
+        engine.look_at(where(history.judged))
+        engine.give("places", history.places)
+        _judge(engine, beside(engine, local, history), history.parts, windowed)
     if history.standing:
         engine.fetch("standing", PIECES, where(history.standing))
         engine.add("pieces", "SELECT * FROM standing")
@@ -108,21 +115,22 @@ def _forget(engine: Engine, history: Chapters) -> None:
         return
     if history.stale:
         engine.replace(PIECES, "SELECT * FROM no_pieces", where(history.stale))
-    gone = [*where(history.gone), {"chapter": None}]
-    engine.replace(DECISIONS, "SELECT * FROM no_decisions", gone)
+    if history.gone:
+        engine.replace(DECISIONS, "SELECT * FROM no_decisions", where(history.gone))
 
 
-def _judge(engine: Engine, compiled: Sequence[Query], part: Part | None, windowed: bool) -> None:
-    """Judge chapters that begin at one moment, by definitions that look at nothing else; or, by others, all
-    of history, which is no chapter.
+def _judge(engine: Engine, compiled: Sequence[Query], parts: Sequence[Part], windowed: bool) -> None:
+    """Judge chapters, all at once, by definitions that look at nothing else; or, by others, all of history,
+    which is no chapter.
     """
-    chosen = None if part is None else part.where
-    engine.look_at(chosen)
-    engine.give("part", pa.table({"chapter": pa.array([part and part.chapter], pa.int64())}))
     decisions = [each for each in compiled if each.decides]
     if decisions:
         engine.view("decided", _union(decisions))
-        engine.replace(DECISIONS, rule("decisions"), chosen or [{"chapter": None}])
+        if parts:
+            engine.keep("decisions", rule("decisions"))
+            _write(engine, DECISIONS, "decisions", parts)
+        else:
+            engine.replace(DECISIONS, rule("decisions"), [{"chapter": None}])
     for group in engine.together([each for each in compiled if not each.decides]):
         engine.keep("found", _union(group))
         engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
@@ -132,10 +140,15 @@ def _judge(engine: Engine, compiled: Sequence[Query], part: Part | None, windowe
         engine.keep("met", rule("met"))
         engine.add("pieces", rule("pieces"))
         engine.add("ended", rule("ended"))
-    if part is not None:
-        engine.give("noted", part.rows)
+    if parts:
         engine.add("pieces", rule("judged_chapters"))
-        engine.replace(PIECES, f"SELECT * FROM pieces WHERE chapter = {part.chapter}", chosen)
+        _write(engine, PIECES, "pieces", parts)
+
+
+def _write(engine: Engine, table: Table, name: str, parts: Iterable[Part]) -> None:
+    """Write what was found of chapters, each in files of its own: they go as a whole when it is replaced."""
+    for part in parts:
+        engine.replace(table, f"SELECT * FROM {name} WHERE chapter = {part.chapter}", part.where)
 
 
 def _put_together(engine: Engine) -> None:

@@ -12,7 +12,8 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.lake import Condition, Where
 from fencepost.replay.entities import tuples
-from fencepost.replay.window import COORDINATORS, LOG, SLACK_MS, Cuts
+from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.window import COMPACTED, LOG, SLACK_MS, Cuts
 from fencepost.tables import BATCHES, COMPACTED_LOGS, RECORDS
 
 WINDOW = -1
@@ -44,7 +45,7 @@ class Carried:
             each for cluster in self.cuts.since_ms for each in self.cuts.condition(cluster, dated_by)
         ]
         since += [{"cluster": cluster} for cluster in self.others]
-        return [{"topic": COORDINATORS, **each} for each in since]
+        return [{"topic": COMPACTED, **each} for each in since]
 
     def followed_by(self, rows: pa.Table) -> pa.Table:
         """Those rows of coordinators' logs that were not compacted."""
@@ -61,11 +62,18 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
     then = {row["cluster"]: row["since_ms"] for row in rows}
     if not rows or any(since_ms.get(cluster, ms - 1) < ms for cluster, ms in then.items()):
         return None
+    of_metadata = {row["cluster"] for row in rows if row["topic"] == METADATA_TOPIC}
+    without = [
+        {"cluster": cluster, "topic": METADATA_TOPIC} for cluster in then if cluster not in of_metadata
+    ]
+    if without and lake.scan(catalog, BATCHES, ("cluster",), without).num_rows:
+        # an earlier release read the metadata log whole
+        return None
     offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
     for table, dated_by in ((BATCHES, "max_timestamp_ms"), (RECORDS, "timestamp_ms")):
         (seen,) = {row[f"{table.name.partition('.')[2]}_snapshot"] for row in rows}
         columns = (*LOG, "base_offset", dated_by)
-        added = lake.added(catalog, table, columns, [{"topic": COORDINATORS}], seen)
+        added = lake.added(catalog, table, columns, [{"topic": COMPACTED}], seen)
         if added is None:
             return None
         found = added.group_by(list(LOG)).aggregate([("base_offset", "min"), (dated_by, "min")])

@@ -1,10 +1,11 @@
 """The chapters of a cluster's history: each is rebuilt by itself, so that a run rebuilds only what changed.
 
-History is cut at whole multiples of ``[audit] chapter`` of evidence time, so the same evidence has the same
-chapters in whatever order and in how many runs it came. A chapter reads what was written from some time
-before its begin until some time after its end (OVERLAP_MS), and begins with what compaction left of
-coordinators' logs before. Of what is rebuilt from that, it keeps what was over in it; the last chapter also
-keeps what goes on. So the rows of a chapter and all later ones are what was true at its begin or after.
+History is cut at whole multiples of ``[audit] chapter`` of evidence time, where request lines follow, so the
+same evidence has the same chapters in whatever order and in how many runs it came. A chapter reads what was
+written from some time before its begin until some time after its end (OVERLAP_MS), and begins with what
+compaction left of coordinators' logs before. Of what is rebuilt from that, it keeps what was over in it; the
+last chapter also keeps what goes on. So the rows of a chapter and all later ones are what was true at its
+begin or after.
 """
 
 from __future__ import annotations
@@ -21,17 +22,20 @@ from fencepost.engines import Engine
 from fencepost.replay.bounded import Bounded, Bounds, bounds
 from fencepost.replay.carried import left_before
 from fencepost.replay.compaction import compaction, store
-from fencepost.replay.evidence import Evidence, MetadataRows, releases
-from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import as_named_now
+from fencepost.replay.evidence import Beside, Evidence, metadata_logs, releases
+from fencepost.replay.held import held
+from fencepost.replay.log_names import AsNamedNow, Names
 from fencepost.replay.requests import LATEST_MS
-from fencepost.replay.window import cuts
+from fencepost.replay.window import cuts, evidence_size
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
 from fencepost.tables import REQUESTS
 
 FIRST = 0
 """The begin of the first chapter, which has all that was before the second."""
+
+MOST = 4_000
+"""A cluster has no more chapters than that, eleven years of days: each costs something, whatever it holds."""
 
 OVERLAP_MS = 3_600_000
 """How far a chapter reads beyond its begin and its end: for so long what was said before an event, or after,
@@ -112,30 +116,37 @@ def chapters(begins: Mapping[str, Iterable[int]]) -> list[Chapter]:
     return [Chapter(begin, until) for begin, until in sorted(found.items())]
 
 
-def begins(catalog: Catalog, newest: Mapping[str, int], length_ms: int | None) -> dict[str, list[int]]:
-    """Where the chapters of each cluster begin. The oldest line of a request log dates the first one, which
-    is at least ``length_ms`` long; what has no lines is one chapter, and so is all where no length is given.
+def begins(catalog: Catalog, cluster: str, length_ms: int | None) -> list[int]:
+    """Where the chapters of a cluster begin: at each multiple of ``length_ms`` that lines of request logs
+    follow, before the next one. The first chapter has at least one whole length; all of history is one
+    chapter where there are no lines, and where no length is given.
+
+    Brokers date lines. What clients date is not asked, nor is a multiple without lines a chapter: so a clock
+    that was wrong for a moment, by years, makes one chapter more. Where there are more than MOST, each is
+    twice as long, or as often twice as is needed.
     """
-    found = {cluster: [FIRST] for cluster in newest}
-    for cluster, ms in newest.items():
-        if length_ms is None:
-            continue
-        oldest = lake.least(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
-        if oldest is None:
-            continue
-        second = -(-(oldest + length_ms) // length_ms) * length_ms
-        found[cluster] += range(second, ms + 1, length_ms)
-    return found
+    if length_ms is None:
+        return [FIRST]
+    found = lake.multiples(catalog, REQUESTS, "logged_at_ms", length_ms, [{"cluster": cluster}])
+    while len(found) > MOST:
+        length_ms *= 2
+        found = {each // length_ms * length_ms for each in found}
+    # lines seldom begin with a length
+    second = max(FIRST, min(found, default=FIRST)) + 2 * length_ms
+    return [FIRST, *sorted(each for each in found if each >= second)]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the evidence of all chapters is read; ``metadata``: what bronze has of metadata logs."""
+    """Where the evidence of all chapters is read; ``beside``: what bronze has of metadata logs beside
+    them; ``names``: what logs in text are called now.
+    """
 
     engine: Engine
     catalog: Catalog
     settings: Settings
-    metadata: MetadataRows
+    beside: Beside
+    names: Names
 
 
 def evidence_of(
@@ -151,12 +162,6 @@ def evidence_of(
     since = chapter.reads_since_ms
     limits = bounds(engine, since, chapter.reads_until_ms)
     read: Engine = Bounded(engine, limits)
-    logs = {
-        cluster: source.metadata.log(
-            cluster, None if until is None else limits.ends.get((cluster, METADATA_TOPIC, 0), 0)
-        )
-        for cluster, until in chapter.until_ms.items()
-    }
     if chapter.begin != FIRST:
         cut = cuts(read, dict.fromkeys(since, _reads_logs_since(chapter.begin)))
         if previous:
@@ -169,11 +174,13 @@ def evidence_of(
             )
             store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
         read = Windowed(read, since, cut, chapter.begin)
+    ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
+    size = evidence_size(catalog, since, chapter.reads_until_ms)
     return Evidence(
-        as_named_now(read),
+        held(AsNamedNow(read, source.names), size),
         catalog,
-        logs,
+        metadata_logs(read, source.beside, since, ended),
         named,
         settings.clock_tolerance_ms,
         before,

@@ -20,9 +20,10 @@ from fencepost.lake import Where
 from fencepost.replay.carried import OF_WINDOW, WINDOW, Carried, Snapshots
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
-from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log, Longs, damaged_batches, longs
-from fencepost.replay.window import COORDINATORS, LOG, Cuts, LogName, log_texts
+from fencepost.replay.metadata_compaction import compacted as compacted_metadata
+from fencepost.replay.window import COMPACTED, LOG, Cuts, LogName, log_texts
 from fencepost.tables import (
     BATCHES,
     CLEANED,
@@ -35,7 +36,7 @@ from fencepost.tables import (
 
 TABLES = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS)
 
-_OF_COORDINATORS = [{"topic": COORDINATORS}]
+_COMPACTED = [{"topic": COMPACTED}]
 
 Steps = Iterable[tuple[Table, pa.Table]]
 
@@ -49,7 +50,7 @@ def compaction(
     ``chapter``: the begin of what the cuts are for.
     """
     snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
-    cleaned = engine.collect(engine.scan(CLEANED, where=_OF_COORDINATORS))
+    cleaned = engine.collect(engine.scan(CLEANED, where=_COMPACTED))
     evidence = {
         name: [with_entity(engine, table, each, log_texts) for each in _parts(engine, table, left, before)]
         for name, table, left in (
@@ -75,7 +76,7 @@ def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Whe
 def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) -> list[Rows]:
     """What there is of coordinators' logs, or what was left of it and all that may have come since."""
     if before is None:
-        return [engine.scan(table, where=_OF_COORDINATORS)]
+        return [engine.scan(table, where=_COMPACTED)]
     rows = engine.scan(
         table, where=before.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
     )
@@ -132,7 +133,7 @@ def compacted(
     log = Log(Batches.of(batches), damaged=damaged_batches(records), cleaned_to=reached)
     whole = _is_whole(log, to, reached)
     # also of a log with holes the last records stay: a checkpoint beyond them may be found later
-    left = compacted_groups if name[1] == OFFSETS_TOPIC else _last_of_each_key
+    left = _LEAVES.get(name[1], _last_of_each_key)
     return *left(batches, records, log), whole
 
 
@@ -166,3 +167,7 @@ def _checkpoints(cleaned: pa.Table, name: LogName) -> list[int]:
     columns = ("cluster", "topic", "partition", "cleaned_to")
     of = (name[0], name[1], name[3])
     return [to for *log, to in tuples(cleaned.select(columns)) if tuple(log) == of]
+
+
+_LEAVES = {OFFSETS_TOPIC: compacted_groups, METADATA_TOPIC: compacted_metadata}
+"""What compaction leaves, where it is not the last record of each key."""

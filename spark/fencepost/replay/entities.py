@@ -11,15 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows
+from fencepost.replay.logs import Longs, longs
 from fencepost.tables import Table
 
 Entity = Callable[[pa.Table], pa.Array]
 """The entity of each row, as text; null for a row that is nobody's."""
 
 
-def with_entity(engine: Engine, table: Table, rows: Rows, entity: Entity) -> Rows:
-    """The rows of a table with the column ``entity``, as ``Engine.replay`` takes them."""
-    schema = table.arrow_schema.append(pa.field("entity", pa.string()))
+def with_entity(
+    engine: Engine, table: Table, rows: Rows, entity: Entity, columns: Sequence[str] = ()
+) -> Rows:
+    """The rows of a table (of ``columns``, if some are named) with the column ``entity``, as
+    ``Engine.replay`` takes them.
+    """
+    schema = table.schema_of(columns or tuple(table.columns)).append(pa.field("entity", pa.string()))
     return engine.map(rows, lambda each: each.append_column("entity", entity(each)), schema)
 
 
@@ -42,6 +47,23 @@ def distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[list[tuple[Any, ...]],
     _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
     rows = zip(*(each.take(pa.array(first)).to_pylist() for each in coded), strict=True)
     return list(rows), pa.array(inverse)
+
+
+def numbered_rows(*columns: Longs) -> Longs:
+    """A number for each row of columns: the same for rows that are equal, whatever values there are."""
+    found = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, number = np.unique(column, return_inverse=True)
+        # numbers, not values: of columns of many values no product passes 64 bits
+        _, found = np.unique(found * len(values) + number, return_inverse=True)
+    return found
+
+
+def numbered_values(*columns: pa.ChunkedArray) -> list[Longs]:
+    """A number for each value, null being one, the same in all columns."""
+    together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+    numbers = longs(_encoded(together).indices)
+    return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,14 +15,16 @@ from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store
+from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
+from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.replay.window import Windows, cuts
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, Table
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -66,36 +69,40 @@ class Evidence:
         }
 
 
-@dataclass(frozen=True)
-class MetadataRows:
-    """What bronze has of metadata logs: rows of its tables, of all clusters."""
+class Beside(NamedTuple):
+    """What bronze has of metadata logs beside the logs themselves, of all clusters: what could not be read,
+    and snapshots.
+    """
 
-    batches: pa.Table
-    records: pa.Table
     quarantine: pa.Table
     snapshots: pa.Table
 
     @classmethod
-    def of(cls, catalog: Catalog) -> MetadataRows:
-        """All of them."""
-        of_log = [{"topic": METADATA_TOPIC}]
-        return cls(
-            lake.scan(catalog, BATCHES, (), of_log),
-            lake.scan(catalog, RECORDS, _READ, of_log),
-            lake.scan(catalog, QUARANTINE),
-            lake.scan(catalog, METADATA_SNAPSHOTS),
-        )
+    def of(cls, catalog: Catalog) -> Beside:
+        """All of it."""
+        return cls(lake.scan(catalog, QUARANTINE), lake.scan(catalog, METADATA_SNAPSHOTS))
 
-    def log(self, cluster: str, end: int | None = None) -> MetadataLog:
-        """One cluster's metadata log, up to an offset if one is given."""
-        batches, records, quarantine, taken = (
-            rows.filter(pc.equal(rows["cluster"], cluster))
-            for rows in (self.batches, self.records, self.quarantine, self.snapshots)
+
+def metadata_logs(
+    engine: Engine, beside: Beside, clusters: Iterable[str], ended: Collection[str] = ()
+) -> dict[str, MetadataLog]:
+    """The metadata log of each of these clusters, and of others that an engine has one of.
+
+    ``ended``: clusters whose log is read up to a moment. Of these only snapshots are taken that lie in it.
+    """
+    of_log = [{"topic": METADATA_TOPIC}]
+    batches = engine.collect(engine.scan(BATCHES, ("cluster", "topic", *BATCH_COLUMNS), of_log))
+    records = engine.collect(engine.scan(RECORDS, _READ, of_log))
+    found = {}
+    for cluster in sorted({*clusters, *pc.unique(batches["cluster"]).to_pylist()}):
+        written, of_batches, unread, taken = (
+            rows.filter(pc.equal(rows["cluster"], cluster)) for rows in (batches, records, *beside)
         )
-        if end is not None:
-            batches, records = (rows.filter(pc.less(rows["base_offset"], end)) for rows in (batches, records))
-            taken = taken.filter(pc.less(taken["snapshot_offset"], end))
-        return metadata_log(batches, records, quarantine, snapshots(taken))
+        if cluster in ended:
+            end = pc.max(written["last_offset"]).as_py()
+            taken = taken.filter(pc.less_equal(taken["snapshot_offset"], -1 if end is None else end))
+        found[cluster] = metadata_log(written, of_batches, unread, snapshots(taken))
+    return found
 
 
 def evidence(
@@ -110,13 +117,12 @@ def evidence(
     ``window``: what of it is looked at (all of it, if there is none). ``before``: what an earlier run left
     before its window, if it still stands.
     """
-    rows = MetadataRows.of(catalog)
-    clusters = {cluster.name for cluster in settings.clusters} | set(
-        pc.unique(rows.batches["cluster"]).to_pylist()
-    )
-    logs = {cluster: rows.log(cluster) for cluster in sorted(clusters)}
     audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
-    return Evidence(as_named_now(audited), catalog, logs, releases(settings), settings.clock_tolerance_ms)
+    logs = metadata_logs(audited, Beside.of(catalog), [cluster.name for cluster in settings.clusters])
+    size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
+    return Evidence(
+        held(as_named_now(audited), size), catalog, logs, releases(settings), settings.clock_tolerance_ms
+    )
 
 
 def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:

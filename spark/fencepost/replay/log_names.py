@@ -50,7 +50,12 @@ class AsNamedNow(Around):
 
 def as_named_now(engine: Engine) -> Engine:
     """The engine for a rebuild."""
-    return AsNamedNow(engine, names_of(engine.collect(engine.scan(FILES, _OF_FILES))))
+    return AsNamedNow(engine, names_now(engine))
+
+
+def names_now(engine: Engine) -> Names:
+    """The names of all logs in ``bronze.files``."""
+    return names_of(engine.collect(engine.scan(FILES, _OF_FILES)))
 
 
 def names_of(files: pa.Table) -> Names:

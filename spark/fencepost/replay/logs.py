@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, chain
 
 import numpy as np
 import pyarrow as pa
@@ -328,15 +327,21 @@ def damaged_batches(records: pa.Table, types: Collection[int] | None = None) -> 
 
 def by_log(rows: pa.Table, *keys: str) -> dict[tuple[object, ...], pa.Table]:
     """Rows split by the columns that name their log, for example ``cluster``, ``topic``, ``partition``."""
-    places: dict[tuple[object, ...], list[int]] = {}
-    for at, key in enumerate(zip(*(rows[name].to_pylist() for name in keys), strict=True)):
-        places.setdefault(key, []).append(at)
-    if len(places) <= 1:
-        return dict.fromkeys(places, rows)
+    if not rows.num_rows:
+        return {}
+    place = np.zeros(rows.num_rows, dtype=np.int64)
+    for name in keys:
+        coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        # numbers of numbers: of columns of many values no product passes 64 bits
+        values = place * len(coded.dictionary) + longs(coded.indices)
+        place = np.unique(values, return_inverse=True)[1] if values.any() else values
+    _, first, count = np.unique(place, return_index=True, return_counts=True)
+    named = rows.select(list(keys)).take(pa.array(first)).to_pydict().values()
+    names = list(zip(*named, strict=True))
+    if len(names) == 1:
+        return {names[0]: rows}
     # one copy in the order of the logs, each a slice of it: a copy for each log takes many times as long
-    in_order = rows.take(pa.array(chain.from_iterable(places.values()), pa.int64())).combine_chunks()
-    ends = accumulate(map(len, places.values()))
-    return {
-        key: in_order.slice(end - len(taken), len(taken))
-        for (key, taken), end in zip(places.items(), ends, strict=True)
-    }
+    in_order = rows.take(pa.array(np.argsort(place, kind="stable"))).combine_chunks()
+    ends = np.cumsum(count)
+    found = {name: in_order.slice(end - of, of) for name, end, of in zip(names, ends, count, strict=True)}
+    return {names[at]: found[names[at]] for at in np.argsort(first)}

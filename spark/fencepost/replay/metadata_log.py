@@ -9,8 +9,9 @@ before it is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -124,12 +125,20 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A ``.checkpoint`` file: the image before ``offset``; ``ms`` None where it does not tell its time."""
+    """A ``.checkpoint`` file: the image before ``offset``; ``ms`` None where it does not tell its time.
+
+    ``read`` gives its records, when they are asked for: of many snapshots few are.
+    """
 
     offset: int
     epoch: int
     ms: int | None
-    records: tuple[MetadataRecord, ...] = field(default=())
+    read: Callable[[], tuple[MetadataRecord, ...]] = tuple
+
+    @cached_property
+    def records(self) -> tuple[MetadataRecord, ...]:
+        """What the image has."""
+        return self.read()
 
 
 def metadata_log(
@@ -196,9 +205,12 @@ def snapshots(rows: pa.Table) -> list[Snapshot]:
         if pc.any(pc.is_in(one["decode_status"], pa.array(_DAMAGED))).as_py():
             continue
         times = pc.filter(one["timestamp_ms"], pc.invert(one["is_control"]))
-        records = tuple(record for _, record in metadata_records(one))
-        found.append(Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), records))
+        found.append(Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), partial(_read, one)))
     return found
+
+
+def _read(rows: pa.Table) -> tuple[MetadataRecord, ...]:
+    return tuple(record for _, record in metadata_records(rows))
 
 
 def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,16 +13,18 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows
-from fencepost.lake import AtLeast
 from fencepost.protocols import protocols
+from fencepost.protocols.base import Protocol
 from fencepost.replay import noted
 from fencepost.replay.carried import carried
-from fencepost.replay.chapters import FIRST, Chapter, Source, begins, chapters, evidence_of
+from fencepost.replay.chapters import Chapter, Source, begins, chapters, evidence_of
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.ended import Selected
-from fencepost.replay.evidence import Evidence, MetadataRows, evidence
+from fencepost.replay.evidence import Beside, Evidence, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
+from fencepost.replay.log_names import names_now
 from fencepost.replay.news import read_now
+from fencepost.replay.replaced import ReplacedTables
 from fencepost.replay.window import Windows, evidence_size, windows
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, CHAPTER, FILES, RECORDS, WINDOWS, Table
@@ -49,28 +51,36 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     if window.since_ms:
         return _rebuild_window(settings, catalog, engine_for, window)
     seen, made = read_now(catalog), made_by("rebuild", settings)
-    plan = _plan(catalog, settings, window)
+    plan = _plan(catalog, settings)
+    note = partial(noted.note, catalog, seen=seen, made_by=made)
     first = noted.first_changed(catalog, plan, made)
     changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
     if not changed:
-        noted.note(catalog, plan, seen, made)
+        note(plan)
         return {table.name: lake.count(catalog, table) for table in _tables()}
     noted.forget(catalog, first)
     engine = engine_for(_size(catalog, changed), "rebuild")
     if changed == plan and all(chapter.is_all for chapter in changed):
-        counts = _replaced(engine, _rebuilt(evidence(engine, catalog, settings)))
+        counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
-        counts = _rebuild_chapters(settings, catalog, engine, changed, first, whole=changed == plan)
-    noted.note(catalog, plan, seen, made)
+        counts = _rebuild_chapters(
+            settings,
+            catalog,
+            engine,
+            changed,
+            first,
+            whole=changed == plan,
+            standing=lambda until: note(_standing(plan, until)),
+        )
+    note(plan)
     noted.forget_old_begins(catalog, plan)
     return counts
 
 
-def _plan(catalog: Catalog, settings: Settings, window: Windows) -> list[Chapter]:
+def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
     """The chapters of every cluster in bronze."""
     clusters = set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist())
-    dated = begins(catalog, window.newest, settings.chapter_ms)
-    return chapters({**{name: [FIRST] for name in sorted(clusters)}, **dated})
+    return chapters({name: begins(catalog, name, settings.chapter_ms) for name in sorted(clusters)})
 
 
 def _rebuild_window(
@@ -81,9 +91,9 @@ def _rebuild_window(
     if before is None:
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
-    found = _rebuilt(evidence(engine, catalog, settings, window, before))
+    given = evidence(engine, catalog, settings, window, before)
     noted.forget_all(catalog)
-    return _replaced(engine, found)
+    return _replaced(engine, given)
 
 
 def _rebuild_chapters(
@@ -94,12 +104,17 @@ def _rebuild_chapters(
     first: noted.First,
     *,
     whole: bool,
+    standing: Callable[[Mapping[str, int]], None],
 ) -> dict[str, int]:
-    source = Source(engine, catalog, settings, MetadataRows.of(catalog))
+    """Rebuild the changed chapters. ``standing`` is told from when on silver is still to be replaced, by
+    cluster.
+    """
+    source = Source(engine, catalog, settings, Beside.of(catalog), names_now(engine))
     before: dict[str, int] = {}
     begin_with = noted.handed_down_to(catalog, first)
-    parts: defaultdict[str, list[Rows]] = defaultdict(list)
-    for number, chapter in enumerate(changed, start=1):
+    silver = ReplacedTables(engine, _tables(), first, whole=whole)
+    counts: dict[str, int] = {}
+    for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
         known = begin_with.pop(chapter.begin, {})
@@ -108,18 +123,38 @@ def _rebuild_chapters(
             table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
-        kept = Selected(chapter, known)
-        for table in _tables():
-            own = kept.of(engine, table, found)
-            parts[table.name].append(
-                engine.map(own, partial(_of_chapter, chapter.begin), table.stored_schema)
-            )
+        kept, of_chapter = Selected(chapter, known), partial(_of_chapter, chapter.begin)
+        silver.add(
+            {
+                table.name: engine.map(kept.of(engine, table, found), of_chapter, table.stored_schema)
+                for table in _tables()
+            }
+        )
         for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
             noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
             noted.add(begin_with.setdefault(begin, {}), goes_on)
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
-    where = None if whole else [{"cluster": name, CHAPTER: AtLeast(begin)} for name, begin in first.items()]
-    return {table.name: engine.replace(table, engine.union(parts[table.name]), where) for table in _tables()}
+        if following is None or silver.is_full:
+            counts = silver.commit(following)
+            if following is not None:
+                # a run after one that was killed begins with what is stored of the newest chapter
+                standing({**first, **before})
+    return counts
+
+
+def _standing(plan: Sequence[Chapter], until: Mapping[str, int]) -> list[Chapter]:
+    """What of the plan stands before a moment of some clusters, and all of the others."""
+    return [
+        Chapter(
+            each.begin,
+            {
+                name: end
+                for name, end in each.until_ms.items()
+                if each.begin < until.get(name, each.begin + 1)
+            },
+        )
+        for each in plan
+    ]
 
 
 def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
@@ -140,16 +175,25 @@ def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, di
     return down
 
 
-def _replaced(engine: Engine, found: Found) -> dict[str, int]:
-    return {table.name: engine.replace(table, found[table.name]) for table in _tables()}
+def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
+    """Rebuild and replace the tables of one protocol after the other: the rows of one are held at a time."""
+    counts: dict[str, int] = {}
+    for protocol in protocols():
+        found = _of_protocol(protocol, given)
+        counts |= {table.name: engine.replace(table, found.pop(table.name)) for table in protocol.tables}
+    return counts
 
 
 def _rebuilt(given: Evidence) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     for protocol in protocols():
-        with collection_paused():
-            found |= protocol.rebuild(given)
+        found |= _of_protocol(protocol, given)
     return found
+
+
+def _of_protocol(protocol: Protocol, given: Evidence) -> dict[str, Rows]:
+    with collection_paused():
+        return dict(protocol.rebuild(given))
 
 
 def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
@@ -157,11 +201,8 @@ def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
 
 
 def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
-    """How many bytes of evidence may be read for these chapters."""
-    since: dict[str, int] = {}
-    for chapter in changed:
-        since = {**chapter.reads_since_ms, **since}
-    return evidence_size(catalog, since)
+    """How many bytes of evidence may be read for the largest of these chapters: one is rebuilt at a time."""
+    return max(evidence_size(catalog, each.reads_since_ms, each.reads_until_ms) for each in changed)
 
 
 def _tables() -> list[Table]:

@@ -18,14 +18,15 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
-from fencepost.lake import AtLeast, Condition
+from fencepost.lake import AtLeast, Below, Condition
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.requests import LATEST_MS
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, FILES, RECORDS, REQUESTS, WINDOWS
 
-COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+COMPACTED = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC})
+"""The topics whose logs are states: what compaction leaves of them is what was so where they are cut."""
 LOG = ("cluster", "topic", "topic_id", "partition")
 """The columns that tell one log from another."""
 
@@ -103,10 +104,7 @@ class Cuts:
         return found
 
     def inside(self, rows: pa.Table, *, uncut: bool = False) -> pa.Table:
-        """Those rows of logs that are in the window, and (``uncut``) of logs that have no cut.
-
-        The metadata log is none that is cut.
-        """
+        """Those rows of logs that are in the window, and (``uncut``) of logs that have no cut."""
         names = pa.array([_text(log) for log in self.offsets], pa.string())
         cut = pa.array(self.offsets.values(), pa.int64()).take(pc.index_in(log_texts(rows), names))
         return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), uncut))
@@ -116,28 +114,37 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     """The window of every cluster in bronze: request lines and the metadata log date it. A cluster that has
     neither is dated by its coordinators' logs.
     """
-    dated = lake.scan(catalog, BATCHES, ("cluster", "max_timestamp_ms"), [{"topic": METADATA_TOPIC}])
-    newest: dict[str, int] = dict(tuples(_newest(dated)))
+    newest: dict[str, int] = {}
     for cluster in set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()):
-        of = [{"cluster": cluster}]
-        ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", of)
-        if ms is not None:
-            newest[cluster] = max(ms, newest.get(cluster, ms))
-        if cluster not in newest:
-            written = lake.scan(catalog, BATCHES, ("max_timestamp_ms",), [{**of[0], "topic": COORDINATORS}])
+        ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
+        # of the metadata log, which is long, only files are read that may have something newer
+        for topics in (frozenset({METADATA_TOPIC}), COMPACTED - {METADATA_TOPIC}):
+            since: Condition = {} if ms is None else {"max_timestamp_ms": AtLeast(ms)}
+            where = [{"cluster": cluster, "topic": topics, **since}]
+            written = lake.scan(catalog, BATCHES, ("max_timestamp_ms",), where)
             if written.num_rows:
-                newest[cluster] = pc.max(written["max_timestamp_ms"]).as_py()
+                ms = pc.max(written["max_timestamp_ms"]).as_py()
+            if ms is not None:
+                newest[cluster] = ms
+                break
     return Windows(newest, settings.window_ms)
 
 
-def evidence_size(catalog: Catalog, since_ms: Mapping[str, int]) -> int:
-    """How many bytes of evidence there are of these clusters, of those that can be dated since then."""
+def evidence_size(
+    catalog: Catalog, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None] | None = None
+) -> int:
+    """How many bytes of evidence there are of these clusters, of those that can be dated since then, and
+    before ``until_ms``.
+    """
+    dated = {name: _since(ms, (until_ms or {}).get(name)) for name, ms in since_ms.items()}
     return sum(
-        lake.size(
-            catalog, table, [{"cluster": name, by: AtLeast(ms - SLACK_MS)} for name, ms in since_ms.items()]
-        )
+        lake.size(catalog, table, [{"cluster": name, by: each} for name, each in dated.items()])
         for table, by in _DATED_BY
     )
+
+
+def _since(ms: int, until_ms: int | None) -> AtLeast | Below:
+    return AtLeast(ms - SLACK_MS) if until_ms is None else Below(until_ms + SLACK_MS, ms - SLACK_MS)
 
 
 def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:
@@ -166,24 +173,18 @@ def _extents(since_ms: Mapping[str, int], batches: pa.Table) -> pa.Table:
     """Of rows of bronze.batches, by log: the first offset of the window, the first and last of all, and how
     many there are.
     """
-    rows = batches.filter(pc.not_equal(batches["topic"], METADATA_TOPIC))
     clusters = pa.array(since_ms, pa.string())
-    since = pa.array(since_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
-    inside = pc.greater_equal(rows["max_timestamp_ms"], since)
+    since = pa.array(since_ms.values(), pa.int64()).take(pc.index_in(batches["cluster"], clusters))
+    inside = pc.greater_equal(batches["max_timestamp_ms"], since)
     none = pa.scalar(None, pa.int64())
     found = (
-        rows.append_column("cut", pc.if_else(inside, rows["base_offset"], none))
-        .append_column("offsets", pc.add(pc.subtract(rows["last_offset"], rows["base_offset"]), 1))
+        batches.append_column("cut", pc.if_else(inside, batches["base_offset"], none))
+        .append_column("offsets", pc.add(pc.subtract(batches["last_offset"], batches["base_offset"]), 1))
         .group_by(list(LOG))
         .aggregate([("cut", "min"), ("base_offset", "min"), ("last_offset", "max"), ("offsets", "sum")])
     )
     names = [*LOG, "cut_min", "base_offset_min", "last_offset_max", "offsets_sum"]
     return found.select(names).rename_columns(_EXTENTS.names).cast(_EXTENTS)
-
-
-def _newest(dated: pa.Table) -> pa.Table:
-    found = dated.group_by("cluster").aggregate([("max_timestamp_ms", "max")])
-    return found.select(["cluster", "max_timestamp_ms_max"])
 
 
 def log_texts(rows: pa.Table) -> pa.ChunkedArray:

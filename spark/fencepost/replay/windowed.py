@@ -1,8 +1,8 @@
 """An engine that reads what the window of the audit needs: every protocol scans bronze through it.
 
-What is small or names things stays whole: the metadata log, state files, quarantine, the list of files. Lines
-of request logs before the window were not captured, for all that a rebuild sees. Logs begin where they are
-cut. Who asks for a coordinators' topic by its name is given, before the cut, what compaction left of its log.
+What is small or names things stays whole: state files, quarantine, the list of files. Lines of request logs
+before the window were not captured, for all that a rebuild sees. Logs begin where they are cut. Who asks for
+the metadata log or a coordinators' topic by its name is given, before the cut, what compaction left of it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Condition, Where
 from fencepost.replay.carried import WINDOW
 from fencepost.replay.entities import tuples
-from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.window import COORDINATORS, LOG, Cuts
+from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.window import COMPACTED, LOG, Cuts
 from fencepost.tables import (
     BATCHES,
     CLEANED,
@@ -60,14 +60,8 @@ class Windowed(Around):
         return rows
 
     def _of_logs(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
-        parts = []
-        if of_metadata := [
-            {**each, "topic": METADATA_TOPIC} for each in where if _asks_for(each, METADATA_TOPIC)
-        ]:
-            parts.append(self._engine.scan(table, columns, of_metadata))
-        if of_logs := [each for each in where if each.get("topic") != METADATA_TOPIC]:
-            parts.append(self._since_cut(table, columns, of_logs))
-        if compacted := [each for each in where if _topics(each) & COORDINATORS]:
+        parts = [self._since_cut(table, columns, where)]
+        if compacted := [each for each in where if _topics(each) & COMPACTED]:
             of_chapter = [{**each, "chapter": self._chapter} for each in compacted]
             left = self._engine.scan(_LOGS[table.name], columns, of_chapter)
             parts.append(self._engine.map(left, lambda rows: rows, table.schema_of(columns)))
@@ -117,10 +111,6 @@ def _topics(condition: Condition) -> frozenset[Any]:
     if named is None:
         return frozenset()
     return named if isinstance(named, frozenset) else frozenset({named})
-
-
-def _asks_for(condition: Condition, topic: str) -> bool:
-    return not _topics(condition) or topic in _topics(condition)
 
 
 def _as_cleaned(rows: pa.Table) -> pa.Table:

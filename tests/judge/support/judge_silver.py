@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.lake import Condition, Where
+from fencepost.definitions import definitions
+from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
@@ -27,6 +28,8 @@ ARROW = {
 }
 SILVER = {table.name: table for table in tables() if table.in_chapters}
 CLUSTERS = ("north", "south")
+STEPPED = {each.steps["table"]: each.steps["columns"] for each in definitions() if each.steps}
+"""Tables of whose rows steps are judged, and what names one history of them."""
 Tables = dict[str, pa.Table]
 Row = dict[str, Any]
 
@@ -72,7 +75,8 @@ def random_silver(seed: int, size: int = 300) -> Tables:
     found: Tables = {}
     for table in SILVER.values():
         if table.name not in ELEMENTS:
-            found[table.name] = _arrow(table, [_row(chance, table, n) for n in range(size)])
+            rows = [_row(chance, table, n) for n in range(size)]
+            found[table.name] = _arrow(table, _in_turn(rows, STEPPED.get(table.name)))
     for name, (universe, identity) in ELEMENTS.items():
         shared = [each for each in ("cluster", "request_id", identity) if each in SILVER[name].columns]
         elements, counts = found[universe].select(shared).to_pylist(), found[universe]["candidates"]
@@ -98,6 +102,24 @@ def _row(chance: random.Random, table: Table, number: int) -> Row:
     return {name: row[name] for name in table.columns}
 
 
+def _in_turn(rows: list[Row], columns: Sequence[str] | None) -> list[Row]:
+    """As silver has them: of one history, which ``columns`` name, a row ends where the next begins."""
+    if columns is None:
+        return rows
+    by_key: dict[tuple[Any, ...], dict[int, Row]] = {}
+    for row in rows:
+        by_key.setdefault(tuple(row[name] for name in columns), {})[row["from_position"]] = row
+    found = []
+    for history in by_key.values():
+        begins = sorted(history)
+        for begin, then in zip(begins, [*begins[1:], None], strict=True):
+            row = history[begin]
+            if then is not None and (row["to_position"] is None or row["to_position"] > then):
+                row |= {"to_position": then, "to_time": moment(then)}
+            found.append(row)
+    return found
+
+
 def _value(chance: random.Random, name: str, kind: str, number: int) -> Any:
     if name in ("commit_id", "request_id", "life"):
         return {"commit_id": f"{number:04}", "request_id": f"r{number // 2}", "life": chance.choice((1, 2))}[
@@ -121,6 +143,36 @@ def _arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
     kept = {tuple(row[name] for name in table.key): row for row in rows}
     schema = pa.schema([(name, ARROW[kind]) for name, kind in table.columns.items()])
     return pa.Table.from_pylist(list(kept.values()), schema=schema)
+
+
+def in_chapters(silver: Tables, begins: Sequence[int]) -> Tables:
+    """Every table with the chapter that each row was over in; a state's is that of what met it."""
+    found = {name: _with_chapter(rows, _ends(rows), begins) for name, rows in silver.items()}
+    for name, (universe, _) in ELEMENTS.items():
+        identity = "request_id" if "request_id" in silver[name].column_names else "commit_id"
+        if identity not in silver[name].column_names or identity not in silver[universe].column_names:
+            continue
+        # what a verdict on an element says ends with the last state that the element may have met
+        ends: dict[tuple[str, str], list[dt.datetime | None]] = {}
+        for row in silver[name].select(["cluster", identity, "to_time"]).to_pylist():
+            ends.setdefault((row["cluster"], row[identity]), []).append(row["to_time"])
+        for table in (name, universe):
+            rows = silver[table].select(["cluster", identity]).to_pylist()
+            of = [ends.get((row["cluster"], row[identity]), [None]) for row in rows]
+            last = [None if None in each else max(each) for each in of]
+            found[table] = _with_chapter(silver[table], last, begins)
+    return found
+
+
+def _ends(rows: pa.Table) -> list[dt.datetime | None]:
+    return rows["to_time"].to_pylist() if "to_time" in rows.column_names else [None] * rows.num_rows
+
+
+def _with_chapter(rows: pa.Table, ends: Sequence[dt.datetime | None], begins: Sequence[int]) -> pa.Table:
+    chapters = [
+        max(each for each in begins if end is None or moment(each) <= end or not each) for end in ends
+    ]
+    return rows.append_column("chapter", pa.array(chapters, pa.int64()))
 
 
 class Lakeless:
@@ -149,6 +201,12 @@ def _chosen(rows: pa.Table, where: Where | None) -> pa.Array:
 def _meets(rows: pa.Table, condition: Condition) -> pa.Array:
     found = pa.repeat(pa.scalar(True), rows.num_rows)
     for name, value in condition.items():
+        if isinstance(value, AtLeast | Below):
+            compare = pc.greater_equal if isinstance(value, AtLeast) else pc.less
+            found = pc.and_(
+                found, pc.fill_null(compare(rows[name], pa.scalar(value.value, rows[name].type)), False)
+            )
+            continue
         values = list(value) if isinstance(value, frozenset) else [value]
         found = pc.and_(found, pc.is_in(rows[name], pa.array(values, rows[name].type)))
     return found

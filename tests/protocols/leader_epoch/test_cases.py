@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def _history(case: Mapping[str, Any]) -> ClusterHistory:
     schema = pa.schema([field for field in BATCHES.arrow_schema if field.name in rows[0]])
     log = Log(Batches.of(pa.Table.from_pylist(rows, schema=schema)))
     taken = [
-        ml.Snapshot(int(at), 1, int(at) * 1000, _records(listed, 0))
+        ml.Snapshot(int(at), 1, int(at) * 1000, partial(_records, listed, 0))
         for at, listed in case.get("snapshots", {}).items()
     ]
     return replay(ml.assemble(log, of_batch, taken))

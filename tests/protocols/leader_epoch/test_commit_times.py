@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from fencepost.protocols.leader_epoch.commit_times import HandledRequests, RepeatedCommits
+import numpy as np
+
+from fencepost.protocols.leader_epoch.commit_times import Handled, RepeatedCommits, only_handled
 
 TOLERANCE_MS = 3
 
@@ -12,13 +14,20 @@ TOLERANCE_MS = 3
 def test_a_request_is_found_where_it_is_the_only_one() -> None:
     rng, found = Random(1), set()
     for _ in range(300):
-        begun = [(rng.randrange(60), rng.choice((0, 2, 30))) for _ in range(rng.randrange(1, 8))]
-        lines = [(ms, ms + took, row) for row, (ms, took) in enumerate(begun)]
-        handled = HandledRequests(list(lines))
-        for ms in range(-5, 100, 3):
-            fits = [row for first, last, row in lines if first - TOLERANCE_MS <= ms <= last + TOLERANCE_MS]
-            only = fits[0] if len(fits) == 1 else None
-            assert handled.only_at(ms, TOLERANCE_MS) == only, (lines, ms)
+        begun = [
+            (rng.randrange(2), rng.randrange(60), rng.choice((0, 2, 30))) for _ in range(rng.randrange(12))
+        ]
+        lines = [(content, ms, ms + took) for content, ms, took in begun]
+        records = [(content, ms) for content in range(3) for ms in range(-5, 100, 3)]
+        handled = Handled(*np.array(lines, dtype=np.int64).reshape(-1, 3).T)
+        told = only_handled(handled, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
+        for (content, ms), row in zip(records, told.tolist(), strict=True):
+            fits = [
+                row
+                for row, (of, first, last) in enumerate(lines)
+                if of == content and first - TOLERANCE_MS <= ms <= last + TOLERANCE_MS
+            ]
+            assert row == (fits[0] if len(fits) == 1 else -1), (lines, content, ms)
             found.add(min(len(fits), 2))
     assert found == {0, 1, 2}
 

@@ -6,20 +6,17 @@ middle of rebalances.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from chaptered import Audit, Row
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture.run import capture
-from fencepost.engines.process import ProcessEngine
-from fencepost.protocols import protocols
 from fencepost.protocols.offset_commit.tables import (
     COVERAGE,
     GROUPS,
@@ -27,59 +24,20 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay import bounded, carried, chapters, run, window
+from fencepost.replay import bounded, carried, chapters, window
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.run import rebuild
-from fencepost.settings import Lake, Settings, load
 from fencepost.tables import BATCHES, CHAPTER, CHAPTERS, HANDED_DOWN, QUARANTINE, Table
 
 PROTOCOLS = ("offset_commit", "ownership_claim", "lag_report")
-TABLES = [table for each in protocols() if each.name in PROTOCOLS for table in each.tables]
-Row = tuple[tuple[str, Any], ...]
-
-
-class Audit(NamedTuple):
-    """A capture in a lake, and the rows of each table as one rebuild of all of its history has them."""
-
-    settings: Settings
-    catalog: Catalog
-    whole: Mapping[str, Counter[Row]]
-
-    def rebuilt(self, chapter_ms: int | None) -> dict[str, Counter[Row]]:
-        """The rows of each table, cut into chapters of this length, each as often as it is there."""
-        return _rebuilt(dataclasses.replace(self.settings, chapter_ms=chapter_ms), self.catalog)
-
-
-def _rebuilt(settings: Settings, catalog: Catalog) -> dict[str, Counter[Row]]:
-    rebuild(settings, catalog, lambda size, what: ProcessEngine(catalog))
-    return {
-        table.name: Counter(map(_row, lake.scan(catalog, table, tuple(table.columns)).to_pylist()))
-        for table in TABLES
-    }
-
-
-def _row(values: Mapping[str, Any]) -> Row:
-    return tuple((name, repr(value)) for name, value in values.items())
 
 
 @pytest.fixture(scope="module")
-def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Audit]]:
+def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Audit]:
     """By the capture's name."""
-    found = {}
-    with pytest.MonkeyPatch.context() as patch:
-        # other protocols have tests of their own
-        patch.setattr(run, "protocols", lambda: [each for each in protocols() if each.name in PROTOCOLS])
-        for name in ("groups-4.0.2", "streams-3.9.2"):
-            home = tmp_path_factory.mktemp(name)
-            of_lake = Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
-            settings = dataclasses.replace(
-                load(captures / name / "fencepost.toml"), lake=of_lake, chapter_ms=None
-            )
-            catalog = lake.ensure(of_lake)
-            engine = ProcessEngine(catalog)
-            capture(settings, catalog, lambda size, what, engine=engine: engine, "run")
-            found[name] = Audit(settings, catalog, _rebuilt(settings, catalog))
-        yield found
+    return {
+        name: Audit.of(captures / name, tmp_path_factory.mktemp(name), PROTOCOLS)
+        for name in ("groups-4.0.2", "streams-3.9.2")
+    }
 
 
 @pytest.mark.parametrize(("name", "chapter_ms"), [("groups-4.0.2", 10_000), ("streams-3.9.2", 30_000)])
@@ -90,9 +48,9 @@ def test_chapters_are_as_one_history(
     monkeypatch.setattr(chapters, "OVERLAP_MS", 5_000)
     audit = audits[name]
     cut = audit.rebuilt(chapter_ms)
-    assert lake.scan(audit.catalog, CHAPTERS).num_rows > 2
+    assert audit.chapters > 2
     assert lake.count(audit.catalog, HANDED_DOWN)
-    for table in TABLES:
+    for table in audit.tables:
         if table.name not in {"silver.group_joins", "silver.group_join_states"}:
             assert cut[table.name] == audit.whole[table.name], table.name
         if table.goes_with is None:
@@ -130,11 +88,8 @@ def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: p
     monkeypatch.setattr(chapters, "LATEST_MS", 0)
     for module in (bounded, carried, window):
         monkeypatch.setattr(module, "SLACK_MS", 0)
-    monkeypatch.setattr(
-        run, "protocols", lambda: [each for each in protocols() if each.name == "offset_commit"]
-    )
     audit = audits["groups-4.0.2"]
-    cut = audit.rebuilt(4_000)
+    cut = audit.rebuilt(4_000, "offset_commit")
     for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):
         assert cut[table.name] == audit.whole[table.name], table.name
 
@@ -144,16 +99,13 @@ def test_what_cannot_be_read_later_hides_nothing_before(
 ) -> None:
     """A piece of a segment behind all that an earlier chapter reads is no hole in it."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 5_000)
-    monkeypatch.setattr(
-        run, "protocols", lambda: [each for each in protocols() if each.name == "offset_commit"]
-    )
     audit = audits["groups-4.0.2"]
     batches = lake.scan(audit.catalog, BATCHES, (), [{"topic": OFFSETS_TOPIC, "partition": 0}]).to_pylist()
     newest = max(batches, key=lambda row: row["base_offset"])
     torn = {name: newest.get(name) for name in QUARANTINE.columns}
     torn |= {"kind": "segment", "reason": "bad_crc", "position": newest["position"] + newest["size"]}
     lake.replace(audit.catalog, QUARANTINE, pa.Table.from_pylist([torn], schema=QUARANTINE.arrow_schema))
-    whole, cut = audit.rebuilt(None), audit.rebuilt(10_000)
+    whole, cut = audit.rebuilt(None, "offset_commit"), audit.rebuilt(10_000, "offset_commit")
     lake.replace(audit.catalog, QUARANTINE, QUARANTINE.arrow_schema.empty_table())
     assert whole[COVERAGE.name] != audit.whole[COVERAGE.name]
     for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):

@@ -32,16 +32,12 @@ def query(spark: SparkSession, sql: str, schemas: Iterable[str]) -> DataFrame:
     return spark.sql(sql)
 
 
-def judged(spark: SparkSession, compiled: CompiledModule, schemas: Iterable[str]) -> dict[str, list[Row]]:
-    """The rows of every definition, by id; one Spark job for all invariants and steps."""
-    wanted = [each for each in compiled.definitions if each.mark.kind != "decision"]
-    frames = [query(spark, each.sql, schemas).selectExpr(f"'{each.mark.id}' AS id", "*") for each in wanted]
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    found: dict[str, list[Row]] = {each.mark.id: [] for each in wanted}
-    for row in whole.collect():
-        found[row["id"]].append(row)
+def judged(spark: SparkSession, module: CompiledModule, schemas: Iterable[str]) -> dict[str, list[Row]]:
+    """The rows of every definition, by id, as Fencepost has Spark judge."""
+    found: dict[str, list[Row]] = {each.mark.id: [] for each in module.definitions}
+    for sql in queries(module):
+        for row in query(spark, sql, schemas).collect():
+            found[row["definition"]].append(row)
     return found
 
 

@@ -1,12 +1,13 @@
--- decided, definitions, part -> the rows of verdicts.decisions.
+-- decided, definitions, places -> the rows of verdicts.decisions.
 SELECT
   definitions.module,
   decided.definition AS decision,
-  decided.cluster,
+  COALESCE(places.cluster, decided.cluster) AS cluster,
   decided.subject,
   decided.outcome,
-  part.chapter
+  places.chapter
 FROM decided
 JOIN definitions
   ON decided.definition = definitions.definition
-CROSS JOIN part
+LEFT JOIN places
+  ON decided.cluster = places.place

@@ -1,10 +1,10 @@
--- noted, ended -> the row of verdicts.pieces that says of a chapter what it was judged on, for each cluster.
+-- places, ended -> the row of verdicts.pieces that says of each chapter what it was judged on.
 SELECT
-  noted.cluster,
-  noted.chapter,
+  places.cluster,
+  places.chapter,
   'judged' AS kind,
-  noted.revision,
-  noted.since,
+  places.revision,
+  places.since,
   CAST(NULL AS STRING) AS definition,
   CAST(NULL AS STRING) AS scope,
   CAST(NULL AS STRING) AS witness,
@@ -22,8 +22,7 @@ SELECT
   CAST(NULL AS BIGINT) AS holds,
   CAST(NULL AS BIGINT) AS violated,
   CAST(NULL AS BIGINT) AS unknown
-FROM noted
+FROM places
 LEFT JOIN ended
-  ON noted.cluster = ended.cluster
-  AND noted.chapter = ended.chapter
-GROUP BY noted.cluster, noted.chapter, noted.revision, noted.since
+  ON places.place = ended.place
+GROUP BY places.cluster, places.chapter, places.revision, places.since

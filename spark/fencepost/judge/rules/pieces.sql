@@ -1,7 +1,7 @@
--- scopes, met, unmet (rows of failing), part -> the rows of verdicts.pieces for what was judged of one chapter.
+-- scopes, met, unmet (rows of failing), places -> the rows of verdicts.pieces for what was judged.
 SELECT
-  scopes.cluster,
-  part.chapter,
+  COALESCE(places.cluster, scopes.cluster) AS cluster,
+  places.chapter,
   'scope' AS kind,
   CAST(NULL AS STRING) AS revision,
   CAST(NULL AS TIMESTAMP) AS since,
@@ -23,11 +23,12 @@ SELECT
   scopes.violated,
   scopes.unknown
 FROM scopes
-CROSS JOIN part
+LEFT JOIN places
+  ON scopes.cluster = places.place
 UNION ALL
 SELECT
-  met.cluster,
-  part.chapter,
+  COALESCE(places.cluster, met.cluster) AS cluster,
+  places.chapter,
   'held' AS kind,
   CAST(NULL AS STRING) AS revision,
   CAST(NULL AS TIMESTAMP) AS since,
@@ -49,11 +50,12 @@ SELECT
   CAST(NULL AS BIGINT) AS violated,
   CAST(NULL AS BIGINT) AS unknown
 FROM met
-CROSS JOIN part
+LEFT JOIN places
+  ON met.cluster = places.place
 UNION ALL
 SELECT
-  unmet.cluster,
-  part.chapter,
+  COALESCE(places.cluster, unmet.cluster) AS cluster,
+  places.chapter,
   'failing' AS kind,
   CAST(NULL AS STRING) AS revision,
   CAST(NULL AS TIMESTAMP) AS since,
@@ -75,4 +77,5 @@ SELECT
   CAST(NULL AS BIGINT) AS violated,
   CAST(NULL AS BIGINT) AS unknown
 FROM unmet
-CROSS JOIN part
+LEFT JOIN places
+  ON unmet.cluster = places.place

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.replay.logs import Longs
 from fencepost.replay.metadata_log import Hole, Piece
 
 MOST_MS = 600_000
@@ -146,6 +149,14 @@ class Moments:
         lowest = bisect_right(latest, start_ms - self._tolerance_ms)
         highest = bisect_right(earliest, end_ms + self._tolerance_ms)
         return Window(self._positions[lowest], self._positions[max(lowest, highest)])
+
+    def windows(self, broker_id: int, ms: Longs) -> tuple[Longs, Longs]:
+        """The lowest and the highest offset of the window of each moment of a broker's clock."""
+        latest, earliest = self._bounds(broker_id)
+        positions = np.array(self._positions, dtype=np.int64)
+        lowest = np.searchsorted(np.array(latest, dtype=np.int64), ms - self._tolerance_ms, side="right")
+        highest = np.searchsorted(np.array(earliest, dtype=np.int64), ms + self._tolerance_ms, side="right")
+        return positions[lowest], positions[np.maximum(lowest, highest)]
 
     def answered_from(self, broker_id: int, start_ms: int, end_ms: int, told: int = 0) -> Window:
         """What a broker may have had of the log between two times of its clock: it may be behind, and no

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.live import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
+from fencepost.replay.logs import Longs
 
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
 _KEPT = 1 << 14
@@ -37,11 +40,18 @@ class ClusterFacts:
         self._known, self._leaders = groups.known[name], groups.leaders.get(name, {})
         self.partition_epoch = lru_cache(maxsize=_KEPT)(self._partition_epoch)
 
-    def window(self, term: tuple[int, int], ms: int) -> Window:
-        """Where the metadata log was when a coordinator wrote a record, by the partition of its topic and
-        its leader epoch.
+    def windows(self, partitions: Longs, leader_epochs: Longs, ms: Longs) -> tuple[Longs, Longs]:
+        """Where the metadata log was when coordinators wrote records, from offset to offset: by the
+        partitions of their topic, their leader epochs and times.
         """
-        return self._known.moments.window(self._leaders.get(term, -1), ms, ms)
+        lowest, highest = np.empty_like(ms), np.empty_like(ms)
+        terms, number = np.unique(np.stack([partitions, leader_epochs]), axis=1, return_inverse=True)
+        leaders = [self._leaders.get((partition, epoch), -1) for partition, epoch in terms.T.tolist()]
+        leader = np.array(leaders, dtype=np.int64)[number]
+        for broker_id in sorted(set(leaders)):
+            own = leader == broker_id
+            lowest[own], highest[own] = self._known.moments.windows(broker_id, ms[own])
+        return lowest, highest
 
     def asked_in(self, line: CommitLine) -> Window:
         """Where the metadata log was while a request was handled."""

@@ -5,29 +5,46 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 from operator import and_
+from typing import NamedTuple
+
+import numpy as np
+
+from fencepost.replay.logs import Longs
 
 
-class HandledRequests:
-    """Requests with the same content: when each came and was answered (ms), and its row."""
+class Handled(NamedTuple):
+    """Requests: a number for what each asks for, when it came and when it was answered (ms)."""
 
-    def __init__(self, lines: list[tuple[int, int, int]]) -> None:
-        lines.sort()
-        self._requested_ms = [requested_ms for requested_ms, _, _ in lines]
-        self._latest_ms = list(accumulate((responded_ms for _, responded_ms, _ in lines), max))
-        self._lines = lines
+    content: Longs
+    requested_ms: Longs
+    responded_ms: Longs
 
-    def only_at(self, ms: int, tolerance_ms: int) -> int | None:
-        """The one that may have written a record then, both dated by the coordinator; None for several."""
-        found = None
-        for at in reversed(range(bisect_right(self._requested_ms, ms + tolerance_ms))):
-            if self._latest_ms[at] < ms - tolerance_ms:
-                break
-            _, responded_ms, row = self._lines[at]
-            if responded_ms >= ms - tolerance_ms:
-                if found is not None:
-                    return None
-                found = row
-        return found
+
+def only_handled(requests: Handled, content: Longs, ms: Longs, tolerance_ms: int) -> Longs:
+    """Of each record the one request with its content that was handled when it was written, by its number; -1
+    for none, or several. Both are dated by the coordinator.
+    """
+    order = np.lexsort((requests.responded_ms, requests.requested_ms, requests.content))
+    asked, requested_ms, responded_ms = (column[order] for column in requests)
+    times = np.unique(np.concatenate([requested_ms, responded_ms]))
+    span = len(times) + 1
+    by_request = asked * span + np.searchsorted(times, requested_ms)
+    # the latest answer so far of the same content
+    latest = np.maximum.accumulate(asked * span + np.searchsorted(times, responded_ms))
+    begin = np.searchsorted(latest, content * span + np.searchsorted(times, ms - tolerance_ms))
+    end = np.searchsorted(
+        by_request, content * span + np.searchsorted(times, ms + tolerance_ms, side="right")
+    )
+    found, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
+    at, left = end - 1, np.arange(len(ms))
+    while len(left := left[(at[left] >= begin[left]) & ~several[left]]):
+        here = at[left]
+        fits = left[responded_ms[here] >= ms[left] - tolerance_ms]
+        several[fits] = found[fits] >= 0
+        found[fits] = order[at[fits]]
+        at[left] -= 1
+    found[several] = -1
+    return found
 
 
 class RepeatedCommits:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
+from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, Longs, by_log, damaged_batches, longs, unread_pieces
 from fencepost.tables import Table
@@ -92,11 +93,7 @@ def _of_log(log: Log, records: pa.Table) -> pa.Table:
 
 def _neighbours(rows: pa.Table) -> tuple[Longs, Longs]:
     """Of each row the places of the rows before and after it with the same key, -1 where there is none."""
-    codes = np.zeros(rows.num_rows, dtype=np.int64)
-    for name in _KEY:
-        encoded = rows[name].combine_chunks().dictionary_encode()
-        # ranks, not products: columns of many values do not pass 64 bits
-        _, codes = np.unique(codes * len(encoded.dictionary) + longs(encoded.indices), return_inverse=True)
+    codes = numbered_rows(*(numbered_values(rows[name])[0] for name in _KEY))
     order = np.argsort(codes, kind="stable")
     same = codes[order[1:]] == codes[order[:-1]]
     before, after = (np.full(rows.num_rows, -1, dtype=np.int64) for _ in range(2))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commit_facts import ClusterFacts, Groups
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
-from fencepost.protocols.leader_epoch.commit_times import HandledRequests, RepeatedCommits
+from fencepost.protocols.leader_epoch.commit_times import Handled, RepeatedCommits, only_handled
 from fencepost.protocols.leader_epoch.commits import STORED
+from fencepost.protocols.leader_epoch.origins import Origins
 from fencepost.protocols.leader_epoch.states import (
     MET_COMMITS,
     MET_FETCHES,
@@ -28,9 +32,9 @@ from fencepost.protocols.leader_epoch.tables import (
 )
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
-from fencepost.replay.entities import tuples
+from fencepost.replay.entities import numbered_rows, numbered_values, tuples
 from fencepost.replay.keys import digest_of, digests_of
-from fencepost.replay.logs import by_log
+from fencepost.replay.logs import Longs, by_log, longs
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
@@ -101,16 +105,11 @@ class CommittedOffsets:
 
     def __init__(self, facts: ClusterFacts, stored: pa.Table, asked: pa.Table) -> None:
         self._facts, self._asked = facts, asked
-        self._rows = stored.sort_by([(name, "ascending") for name in STORED.key])
-        columns = zip(STORED.columns, (self._rows[name].to_pylist() for name in STORED.columns), strict=True)
-        self._stored: dict[str, list[Any]] = dict(columns)
-        places = (self._stored["commit_partition"], self._stored["record_offset"])
-        self._ids = digests_of((facts.name, "commit"), *places)
-        self._places = {place: row for row, place in enumerate(zip(*places, strict=True))}
+        self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
+        places = (self._rows[name].to_pylist() for name in ("commit_partition", "record_offset"))
+        self._ids = pa.array(digests_of((facts.name, "commit"), *places), pa.string())
         self._lines = self._matched()
-        self._told: dict[tuple[int, int], int | None] = {}
-        self._origins: list[tuple[str | None, str | None]] = []
-        self._trace()
+        self._origins = Origins(self._rows, asked, self._lines, facts.tolerance_ms)
 
     def to_arrow(self) -> pa.Table:
         """The rows of MET_COMMITS."""
@@ -122,7 +121,7 @@ class CommittedOffsets:
 
     def stored_now(self) -> pa.Table:
         """The rows of STORED_OFFSETS."""
-        rows = self._rows.append_column("commit_id", pa.array(self._ids, pa.string()))
+        rows = self._rows.append_column("commit_id", self._ids)
         rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
         told = {
             "is_newest": rows["current"],
@@ -137,106 +136,75 @@ class CommittedOffsets:
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def _matched(self) -> list[int | None]:
-        """The row of each commit's request: the only one with its content that was handled when it came."""
-        lines: dict[tuple[Any, ...], list[tuple[int, int, int]]] = {}
-        names = ("requested_ms", "responded_ms", "error", *_CONTENT)
-        columns = (self._asked[name].to_pylist() for name in names)
-        for row, (requested_ms, responded_ms, error, *content) in enumerate(zip(*columns, strict=True)):
-            if error == NONE:
-                lines.setdefault(tuple(content), []).append((requested_ms, responded_ms, row))
-        by_content = {content: HandledRequests(of) for content, of in lines.items()}
-        contents = zip(*(self._stored[name] for name in _CONTENT), strict=True)
-        tolerance_ms = self._facts.tolerance_ms
-        return [
-            None if (of := by_content.get(content)) is None else of.only_at(ms, tolerance_ms)
-            for content, ms in zip(contents, self._stored["ms"], strict=True)
-        ]
-
-    def _trace(self) -> None:
-        """The incarnation that each offset is of, and what tells it.
-
-        A topic id beside a commit does not: a broker of 4.3 stores the live one's, and a client that goes on
-        with an old offset in a new incarnation sends the new id.
+    def _matched(self) -> Longs:
+        """The row of each commit's request: the only one with its content that was handled when it came; -1
+        where there is none.
         """
-        names = ("fetched_topic_id", "told_from_ms", "told_to_ms", "told_leader_epoch")
-        fetched, first, last, epochs = (self._asked[name].to_pylist() for name in names)
-        for row, line in enumerate(self._lines):
-            origin: tuple[str | None, str | None] = (None, None)
-            if line is not None and fetched[line]:
-                origin = (fetched[line], "fetched")
-            elif line is not None and first[line] is not None:
-                again = self._repeated(row, first[line], last[line], epochs[line])
-                if again is not None and (of := self._origins[again][0]):
-                    origin = (of, "committed")
-            self._origins.append(origin)
-
-    def _repeated(self, row: int, first_ms: int, last_ms: int, leader_epoch: int) -> int | None:
-        """The commit that a client had been told by OffsetFetch, between two times, and repeats."""
-        tolerance_ms, stored = self._facts.tolerance_ms, self._stored
-        begun = one = self._before(row)
-        while one is not None and stored["ms"][one] > last_ms + tolerance_ms:
-            # who commits the same again and again was told it once
-            one = self._told[one, last_ms] if (one, last_ms) in self._told else self._before(one)
-        if begun is not None:
-            self._told[begun, last_ms] = one
-        if one is None or stored["ms"][one] >= first_ms - tolerance_ms:
-            # it may have come before the answer, or after
-            return None
-        same = (stored["offset"][one], stored["leader_epoch"][one]) == (stored["offset"][row], leader_epoch)
-        return one if same else None
-
-    def _before(self, row: int) -> int | None:
-        """The row of the commit of the same key before it, if it is known which."""
-        follows = self._stored["follows"][row]
-        return self._places.get((self._stored["commit_partition"][row], follows))
+        stored = self._rows
+        accepted = pc.indices_nonzero(pc.fill_null(pc.equal(self._asked["error"], NONE), False))
+        asked = self._asked.select([*_CONTENT, "requested_ms", "responded_ms"]).take(accepted)
+        columns = [numbered_values(asked[name], stored[name]) for name in _CONTENT]
+        content = numbered_rows(*map(np.concatenate, columns))
+        of_asked, of_stored = content[: asked.num_rows], content[asked.num_rows :]
+        handled = Handled(of_asked, longs(asked["requested_ms"]), longs(asked["responded_ms"]))
+        found = only_handled(handled, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
+        rows = longs(accepted)
+        return np.where(found >= 0, rows[found], -1) if len(rows) else found
 
     # --- rows -----------------------------------------------------------------------------------------------
 
     def _accepted(self) -> pa.Table:
-        facts, stored, rows = self._facts, self._stored, self._rows
-        met, of_met = Columns(_MET), dict[tuple[Any, ...], int]()
-        number, windows = [], []
-        names = ("commit_partition", "coordinator_epoch", "ms", "topic", "partition", "topic_id")
-        for partition, epoch, ms, *place in zip(*(stored[name] for name in names), strict=True):
-            window = facts.window((partition, epoch), ms)
-            key = (window, *place)
-            at = of_met.get(key)
-            if at is None:
-                at = of_met[key] = len(of_met)
-                found, lists = facts.met(*key)
-                met.add(*found, *lists)
-            number.append(at)
-            windows.append(window)
-        asked = self._asked.take(pa.array(self._lines, pa.int64()))
-        lived = met.to_arrow().take(pa.array(number, pa.int64()))
-        epochs = [
-            facts.partition_epoch(of, partition)
-            for (of, _), partition in zip(self._origins, stored["partition"], strict=True)
-        ]
+        facts, rows = self._facts, self._rows
+        number, lived = self._lived(*self._windows)
+        lines = pa.array(self._lines, mask=self._lines < 0)
+        asked = self._asked.select(CommitLine._fields[_OF_CLIENT]).take(lines)
+        origins = self._origins.found
+        partitions = rows["partition"]
+        epochs = {row: facts.partition_epoch(of, partitions[row].as_py()) for row, (of, _) in origins.items()}
         at = _timestamps(rows["ms"])
+        lowest, highest = self._windows
         columns = {
             **{name: rows[of] for name, of in _OF_STORED.items()},
-            **{name: lived[name] for name in lived.column_names},
-            **{name: asked[name] for name in CommitLine._fields[_OF_CLIENT] if not name.endswith("_ms")},
+            **{name: lived[name].take(number) for name in lived.column_names},
+            **{name: asked[name] for name in asked.column_names if not name.endswith("_ms")},
             "log": pa.repeat(METADATA_LOG, rows.num_rows),
-            "commit_id": pa.array(self._ids, pa.string()),
+            "commit_id": self._ids,
             "by_id": pc.is_valid(rows["topic_id"]),
             "committed_topic_id": pc.fill_null(rows["topic_id"], ""),
-            "origin_topic_id": pa.array([of for of, _ in self._origins], pa.string()),
-            "origin_partition_epoch": pa.array(epochs, pa.int32()),
-            "origin": pa.array([how for _, how in self._origins], pa.string()),
+            "origin_topic_id": _sparse({row: of for row, (of, _) in origins.items()}, rows, pa.string()),
+            "origin_partition_epoch": _sparse(epochs, rows, pa.int32()),
+            "origin": _sparse({row: how for row, (_, how) in origins.items()}, rows, pa.string()),
             "error": pa.repeat(NONE, rows.num_rows),
             "requested_at": _timestamps(asked["requested_ms"]),
             "responded_at": _timestamps(asked["responded_ms"]),
-            "from_position": pa.array([window.lowest for window in windows], pa.int64()),
-            "to_position": pa.array([window.highest + 1 for window in windows], pa.int64()),
+            "from_position": pa.array(lowest),
+            "to_position": pa.array(highest + 1),
             "committed_at": at,
             "from_time": at,
             "to_time": at,
         }
         found = pa.table([columns[name] for name in MET_COMMITS.columns], names=list(MET_COMMITS.columns))
         return found.cast(MET_COMMITS.arrow_schema)
+
+    @cached_property
+    def _windows(self) -> tuple[Longs, Longs]:
+        """Where the metadata log was when each commit was written."""
+        names = ("commit_partition", "coordinator_epoch", "ms")
+        return self._facts.windows(*(longs(self._rows[name]) for name in names))
+
+    def _lived(self, lowest: Longs, highest: Longs) -> tuple[pa.Array, pa.Table]:
+        """What may have lived in each window: the number of each commit's own, and rows of _MET."""
+        place = self._rows.select(["topic", "partition", "topic_id"])
+        numbered = (numbered_values(column)[0] for column in place.columns)
+        _, first, number = np.unique(
+            numbered_rows(lowest, highest, *numbered), return_index=True, return_inverse=True
+        )
+        windows = map(Window, lowest[first].tolist(), highest[first].tolist())
+        met = Columns(_MET)
+        for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):
+            found, lists = self._facts.met(window, *each)
+            met.add(*found, *lists)
+        return pa.array(number), met.to_arrow()
 
     def _refused(self, line: CommitLine) -> tuple[Any, ...]:
         facts, window = self._facts, self._facts.asked_in(line)
@@ -257,11 +225,11 @@ class CommittedOffsets:
         if not positions:
             return []
         found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
-        names = ("group_id", "topic", "partition", "offset")
-        contents = zip(*(self._stored[name] for name in names), strict=True)
-        told = zip(self._stored["ms"], self._ids, self._origins, self._stored["leader_epoch"], strict=True)
-        for content, (ms, commit_id, (origin, _), leader_epoch) in zip(contents, told, strict=True):
-            found.setdefault(content, []).append((ms, commit_id, origin, leader_epoch))
+        rows = self._rows.select(["group_id", "topic", "partition", "offset", "ms", "leader_epoch"])
+        told = zip(tuples(rows), self._ids.to_pylist(), strict=True)
+        for row, ((*content, ms, leader_epoch), commit_id) in enumerate(told):
+            origin, _ = self._origins.found.get(row, (None, None))
+            found.setdefault(tuple(content), []).append((ms, commit_id, origin, leader_epoch))
         by_content = {content: RepeatedCommits(of) for content, of in found.items()}
         return [self._placed(position, by_content) for position in positions]
 
@@ -281,6 +249,13 @@ class CommittedOffsets:
             "origin_partition_epoch": epoch if one else None,
             "origin_leader_epoch": leader_epoch,
         }
+
+
+def _sparse(values: Mapping[int, Any], rows: pa.Table, kind: pa.DataType) -> pa.Array:
+    """A column of few values, by the numbers of their rows; null in others."""
+    return pa.array(
+        [values.get(row) for row in range(rows.num_rows)] if values else [None] * rows.num_rows, kind
+    )
 
 
 def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:

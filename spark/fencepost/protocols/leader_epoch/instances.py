@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.numbering import Connection, Sent, count, overlap
+from fencepost.replay.entities import tuples
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import RequestLine, each_line, host_of
 
@@ -35,10 +36,9 @@ def software_of(requests: pa.Table) -> Software:
 
     Where lines of one connection name several, it is one of them, in whatever order the lines come.
     """
-    names = ("broker_id", "connection", "software_name", "software_version")
-    columns = (requests[name].to_pylist() for name in names)
+    told = requests.group_by(["broker_id", "connection", "software_name", "software_version"]).aggregate([])
     found: dict[Connection, tuple[str | None, str | None]] = {}
-    for broker_id, connection, *named in zip(*columns, strict=True):
+    for broker_id, connection, *named in tuples(told):
         of, (name, version) = (broker_id, connection or ""), named
         known = found.setdefault(of, (name, version))
         if known != (name, version):

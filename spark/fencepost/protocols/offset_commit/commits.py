@@ -12,7 +12,7 @@ from fencepost.protocols.offset_commit.brokers import (
     rule_of,
 )
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.places import Candidate
 from fencepost.protocols.offset_commit.reasons import Reasons

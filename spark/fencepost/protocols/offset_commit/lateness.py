@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+import numpy as np
+
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 
 _NEAR_MS = 60_000
@@ -26,10 +29,15 @@ class Lateness:
         self._around: dict[tuple[int, int], int] = {}
         self._last: set[CommitRequest] = set()
 
-    def note(self, request: CommitRequest, record: OffsetCommitRecord) -> None:
-        """A request and what it certainly wrote: its line came as much later as the record was earlier."""
-        late, key = request.requested_ms - record.timestamp_ms, _key(request)
-        self._seen[key] = max(self._seen.get(key, 0), late)
+    def note(self, broker_id: int, responded_ms: Longs, late_ms: Longs) -> None:
+        """A broker's answers to requests of which it is certain what they wrote: each line came as much later
+        as its record was earlier.
+        """
+        minutes, number = np.unique(responded_ms // _NEAR_MS, return_inverse=True)
+        latest = np.zeros(len(minutes), dtype=np.int64)
+        np.maximum.at(latest, number, late_ms)
+        for minute, late in zip(minutes.tolist(), latest.tolist(), strict=True):
+            self._seen[broker_id, minute] = max(self._seen.get((broker_id, minute), 0), late)
         self._around.clear()
 
     def note_last(self, requests: Iterable[CommitRequest]) -> None:

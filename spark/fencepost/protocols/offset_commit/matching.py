@@ -1,4 +1,4 @@
-"""Which record of its group each accepted commit wrote.
+"""Which record of its coordinator's log each accepted commit wrote.
 
 First without a clock: an accepted commit has its record, each record was written by one commit, the requests
 of a connection are in order, and a line is never written before its request. What that leaves open is asked
@@ -7,338 +7,192 @@ of the broker's clock, with a tolerance.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 
-from fencepost.protocols.offset_commit.order import ANYWHERE, Between, Order
-from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+import numpy as np
+
+from fencepost.protocols.offset_commit.choosing import choose, competing
+from fencepost.protocols.offset_commit.contents import numbered_contents, numbered_texts
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches, Options
+from fencepost.protocols.offset_commit.narrowing import Asked, Flags, Pairs, decided, narrowed
+from fencepost.protocols.offset_commit.order import Order, Places
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 
 _AT_MOST = 64
 """A commit with more records of the same content before it is not looked at without a clock."""
 
-_ROUNDS = 16
-
-Content = tuple[int, int | None, int, int, int]
-"""Partition, offset, leader epoch, and the producer's id and epoch in a transaction."""
-
-Options = dict[Commit, list[OffsetCommitRecord]]
-"""Commits with the records that each may have written, in offset order."""
-
-
-Whole = Callable[[int, int, int], tuple[int, int] | None]
-"""The stretch and leader epoch in which a broker decided everything from one time to another, if no record of
-that can be missing there.
-"""
-
-
-@dataclass(slots=True)
-class Matches:
-    """``sure``: a commit's own record. ``doubtful``: the records that one without a sure one may have
-    written. Of the others ``competing`` have records in time, but fewer than there are commits, and ``late``
-    only records with their content from before.
-    """
-
-    sure: dict[Commit, OffsetCommitRecord] = field(default_factory=dict)
-    doubtful: Options = field(default_factory=dict)
-    competing: set[Commit] = field(default_factory=set)
-    late: set[Commit] = field(default_factory=set)
-
 
 class Matching:
-    """The accepted commits of one group beside the records that it has, in offset order."""
+    """The accepted commits of one coordinator's groups beside the records of its log, as columns: commits
+    whose content a record has, in the order of contents, and records by content and time.
+    """
 
     def __init__(
         self,
-        requests: Iterable[CommitRequest],
+        requests: Sequence[CommitRequest],
         records: Sequence[OffsetCommitRecord],
         order: Order,
         tolerance_ms: int,
     ) -> None:
-        """``tolerance_ms``: by how much the broker's clock may go back between a record and its line."""
-        self._order, self._back_ms = order, tolerance_ms
-        self._asked = _asked(requests)
-        self._written = {
-            key: _Written(found, tolerance_ms) for key, found in _written(records, self._asked).items()
-        }
-        self._options: Options = {}
+        """``requests`` by their numbers, ``records`` in offset order. ``tolerance_ms``: by how much the
+        broker's clock may go back between a record and its line.
+        """
+        self._requests, self._order, self._back_ms = requests, order, tolerance_ms
+        # what compaction left tells not how it came about
+        records = [record for record in records if not (record.tombstone or record.based)]
+        commits = [commit for request in requests for commit in request.commits if commit.accepted]
+        of_records, of_commits = numbered_contents(records, commits)
+        has_record = np.flatnonzero(of_commits <= of_records.max(initial=-1))
+        commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
+        self._commits = [commits[at] for at in commit_order.tolist()]
+        times = np.fromiter((record.timestamp_ms for record in records), np.int64, len(records))
+        record_order = np.lexsort((times, of_records))
+        self._records = [records[at] for at in record_order.tolist()]
+        self._content, self._content_of_record = of_commits[commit_order], of_records[record_order]
+        self._times = times[record_order]
+        self._offsets = np.fromiter((each.offset for each in self._records), np.int64, len(records))
+        self._topics, self._topics_of_records = numbered_texts(
+            (each.topic for each in self._commits), (each.topic for each in self._records)
+        )
+        self._ids, self._ids_of_records = numbered_texts(
+            (each.topic_id for each in self._commits), (each.topic_id for each in self._records)
+        )
+        count = len(self._commits)
+        self._asked = Asked(
+            np.fromiter((each.request.number for each in self._commits), np.int64, count),
+            np.fromiter((len(each.commits) for each in requests), np.int64, len(requests)),
+        )
+        of = [each.request for each in self._commits]
+        self._requested_ms = np.fromiter((each.requested_ms for each in of), np.int64, count)
+        self._responded_ms = np.fromiter((each.responded_ms for each in of), np.int64, count)
+        self._brokers = np.fromiter((each.broker_id for each in of), np.int64, count)
+        self._options = Pairs(*(np.empty(0, dtype=np.int64) for _ in Pairs._fields))
 
-    def place_without_clock(self, whole: Whole) -> Options:
-        """Narrow down what each commit may have written, and give those that can only have written one."""
-        options: Options = {}
-        for key, written in self._written.items():
-            for commit in self._asked[key]:
-                start_ms = self._order.arrival(commit.request, LATEST_MS, self._back_ms)
-                place = whole(commit.request.broker_id, start_ms, commit.request.responded_ms)
-                if place is not None:
-                    found = written.fitting(commit, start_ms, _AT_MOST)
-                    found = [each for each in found if (each.stretch, each.leader_epoch) == place]
-                    if found:
-                        options[commit] = found
-        self._options = _narrowed(options, self._order)
-        return {commit: found for commit, found in self._options.items() if len(found) == 1}
+    def place_without_clock(self, terms: Terms, lateness: Lateness) -> None:
+        """Narrow down what each commit may have written, and note how late the lines of those are that can
+        only have written one record.
+        """
+        every = np.arange(len(self._commits))
+        start_ms = self._order.arrivals(self._requested_ms, self._asked.request, LATEST_MS, self._back_ms)
+        term = np.full(len(every), -1)
+        for broker_id in np.unique(self._brokers).tolist():
+            own = self._brokers == broker_id
+            term[own] = terms.only(broker_id, start_ms[own], self._responded_ms[own])
+        places = ((each.stretch, each.leader_epoch) for each in self._records)
+        term_of_record = np.fromiter((terms.numbers.get(place, -2) for place in places), np.int64)
+        pairs = self._in_time(every[term >= 0], start_ms[term >= 0], _AT_MOST)
+        pairs = pairs.filter(term[pairs.commits] == term_of_record[pairs.records])
+        self._options = narrowed(pairs, self._asked, self._offsets, self._order.between)
+        certain = self._certain()
+        late_ms = self._requested_ms[certain.commits] - self._times[certain.records]
+        brokers = self._brokers[certain.commits]
+        for broker_id in np.unique(brokers).tolist():
+            own = brokers == broker_id
+            lateness.note(broker_id, self._responded_ms[certain.commits[own]], late_ms[own])
 
-    def place_by_clock(
-        self, tolerance: Callable[[CommitRequest], int], state_at: Callable[[int], int]
-    ) -> Matches:
+    def place_by_clock(self, lateness: Lateness, state_at: Callable[[str, int], int]) -> Matches:
         """Match the rest by time: a record fits that was written between arrival and answer.
 
-        ``tolerance``: how late a request's line may be, in milliseconds; ``state_at``: the group's state at
-        an offset. Identical commits that compete take identical records in order, if there are as many of
-        each and all of them met one state; if records are missing nothing is said; otherwise every pair is
-        doubtful.
+        ``state_at``: the state of a group at an offset. Identical commits that compete take identical records
+        in order, if there are as many of each and all of them met one state; if records are missing nothing
+        is said; otherwise every pair is doubtful.
         """
-        certain = {commit: found[0] for commit, found in self._options.items() if len(found) == 1}
-        matches = Matches(certain)
-        fitting = self._fitting(certain, tolerance)
-        for component in _competing(fitting):
-            _choose(component, matches, state_at)
-        for key, written in self._written.items():
-            for commit in self._asked[key]:
-                if commit in matches.sure or commit in matches.doubtful:
-                    continue
-                if commit in fitting:
-                    matches.competing.add(commit)
-                elif written.fitting(commit, commit.request.requested_ms - LATEST_MS):
-                    matches.late.add(commit)
+        commits, records, certain = self._commits, self._records, self._certain()
+        numbers = zip(certain.commits.tolist(), certain.records.tolist(), strict=True)
+        matches = Matches({commits[commit]: records[record] for commit, record in numbers})
+        is_open = np.ones(len(commits), dtype=np.bool_)
+        is_open[certain.commits] = False
+        left = np.flatnonzero(is_open)
+        fitting = self._fitting(left, certain.records, lateness)
+        for component in competing(fitting):
+            choose(component, matches, state_at)
+        late = self._in_time(left, self._requested_ms[left] - LATEST_MS)
+        has_late = np.bincount(late.commits, minlength=len(commits)) > 0
+        for at in left.tolist():
+            commit = commits[at]
+            if commit in matches.sure or commit in matches.doubtful:
+                continue
+            if commit in fitting:
+                matches.competing.add(commit)
+            elif has_late[at]:
+                matches.late.add(commit)
         return matches
 
-    def _fitting(
-        self, certain: Mapping[Commit, OffsetCommitRecord], tolerance: Callable[[CommitRequest], int]
-    ) -> Options:
-        """The records that each of the others may have written, by time and order."""
-        taken = {own.offset for own in certain.values()}
-        places = self._order.between(_decided(self._options).get)
+    def between(self, matches: Matches) -> Places:
+        """Where each request was decided, as the order of requests tells of those whose record is sure."""
+        sure = matches.sure.items()
+        count = len(sure)
+        own = Pairs(np.arange(count), np.arange(count))
+        of = np.fromiter((commit.request.number for commit, _ in sure), np.int64, count)
+        offsets = np.fromiter((record.offset for _, record in sure), np.int64, count)
+        return self._order.between(decided(own, Asked(of, self._asked.size), offsets))
+
+    def _certain(self) -> Pairs:
+        """The options of those commits that have one."""
+        counts = np.bincount(self._options.commits, minlength=len(self._commits))
+        return self._options.filter(counts[self._options.commits] == 1)
+
+    def _in_time(self, commits: Longs, start_ms: Longs, at_most: int | None = None) -> Pairs:
+        """The records that commits may have written that arrived at this time or later; none of a commit that
+        has too many. A clock may have gone back before a line was written.
+        """
+        times, rank = np.unique(self._times, return_inverse=True)
+        # a record's content and time in one number
+        keys = self._content_of_record * (len(times) + 1) + rank
+        end_ms = self._responded_ms[commits] + self._back_ms
+        content = self._content[commits] * (len(times) + 1)
+        first = np.searchsorted(keys, content + np.searchsorted(times, start_ms))
+        end = np.searchsorted(keys, content + np.searchsorted(times, end_ms, side="right"))
+        count = np.maximum(end - first, 0)
+        if at_most is not None:
+            count[count > at_most] = 0
+        ends = np.cumsum(count)
+        which = np.repeat(np.arange(len(commits)), count)
+        records = np.arange(len(which)) - (ends - count)[which] + first[which]
+        pairs = Pairs(commits[which], records)
+        pairs = pairs.filter(self._is_of_topic(pairs))
+        order = np.lexsort((self._offsets[pairs.records], pairs.commits))
+        return Pairs(pairs.commits[order], pairs.records[order])
+
+    def _is_of_topic(self, pairs: Pairs) -> Flags:
+        """Whether a record is of the topic that a commit names (``contents.same_topic``)."""
+        topic, topic_id = self._topics[pairs.commits], self._ids[pairs.commits]
+        same_id = (topic_id >= 0) & (topic_id == self._ids_of_records[pairs.records])
+        same: Flags = np.where(topic >= 0, topic == self._topics_of_records[pairs.records], same_id)
+        return same
+
+    def _fitting(self, commits: Longs, taken: Longs, lateness: Lateness) -> Options:
+        """The records, not taken, that each of the commits may have written, by time and order."""
+        late_ms = np.fromiter((lateness.of(self._commits[at].request) for at in commits), np.int64)
+        of = self._asked.request[commits]
+        start_ms = self._order.arrivals(self._requested_ms[commits], of, late_ms, self._back_ms)
+        found = self._in_time(commits, start_ms)
+        is_taken = np.zeros(len(self._records), dtype=np.bool_)
+        is_taken[taken] = True
+        in_time, options = _listed(found.filter(~is_taken[found.records])), _listed(self._options)
+        places = self._order.between(decided(self._options, self._asked, self._offsets))
         fitting: Options = {}
-        for key in self._written:
-            for commit in self._asked[key]:
-                if commit in certain:
-                    continue
-                request = commit.request
-                start_ms = self._order.arrival(request, tolerance(request), self._back_ms)
-                place = places.get(request, ANYWHERE)
-                found = self._in_time(key, commit, start_ms, taken)
-                found = [each for each in found if place.after < each.offset < place.before]
-                if found:
-                    fitting[commit] = found
+        for at in commits.tolist():
+            records, own = in_time.get(at, []), options.get(at)
+            if own is not None:
+                # one of these is its own: when none is in time, its line was later than the tolerance
+                records = [record for record in records if record in own] or own
+            commit = self._commits[at]
+            place = places.of(commit.request)
+            fits = [record for record in records if place.after < self._offsets[record] < place.before]
+            if fits:
+                fitting[commit] = [self._records[record] for record in fits]
         return fitting
 
-    def _in_time(
-        self, key: Content, commit: Commit, start_ms: int, taken: Container[int]
-    ) -> list[OffsetCommitRecord]:
-        fitting = self._written[key].fitting(commit, start_ms)
-        found = [each for each in fitting if each.offset not in taken]
-        if commit not in self._options:
-            return found
-        # one of these is its own: when none is in time, its line was later than the tolerance
-        options = self._options[commit]
-        return [each for each in found if each in options] or options
 
-    def between(self, matches: Matches) -> dict[CommitRequest, Between]:
-        """Where each request was decided, as the order of requests tells of those whose record is sure."""
-        return self._order.between(_decided({commit: [own] for commit, own in matches.sure.items()}).get)
-
-
-class _Written:
-    """Records of one content by time. A clock may have gone back ``back_ms`` before a line was written."""
-
-    def __init__(self, records: Iterable[OffsetCommitRecord], back_ms: int) -> None:
-        self._back_ms = back_ms
-        self._by_time = sorted(records, key=attrgetter("timestamp_ms", "offset"))
-        self._times = [record.timestamp_ms for record in self._by_time]
-
-    def fitting(self, commit: Commit, start_ms: int, at_most: int | None = None) -> list[OffsetCommitRecord]:
-        """Those that a commit may have written that arrived at this time or later; none if there are too
-        many.
-        """
-        first = bisect_left(self._times, start_ms)
-        end = bisect_right(self._times, commit.request.responded_ms + self._back_ms)
-        if at_most is not None and end - first > at_most:
-            return []
-        found = [record for record in self._by_time[first:end] if same_topic(commit, record)]
-        return sorted(found, key=attrgetter("offset"))
-
-
-def _asked(requests: Iterable[CommitRequest]) -> dict[Content, list[Commit]]:
-    """The accepted commits by what they wrote."""
-    asked: dict[Content, list[Commit]] = {}
-    for request in requests:
-        for commit in request.commits:
-            if commit.accepted:
-                asked.setdefault(content_of(commit), []).append(commit)
-    return asked
-
-
-def content_of(commit: Commit) -> Content:
-    """What the record of a commit has of it, if it has one."""
-    request = commit.request
-    return (
-        commit.partition,
-        commit.committed_offset,
-        commit.committed_leader_epoch,
-        -1 if request.producer_id is None else request.producer_id,
-        -1 if request.producer_epoch is None else request.producer_epoch,
-    )
-
-
-def _written(
-    records: Iterable[OffsetCommitRecord], asked: Container[Content]
-) -> dict[Content, list[OffsetCommitRecord]]:
-    """The records of commits that were asked for; what compaction left tells not how it came about."""
-    written: dict[Content, list[OffsetCommitRecord]] = {}
-    for record in records:
-        if record.tombstone or record.based:
-            continue
-        content = content_of_record(record)
-        if content in asked:
-            written.setdefault(content, []).append(record)
-    return written
-
-
-def content_of_record(record: OffsetCommitRecord) -> Content:
-    """What a record has of its commit."""
-    producer = (record.producer_id, record.producer_epoch) if record.is_transactional else (-1, -1)
-    return (record.partition, record.committed_offset, record.committed_leader_epoch, *producer)
-
-
-def same_topic(commit: Commit, record: OffsetCommitRecord) -> bool:
-    """Whether a record is of the topic that a commit names."""
-    if commit.topic is not None:
-        return commit.topic == record.topic
-    return commit.topic_id is not None and commit.topic_id == record.topic_id
-
-
-def _narrowed(options: Options, order: Order) -> Options:
-    """The options less those that another commit must have written, or that the order of requests excludes.
-
-    Where nothing is left to a commit, something that was taken for whole is not: of all that share an option
-    with it, directly or through others, nothing is said.
-    """
-    left = {commit: list(found) for commit, found in options.items()}
-    takers: dict[int, list[Commit]] = {}
-    for commit, found in options.items():
-        for record in found:
-            takers.setdefault(record.offset, []).append(commit)
-    open_before = -1
-    for _ in range(_ROUNDS):
-        open_now = sum(map(len, left.values()))
-        if open_now == open_before:
-            break
-        open_before = open_now
-        _apply_order(left, order)
-        _take_singles(left, takers)
-    refuted = [commit for commit, found in left.items() if not found]
-    if not refuted:
-        return left
-    doubted: set[Commit] = set()
-    for component in _competing(options):
-        if any(not left[commit] for commit in component):
-            doubted.update(component)
-    return _narrowed({commit: found for commit, found in options.items() if commit not in doubted}, order)
-
-
-def _apply_order(left: Options, order: Order) -> None:
-    decided = _decided(left)
-    places = order.between(decided.get)
-    for commit, found in left.items():
-        request = commit.request
-        place, own = places.get(request, ANYWHERE), decided.get(request)
-        # the records of one request are written one behind the other
-        reach = len(request.commits)
-        after = max(place.after, ANYWHERE.after if own is None else own.after - reach)
-        before = min(place.before, ANYWHERE.before if own is None else own.before + reach)
-        if len(found) > 1 or (found and not after < found[0].offset < before):
-            left[commit] = [record for record in found if after < record.offset < before]
-
-
-def _take_singles(left: Options, takers: Mapping[int, Sequence[Commit]]) -> None:
-    """A record that is all that is left to one commit was not written by another."""
-    singles = [commit for commit, found in left.items() if len(found) == 1]
-    while singles:
-        commit = singles.pop()
-        if not left[commit]:
-            continue
-        record = left[commit][0]
-        for other in takers[record.offset]:
-            if other is not commit and record in left[other]:
-                left[other].remove(record)
-                if len(left[other]) == 1:
-                    singles.append(other)
-
-
-def _decided(options: Mapping[Commit, Sequence[OffsetCommitRecord]]) -> dict[CommitRequest, Between]:
-    """Between which offsets, both included, the records of a request are, by what each commit may have
-    written.
-    """
-    decided: dict[CommitRequest, Between] = {}
-    for commit, found in options.items():
-        if found:
-            first, last = found[0].offset, found[-1].offset
-            known = decided.get(commit.request)
-            if known is not None:
-                first, last = max(first, known.after), min(last, known.before)
-            decided[commit.request] = Between(first, last)
-    return decided
-
-
-def _competing(fitting: Options) -> Iterator[Options]:
-    """The commits that compete for records, directly or through others, with the records that fit them."""
-    takers: dict[int, list[Commit]] = {}
-    for commit, records in fitting.items():
-        for record in records:
-            takers.setdefault(record.offset, []).append(commit)
-    seen: set[Commit] = set()
-    for commit in fitting:
-        if commit in seen:
-            continue
-        component, waiting = {}, [commit]
-        seen.add(commit)
-        while waiting:
-            one = waiting.pop()
-            component[one] = fitting[one]
-            for record in fitting[one]:
-                # asked once is enough
-                for other in takers.pop(record.offset, ()):
-                    if other not in seen:
-                        seen.add(other)
-                        waiting.append(other)
-        yield component
-
-
-def _choose(component: Options, matches: Matches, state_at: Callable[[int], int]) -> None:
-    records = sorted({record.offset: record for fits in component.values() for record in fits}.items())
-    if len(component) < len(records):
-        matches.doubtful.update(component)
-    elif len(component) == len(records):
-        if len({state_at(offset) for offset, _ in records}) > 1:
-            _choose_apart(component, matches)
-            return
-        # ordered by where the log allows it first: no broker's clock can be wrong about that
-        in_order = sorted(component, key=lambda commit: _order(commit, component[commit]))
-        for commit, (_, record) in zip(in_order, records, strict=True):
-            if record in component[commit]:
-                matches.sure[commit] = record
-
-
-def _choose_apart(component: Options, matches: Matches) -> None:
-    """Where the order matters, only what leaves no choice is sure."""
-    takers: dict[int, list[Commit]] = {}
-    for commit, found in component.items():
-        for record in found:
-            takers.setdefault(record.offset, []).append(commit)
-    left = {commit: list(found) for commit, found in component.items()}
-    _take_singles(left, takers)
-    for commit, found in left.items():
-        if len(found) == 1:
-            matches.sure[commit] = found[0]
-        elif found:
-            matches.doubtful[commit] = found
-
-
-def _order(commit: Commit, fits: Iterable[OffsetCommitRecord]) -> tuple[int, int, str, int, str]:
-    request = commit.request
-    low = min(record.offset for record in fits)
-    return (low, request.responded_ms, request.file, request.position, commit.commit_id)
+def _listed(pairs: Pairs) -> dict[int, list[int]]:
+    """The records of each commit."""
+    found: dict[int, list[int]] = {}
+    for commit, record in zip(pairs.commits.tolist(), pairs.records.tolist(), strict=True):
+        found.setdefault(commit, []).append(record)
+    return found

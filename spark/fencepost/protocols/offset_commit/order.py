@@ -7,12 +7,17 @@ one was decided; and the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple, TypeVar
 
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+import numpy as np
+from numpy.typing import NDArray
+
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.group_coordinator.records import ASSIGNMENT_TYPES, MEMBER_TYPES, GroupRecord
+from fencepost.replay.logs import UNKNOWN, Longs
 
 
 class Between(NamedTuple):
@@ -27,99 +32,141 @@ class Between(NamedTuple):
 
 ANYWHERE = Between()
 
-Decided = Callable[[CommitRequest], Between | None]
-"""Between which offsets, both included, a request's own records are; None for one that has none."""
-
-_Line = CommitRequest | HeartbeatAnswer
 _Any = TypeVar("_Any", bound=CommitRequest | HeartbeatAnswer | MemberLine)
 
 
-def turns(lines: Iterable[_Any]) -> list[list[_Any]]:
-    """The lines of each connection in the order in which they were handled; those with a neighbour.
+class Places(NamedTuple):
+    """Between which offsets each request was decided, as Between has it, by the request's number."""
 
-    Cut where the lines of two files, or a clock that went back, do not tell the order.
+    after: Longs
+    before: Longs
+
+    def of(self, request: CommitRequest) -> Between:
+        """The place of one request."""
+        return Between(int(self.after[request.number]), int(self.before[request.number]))
+
+
+class Turns(NamedTuple):
+    """Lines in the order in which their connections handled them: ``lines`` are their numbers. Those with the
+    same number of ``chain`` came one after the other; ``follows``: behind another one of its chain.
     """
-    connections: dict[tuple[int, str], list[_Any]] = {}
-    for line in lines:
-        if line.connection is not None:
-            connections.setdefault((line.broker_id, line.connection), []).append(line)
-    found = []
-    for each in connections.values():
-        each.sort(key=lambda line: (line.responded_ms, line.file, line.position))
-        chain = each[:1]
-        for line in each[1:]:
-            if not _follows(chain[-1], line):
-                found.append(chain)
-                chain = []
-            chain.append(line)
-        found.append(chain)
-    return [chain for chain in found if len(chain) > 1]
+
+    lines: Longs
+    chain: Longs
+    follows: NDArray[np.bool_]
+
+    def chains(self, lines: Sequence[_Any]) -> Iterator[list[_Any]]:
+        """The lines of each chain; of those that have several."""
+        for chained in np.split(self.lines, np.flatnonzero(~self.follows)[1:]):
+            if len(chained) > 1:
+                yield [lines[at] for at in chained]
 
 
-def _follows(one: _Any, other: _Any) -> bool:
-    if one.file == other.file:
-        return one.position < other.position
-    return one.responded_ms < other.responded_ms
+def turns(lines: Sequence[CommitRequest | HeartbeatAnswer | MemberLine]) -> Turns:
+    """The turns of lines, for each group by itself.
+
+    A chain is cut where the lines of two files, or a clock that went back, do not tell the order.
+    """
+    connections: dict[tuple[str, int, str], int] = {}
+    connection = np.fromiter(
+        (
+            -1
+            if each.connection is None
+            else connections.setdefault((each.group_id, each.broker_id, each.connection), len(connections))
+            for each in lines
+        ),
+        np.int64,
+        len(lines),
+    )
+    names = {name: rank for rank, name in enumerate(sorted({each.file for each in lines}))}
+    file = np.fromiter((names[each.file] for each in lines), np.int64, len(lines))
+    position = np.fromiter((each.position for each in lines), np.int64, len(lines))
+    responded = np.fromiter((each.responded_ms for each in lines), np.int64, len(lines))
+    order: Longs = np.lexsort((position, file, responded, connection))
+    order = order[connection[order] >= 0]
+    one, other = order[:-1], order[1:]
+    in_turn = np.where(
+        file[one] == file[other], position[one] < position[other], responded[one] < responded[other]
+    )
+    follows = np.concatenate([[False], (connection[one] == connection[other]) & in_turn])[: len(order)]
+    return Turns(order, np.cumsum(~follows), follows)
 
 
 class Order:
-    """The requests of one group by the turn that they had on their connections."""
+    """The requests of one coordinator's groups by the turn that they had on their connections."""
 
     def __init__(
         self,
-        requests: Iterable[CommitRequest],
-        answers: Iterable[HeartbeatAnswer],
-        epochs: Mapping[tuple[str, int], Between],
+        requests: Sequence[CommitRequest],
+        answers: Sequence[HeartbeatAnswer],
+        epochs: Mapping[str, Mapping[tuple[str, int], Between]],
     ) -> None:
-        """``epochs``: where each member had each of its epochs, as ``epochs_of`` has it. ``last`` are the
-        requests that no line of their connection follows.
+        """``requests`` by their numbers. ``epochs``: by group, where each member had each of its epochs, as
+        ``epochs_of`` has it. ``last`` are the requests that no line of their connection follows.
         """
-        self._turns: list[Sequence[CommitRequest | Between]] = []
-        self._since: dict[CommitRequest, int] = {}
-        requests = list(requests)
-        self.last = set(requests)
-        lines: list[_Line] = [*requests, *answers]
-        for chain in turns(lines):
-            self.last.difference_update(each for each in chain[:-1] if isinstance(each, CommitRequest))
-            known: list[CommitRequest | Between] = []
-            for before, line in pairwise(chain):
-                if isinstance(line, CommitRequest):
-                    self._since[line] = before.responded_ms
-            for line in chain:
-                if isinstance(line, CommitRequest):
-                    known.append(line)
-                elif line.member_epoch is not None and (line.member_id, line.member_epoch) in epochs:
-                    known.append(epochs[line.member_id, line.member_epoch])
-            if len(known) > 1:
-                self._turns.append(known)
+        self._count = len(requests)
+        every: list[CommitRequest | HeartbeatAnswer] = [*requests, *answers]
+        lines, number, follows = turns(every)
+        is_request = lines < len(requests)
+        responded = np.fromiter((each.responded_ms for each in every), np.int64, len(every))
+        self._since = np.full(len(requests), UNKNOWN)
+        behind = np.flatnonzero(follows & is_request)
+        self._since[lines[behind]] = responded[lines[behind - 1]]
+        followed = np.zeros(len(requests), dtype=np.bool_)
+        before = np.flatnonzero(follows) - 1
+        followed[lines[before[is_request[before]]]] = True
+        self.last = [requests[at] for at in np.flatnonzero(~followed).tolist()]
+        places = [
+            None
+            if each.member_epoch is None
+            else epochs.get(each.group_id, {}).get((each.member_id, each.member_epoch))
+            for each in answers
+        ]
+        self._told = np.array([place or ANYWHERE for place in places], dtype=np.int64).reshape(-1, 2)
+        tells = np.array([*repeat(True, len(requests)), *(place is not None for place in places)], np.bool_)
+        known = tells[lines]
+        self._lines, self._chain, self._is_request = lines[known], number[known], is_request[known]
+
+    def arrivals(self, requested_ms: Longs, numbers: Longs, late_ms: Longs | int, back_ms: int) -> Longs:
+        """``arrival`` of many requests, by their numbers."""
+        arrival, since = requested_ms - late_ms, self._since[numbers]
+        return np.where(since == UNKNOWN, arrival, np.maximum(arrival, since - back_ms))
 
     def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
         """When a request arrived at the earliest, its line being ``late_ms`` late at most: not before the
         line of the one before it was written, if the clock did not go back since by more than ``back_ms``.
         """
-        arrival = request.requested_ms - late_ms
-        return max(arrival, self._since.get(request, arrival) - back_ms)
+        return max(request.requested_ms - late_ms, int(self._since[request.number]) - back_ms)
 
-    def between(self, decided: Decided) -> dict[CommitRequest, Between]:
-        """Where each request was decided, as far as its neighbours tell; those of which nothing is told are
-        left out.
+    def between(self, decided: Places) -> Places:
+        """Where each request was decided, as far as its neighbours tell: ANYWHERE, where they do not.
+
+        ``decided``: between which offsets, both included, a request's own records are; ANYWHERE of one that
+        has none.
         """
-        found: dict[CommitRequest, Between] = {}
-        for chain in self._turns:
-            places = [decided(each) if isinstance(each, CommitRequest) else each for each in chain]
-            after = ANYWHERE.after
-            lows = []
-            for place in places:
-                lows.append(after)
-                if place is not None:
-                    after = max(after, place.after)
-            before = ANYWHERE.before
-            for each, place, low in zip(reversed(chain), reversed(places), reversed(lows), strict=True):
-                if isinstance(each, CommitRequest):
-                    found[each] = Between(low, before)
-                if place is not None:
-                    before = min(before, place.before)
+        found = Places(np.full(self._count, ANYWHERE.after), np.full(self._count, ANYWHERE.before))
+        own = self._lines[self._is_request]
+        after, before = (np.empty(len(self._lines), dtype=np.int64) for _ in range(2))
+        for values, of_requests, of_answers in zip((after, before), decided, self._told.T, strict=True):
+            values[self._is_request] = of_requests[own]
+            values[~self._is_request] = of_answers[self._lines[~self._is_request] - self._count]
+        found.after[own] = _greatest_before(after, self._chain, ANYWHERE.after)[self._is_request]
+        # the least that comes behind is the greatest before, the other way round
+        least = ~_greatest_before(~before[::-1], -self._chain[::-1], ~ANYWHERE.before)[::-1]
+        found.before[own] = least[self._is_request]
         return found
+
+
+def _greatest_before(values: Longs, chains: Longs, none: int) -> Longs:
+    """The greatest value before each one in its chain; ``none`` for the first. ``chains`` rise."""
+    if not len(values):
+        return values
+    # ranks, not values: a chain's number goes before them in 64 bits
+    known, rank = np.unique(values, return_inverse=True)
+    newest = np.maximum.accumulate(chains * len(known) + rank) - chains * len(known)
+    before: Longs = np.concatenate([[none], known[newest[:-1]]])
+    before[1:][chains[1:] != chains[:-1]] = none
+    return before
 
 
 def epochs_of(records: Iterable[GroupRecord]) -> dict[tuple[str, int], Between]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.matching import Matches
-from fencepost.protocols.offset_commit.order import Between, Order
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
-from fencepost.replay.logs import Stretch, Term
+from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS
 
 
@@ -26,80 +27,6 @@ class Candidate(NamedTuple):
     state_no: int
     stretch: int
     leader_epoch: int
-
-
-@dataclass(slots=True)
-class _LedTerms:
-    """The terms that one broker led, or may have led, in offset order."""
-
-    terms: list[Term] = field(default_factory=list)
-    after_hole: list[bool] = field(default_factory=list)
-    before_hole: list[bool] = field(default_factory=list)
-    preceded: list[int] = field(default_factory=list)  # newest end of any term before
-    followed: list[int] = field(default_factory=list)  # earliest begin of any term after
-
-
-class Terms:
-    """The terms of one coordinator's log, by who led them.
-
-    Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
-    """
-
-    def __init__(self, terms: Sequence[Term], stretches: Sequence[Stretch]) -> None:
-        self._terms = terms
-        newest = max(stretches, key=lambda stretch: stretch.number, default=None)
-        torn = newest is not None and newest.to_offset is not None
-        self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
-        self._of_broker: dict[int, _LedTerms] = {}
-
-    def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
-        """Every term of the broker in which a request of this time may have been decided.
-
-        A term is out when the broker's next one had begun before the request, or the one before went on after
-        it. Nothing is given when a hole beside a term may hold another term, or records, that the request
-        met.
-        """
-        led = self._of_broker.get(broker_id)
-        if led is None:
-            led = self._of_broker[broker_id] = self._led_by(broker_id)
-        first = bisect_left(led.followed, start_ms)
-        end = bisect_right(led.preceded, end_ms)
-        for at in range(first, end):
-            term = led.terms[at]
-            if (led.after_hole[at] and term.first_ms >= start_ms) or (
-                led.before_hole[at] and term.last_ms <= end_ms
-            ):
-                return []
-        return led.terms[first:end]
-
-    def only(self, broker_id: int, start_ms: int, end_ms: int) -> tuple[int, int] | None:
-        """The stretch and leader epoch of the one term in which the broker decided everything of this time;
-        None where another may have been, or where the log does not go on past it.
-        """
-        found = self.of(broker_id, start_ms, end_ms)
-        if len(found) != 1:
-            return None
-        term = found[0]
-        # what an unclean election took from the end of a term is not there, and has no hole
-        lasts = term.last_ms >= end_ms or term == self._terms[-1]
-        return (term.stretch, term.leader_epoch) if lasts else None
-
-    def _led_by(self, broker_id: int) -> _LedTerms:
-        terms = [term for term in self._terms if term.led_by in (None, broker_id)]
-        if not terms:
-            return _LedTerms()
-        stretches = [term.stretch for term in terms]
-        before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
-        ends = accumulate((term.last_ms for term in terms), max)
-        begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
-        always = 2**63
-        return _LedTerms(
-            terms,
-            [was != term.stretch for was, term in zip(before, terms, strict=True)],
-            [then != term.stretch for then, term in zip(after, terms, strict=True)],
-            [-always, *list(ends)[:-1]],
-            [*begins[1:], always],
-        )
 
 
 class GroupStates:
@@ -162,22 +89,24 @@ def candidates_of(
     terms: Terms,
     *,
     order: Order,
-    place: Between,
-    late_ms: int,
+    places: Places,
+    lateness: Lateness,
 ) -> list[Candidate]:
     """The states that a request may have met, in log order.
 
     An accepted one met the state before its own records: all records of one request are appended together, so
     one commit whose record is sure places the request. A refused one met any state of its group from arrival
-    to answer, its line being ``late_ms`` late at most, less what the order of requests excludes (``place``).
-    None for a request that was decided where the coordinator's log has a hole, or is not there, for one
-    without an answer, and for one that a broker answered which was not the group's coordinator.
+    to answer, as late as its line may be, less what the order of requests excludes (``places``). None for a
+    request that was decided where the coordinator's log has a hole, or is not there, for one without an
+    answer, and for one that a broker answered which was not the group's coordinator.
     """
     for commit in request.commits:
         # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
         if commit.accepted is not False or commit.broker_error in ELSEWHERE:
             return _candidates_of_accepted(request, matches, states)
-    found = _candidates_of_refused(request, states, terms, place, order.arrival(request, late_ms))
+    place = places.of(request)
+    start_ms = order.arrival(request, lateness.of(request))
+    found = _candidates_of_refused(request, states, terms, place, start_ms)
     # what is certain without a clock says that the line was later still
     return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
 
@@ -225,13 +154,12 @@ def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCo
     return sorted(records, key=lambda record: record.offset)
 
 
-def answered_leaders(matches: Iterable[Matches]) -> Mapping[int, int]:
+def answered_leaders(matches: Matches) -> Mapping[int, int]:
     """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
 
     Left out where two brokers are told for one epoch.
     """
     told: dict[int, set[int]] = {}
-    for each in matches:
-        for commit, record in each.sure.items():
-            told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
+    for commit, record in matches.sure.items():
+        told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
     return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Memory
@@ -22,19 +22,24 @@ class Questions:
         self._matches = matches
         self._memory = memory
         self._managed = managed
-        self._at: dict[int, list[tuple[Request, int]]] = {}
+        self._at: dict[int, list[Request]] = {}
         self._waiting: list[Request] = []
 
     def ask(self, asked: Request) -> None:
         """Take a request with its candidates, or write at once that nothing is known of what it met."""
-        for number, candidate in enumerate(asked.candidates):
-            self._at.setdefault(candidate.state_no, []).append((asked, number))
+        for candidate in asked.candidates:
+            self._at.setdefault(candidate.state_no, []).append(asked)
         if not asked.candidates:
+            asked.met = asked.met or [[] for _ in asked.request.commits]
             self._write(asked)
 
     def answer(self, group: Group) -> None:
         """Answer all that is to be asked of the group as it is now."""
-        for asked, number in self._at.pop(group.no, ()):
+        for asked in self._at.pop(group.no, ()):
+            if not asked.met:
+                asked.met = [[] for _ in asked.request.commits]
+            # candidates are in log order
+            number = len(asked.met[0])
             stretch = asked.candidates[number].stretch
             for commit, met in zip(asked.request.commits, asked.met, strict=True):
                 state = state_met(group, commit, stretch)
@@ -62,3 +67,7 @@ class Questions:
 
     def _write(self, asked: Request) -> None:
         self._out.write(asked, self._matches, managed=self._managed)
+        # request and commits name each other: a group may have millions of them, and each is asked once
+        for commit in asked.request.commits:
+            self._matches.sure.pop(commit, None)
+        asked.request.commits = []

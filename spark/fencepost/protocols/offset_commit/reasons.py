@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.matching import Matches
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base

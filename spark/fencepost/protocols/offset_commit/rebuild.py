@@ -9,8 +9,8 @@ import pyarrow as pa
 from fencepost.engines import Rows
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
-from fencepost.protocols.offset_commit.replay import replay_rows
-from fencepost.protocols.offset_commit.requests import APIS
+from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
+from fencepost.protocols.offset_commit.shard import APIS, decode_shard
 from fencepost.protocols.offset_commit.tables import (
     COMMIT_STATES,
     COMMITS,
@@ -21,6 +21,7 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
+from fencepost.replay.collection import collection_paused
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.shards import shard_of_name
@@ -48,8 +49,15 @@ def _replay(
 
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         cluster, partition = shard_of_name(shard)
-        rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
-        found = replay_rows(rows, metadata.get(cluster, ClusterMetadata()), tolerance_ms)
+        known = metadata.get(cluster, ClusterMetadata())
+        with collection_paused():
+            rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
+            decoded = decode_shard(rows, known.topics)
+            # a group may have millions of lines: what was decoded is let go
+            del rows, evidence
+            replayed = GroupCoordinatorShard(decoded, known, tolerance_ms)
+            del decoded
+            found = replayed.replay()
         return [(tables[name], each) for name, each in found.items()]
 
     return run

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter
 
 import pyarrow as pa
@@ -17,25 +14,29 @@ from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.matching import Matches, Matching
+from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.matching import Matching
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
-from fencepost.protocols.offset_commit.order import ANYWHERE, Between, Order, epochs_of
+from fencepost.protocols.offset_commit.order import Order, Places, epochs_of
 from fencepost.protocols.offset_commit.places import (
     GroupStates,
-    Terms,
     answered_leaders,
     candidates_of,
     is_decided,
 )
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
-from fencepost.protocols.offset_commit.requests import (
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.shard import (
+    GroupEvidence,
+    ShardEvidence,
+    by_group,
+    decode_shard,
+    numbered,
 )
-from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.protocols.offset_commit.undecided import Undecided, state_of_none
 from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
@@ -54,25 +55,13 @@ from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
 
 
-@dataclass(slots=True)
-class _GroupEvidence:
-    """What of the evidence is about one group."""
-
-    records: list[GroupRecord] = field(default_factory=list)
-    commit_records: list[OffsetCommitRecord] = field(default_factory=list)
-    requests: list[CommitRequest] = field(default_factory=list)
-    member_lines: list[MemberLine] = field(default_factory=list)
-    heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
-
-
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
     """Replay one coordinator's log from rows of bronze: {table of silver: its rows}.
 
     ``metadata`` is shared by all logs of the cluster; ``tolerance_ms``: how late a line of the request log
     may be written after its request ended.
     """
-    with collection_paused():
-        return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
+    return replay(decode_shard(rows, metadata.topics), metadata, tolerance_ms)
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -91,18 +80,19 @@ class GroupCoordinatorShard:
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
-        self._groups = _by_group(
+        requests = numbered(evidence.requests)
+        self._groups = by_group(
             without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
             self._commit_records,
-            evidence.requests,
+            requests,
             evidence.member_lines,
             evidence.heartbeats,
         )
         self._lateness = Lateness(tolerance_ms)
-        self._orders: dict[str, Order] = {}
-        self._places: dict[CommitRequest, Between] = {}
-        self._undecided: dict[str, Undecided] = {}
-        self._matches = self._matched(evidence.log, evidence.partition)
+        self._order = self._ordered(requests, evidence.heartbeats)
+        self._matches, self._places, self._undecided = self._matched(
+            requests, evidence.log, evidence.partition
+        )
         self._leaders = self._led(evidence.partition)
         self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
@@ -117,12 +107,13 @@ class GroupCoordinatorShard:
         )
 
     def replay(self) -> dict[str, pa.Table]:
-        """Replay everything, once."""
+        """Replay everything, once. What has been replayed, or asked, is let go."""
         for record in _merged(self._commit_records, self._markers):
             self._offsets.replay(record)
         self._offsets.finish()
+        self._commit_records.clear()
         for group_id in sorted(self._groups):
-            self._replay_group(group_id, self._groups.pop(group_id), self._matches.pop(group_id))
+            self._replay_group(group_id, self._groups.pop(group_id))
         tables = (
             self.histories.groups,
             self.histories.members,
@@ -134,32 +125,31 @@ class GroupCoordinatorShard:
         )
         return {columns.table.name: columns.to_arrow() for columns in tables}
 
-    def _matched(self, log: Log, partition: int | None) -> dict[str, Matches]:
-        """The records of each group's accepted commits. How late lines were is known of all groups before the
-        clock is asked.
-        """
+    def _ordered(self, requests: Sequence[CommitRequest], answers: Sequence[HeartbeatAnswer]) -> Order:
+        # a hole may hide where a member had an epoch
+        whole = len(self._stretches) == 1
+        epochs = {
+            group_id: epochs_of(group.records)
+            for group_id, group in self._groups.items()
+            if whole and group.heartbeats
+        }
+        return Order(requests, answers, epochs)
+
+    def _matched(
+        self, requests: Sequence[CommitRequest], log: Log, partition: int | None
+    ) -> tuple[Matches, Places, Undecided]:
+        """The records of accepted commits. How late lines were is known before the clock is asked."""
         elected = {} if partition is None else self._metadata.leaders(OFFSETS_TOPIC, partition)
-        terms = Terms(log.terms(elected), log.stretches)
-        matchings = {}
-        for group_id, group in self._groups.items():
-            # a hole may hide where a member had an epoch
-            epochs = epochs_of(group.records) if len(self._stretches) == 1 else {}
-            order = Order(group.requests, group.heartbeats, epochs)
-            self._lateness.note_last(order.last)
-            matching = Matching(group.requests, group.commit_records, order, self._tolerance_ms)
-            for commit, (own,) in matching.place_without_clock(terms.only).items():
-                self._lateness.note(commit.request, own)
-            matchings[group_id], self._orders[group_id] = matching, order
-        found = {}
-        for group_id, matching in matchings.items():
-            offsets = [record.offset for record in self._groups[group_id].records]
-            found[group_id] = matching.place_by_clock(self._lateness.of, partial(bisect_left, offsets))
-            group = self._groups[group_id]
-            undecided = Undecided(group.requests, group.commit_records, log, elected, self._lateness)
-            undecided.settle(found[group_id])
-            self._undecided[group_id] = undecided
-            self._places.update(matching.between(found[group_id]))
-        return found
+        self._lateness.note_last(self._order.last)
+        matching = Matching(requests, self._commit_records, self._order, self._tolerance_ms)
+        matching.place_without_clock(Terms(log.terms(elected), log.stretches), self._lateness)
+        matches = matching.place_by_clock(self._lateness, self._state_at)
+        undecided = Undecided(requests, self._commit_records, log, elected, self._lateness)
+        undecided.settle(matches)
+        return matches, matching.between(matches), undecided
+
+    def _state_at(self, group_id: str, offset: int) -> int:
+        return bisect_left(self._groups[group_id].records, offset, key=attrgetter("offset"))
 
     def _led(self, partition: int | None) -> dict[int, int | None]:
         """Who led the log, by leader epoch: whoever answered a request whose record is in it, else who was
@@ -168,17 +158,18 @@ class GroupCoordinatorShard:
         leaders: dict[int, int | None] = {}
         if partition is not None:
             leaders.update(self._metadata.leaders(OFFSETS_TOPIC, partition))
-        leaders.update(answered_leaders(self._matches.values()))
+        leaders.update(answered_leaders(self._matches))
         return leaders
 
-    def _replay_group(self, group_id: str, evidence: _GroupEvidence, matches: Matches) -> None:
+    def _replay_group(self, group_id: str, evidence: GroupEvidence) -> None:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        order = self._orders.pop(group_id)
         presence = Presence(
             evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
         )
+        first = next((record for record in evidence.commit_records if not record.tombstone), None)
+        evidence.commit_records.clear()
         witnesses = Witnesses(
             evidence.requests,
             evidence.heartbeats,
@@ -190,28 +181,28 @@ class GroupCoordinatorShard:
             self._metadata.topics,
             unread_lines=self._unread_lines,
         )
-        undecided = self._undecided.pop(group_id)
         answers = Answers(evidence.member_lines, self._lateness)
         memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
-        questions = Questions(self.commits, matches, memory, presence, managed=bool(evidence.records))
+        questions = Questions(self.commits, self._matches, memory, presence, managed=bool(evidence.records))
         for request in evidence.requests:
             candidates = candidates_of(
                 request,
-                matches,
+                self._matches,
                 states,
                 self._terms,
-                order=order,
-                place=self._places.pop(request, ANYWHERE),
-                late_ms=self._lateness.of(request),
+                order=self._order,
+                places=self._places,
+                lateness=self._lateness,
             )
-            asked = Request(request, candidates, [[] for _ in request.commits])
+            asked = Request(request, candidates)
             told = None if candidates or not is_decided(request) else witnesses.told(request)
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
-            elif not candidates and undecided.met_none(request):
+            elif not candidates and self._undecided.met_none(request):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask(asked)
+        evidence.requests.clear()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
         questions.answer(group)
         for batch, ends in batches:
@@ -222,8 +213,8 @@ class GroupCoordinatorShard:
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
         group.finish(self.histories)
         questions.finish()
-        if not evidence.records:
-            self._write_simple_group(group_id, evidence.commit_records)
+        if not evidence.records and first is not None:
+            self._write_simple_group(group_id, first)
 
     def _first_epoch(self, record: GroupRecord) -> int | None:
         leader = self._leaders.get(record.leader_epoch)
@@ -231,34 +222,11 @@ class GroupCoordinatorShard:
             return None
         return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
 
-    def _write_simple_group(self, group_id: str, records: Iterable[OffsetCommitRecord]) -> None:
-        """A group of which only commits were ever seen."""
-        first = next((record for record in records if not record.tombstone), None)
-        if first is not None:
-            during = interval(Point(first.last_offset, first.timestamp_ms), None)
-            if during is not None:
-                self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
-
-
-def _by_group(
-    records: Iterable[GroupRecord],
-    commit_records: Iterable[OffsetCommitRecord],
-    requests: Iterable[CommitRequest],
-    member_lines: Iterable[MemberLine],
-    heartbeats: Iterable[HeartbeatAnswer],
-) -> dict[str, _GroupEvidence]:
-    groups: defaultdict[str, _GroupEvidence] = defaultdict(_GroupEvidence)
-    for record in records:
-        groups[record.group_id].records.append(record)
-    for commit in commit_records:
-        groups[commit.group_id].commit_records.append(commit)
-    for request in sorted(requests, key=attrgetter("responded_ms", "file", "position", "request_id")):
-        groups[request.group_id].requests.append(request)
-    for line in member_lines:
-        groups[line.group_id].member_lines.append(line)
-    for answer in heartbeats:
-        groups[answer.group_id].heartbeats.append(answer)
-    return dict(groups)
+    def _write_simple_group(self, group_id: str, first: OffsetCommitRecord) -> None:
+        """A group of which only commits were ever seen, since the ``first``."""
+        during = interval(Point(first.last_offset, first.timestamp_ms), None)
+        if during is not None:
+            self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
 
 
 def _merged(

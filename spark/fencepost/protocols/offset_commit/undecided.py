@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
-from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.matching import (
+from fencepost.protocols.offset_commit.contents import (
     Content,
-    Matches,
     content_of,
     content_of_record,
     same_topic,
 )
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.lives import NO_LIFE
@@ -30,7 +30,7 @@ _ANSWERED_LATER = ELSEWHERE - {LOADING}
 
 
 class Undecided:
-    """Such commits of one group beside the records that no accepted commit wrote."""
+    """Such commits beside the records of their coordinator's log that no accepted commit wrote."""
 
     def __init__(
         self,

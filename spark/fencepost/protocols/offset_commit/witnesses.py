@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from fencepost.formats.decode import decode
 from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.order import turns
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
 from fencepost.protocols.offset_commit.told_by_time import Moving, Timelines
 from fencepost.replay.group_coordinator.evidence import UnreadLines
@@ -69,9 +70,10 @@ class Witnesses:
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
         self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
-        every: list[_Line] = [*requests, *answers]
-        for chain in turns(every):
-            self._note(chain)
+        if answers:
+            every: list[_Line] = [*requests, *answers]
+            for chain in turns(every).chains(every):
+                self._note(chain)
         self._timelines = Timelines(answers, lateness)
 
     def told(self, request: CommitRequest) -> Told | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.engines import Rows
 from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
@@ -14,6 +15,7 @@ from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.entities import with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
 from fencepost.replay.group_coordinator.shards import Placement, shard_name, shard_of_name
 from fencepost.replay.group_coordinator.spread import spread
 from fencepost.replay.metadata import ClusterMetadata
@@ -38,6 +40,8 @@ def _replay(
     metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        if not _has_classic_groups(evidence):
+            return []
         cluster, partition = shard_of_name(shard)
         of_shard = {name: rows for name, rows in evidence.items() if name != _TOLD}
         rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **of_shard)
@@ -46,6 +50,12 @@ def _replay(
         return [(table, found[table.name]) for table in TABLES]
 
     return run
+
+
+def _has_classic_groups(evidence: Mapping[str, pa.Table]) -> bool:
+    """Whether anything in a shard speaks of one: a record, a request, or a line of its coordinator."""
+    is_classic = pc.equal(evidence["records"]["record_type"], CLASSIC_METADATA)
+    return bool(evidence["requests"].num_rows or evidence[_TOLD].num_rows or pc.any(is_classic).as_py())
 
 
 def _shards_of_groups(rows: pa.Table, placement: Placement) -> pa.Array:

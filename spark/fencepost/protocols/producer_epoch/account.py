@@ -3,7 +3,8 @@
 A row names its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by which logs of
 partitions and logs of coordinators meet. Rows of the kinds LOG and COORDINATOR are facts about whole logs,
 few enough to be given to every task. ``pack`` makes one Arrow table of all kinds, which can be sent to the
-tasks of the last step by its ``bucket``.
+tasks of the last step by its ``bucket``. ``before_cut`` says of what is over that the next chapter, if there
+is one, will not see it: it begins to read that log later.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _HOW_FAR = [
 ]  # fmt: skip
 
 HELD, MARKER, EPOCH, WROTE, LOG = "held", "marker", "epoch", "wrote", "log"
+COUNTED = "counted"
 LISTED, TOLD, KNOWN, FENCED, COORDINATOR = "listed", "told", "known", "fenced", "coordinator"
 
 KINDS: dict[str, pa.StructType] = {
@@ -53,6 +55,7 @@ KINDS: dict[str, pa.StructType] = {
             ("answered_ms", pa.int64()),
             ("written_by_ms", pa.int64()),
             ("answered_by", pa.int32()),
+            ("before_cut", pa.bool_()),
         ]
     ),
     # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read
@@ -64,6 +67,7 @@ KINDS: dict[str, pa.StructType] = {
             ("timestamp_ms", pa.int64()),
             ("type", pa.string()),
             ("coordinator_epoch", pa.int32()),
+            ("before_cut", pa.bool_()),
         ]
     ),
     # the first time of an epoch of a producer that has no transactions, in one partition
@@ -96,7 +100,13 @@ KINDS: dict[str, pa.StructType] = {
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
             ("prepared_ms", pa.int64()),
+            ("before_cut", pa.bool_()),
         ]
+    ),
+    # transactions and markers that earlier chapters have counted, as in tables.CARRIED_COUNTS
+    COUNTED: pa.struct(
+        [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
+         ("listed", pa.int64()), ("ended", pa.int64()), ("markers", pa.int64())]
     ),
     # transactions of a compacted coordinator's log and one partition (``name``), by answers: ToldTransactions
     TOLD: pa.struct(
@@ -104,9 +114,11 @@ KINDS: dict[str, pa.StructType] = {
          ("transactions", pa.int64())]
     ),
     # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR; the
-    # newest epoch that a record has which compaction left (facts.NO_EPOCH for none)
+    # newest epoch of which compaction may have taken transactions (facts.NO_EPOCH for none); the oldest of
+    # which the next chapter may count on all being counted, null for none (id_before.IdBefore)
     KNOWN: pa.struct(
-        [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32())]
+        [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32()),
+         ("counted_from", pa.int32())]
     ),
     # a row of silver.producer_fencings; ``in_flight`` are the partitions of the victim's transaction and what
     # became of it, null where that is not known

@@ -56,11 +56,16 @@ def pairs(
     for content, record in written:
         if content in requests and not record.based:
             records.setdefault(content, []).append(record)
-    return [
-        pair
-        for content, of_content in records.items()
-        for pair in _paired(_fitting(requests[content], of_content, tolerance_ms))
-    ]
+    found: list[Pair] = []
+    for content, of_content in records.items():
+        if len(of_content) == len(requests[content]) == 1:
+            # nearly all are alone
+            (each,), (record,) = requests[content], of_content
+            if each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms:
+                found.append(Pair(each, record, sure=True))
+        else:
+            found += _paired(_fitting(requests[content], of_content, tolerance_ms))
+    return found
 
 
 def _fitting(

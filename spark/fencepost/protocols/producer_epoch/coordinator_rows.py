@@ -45,7 +45,15 @@ def add_history(
     coordinator: Coordinator,
     transitions: Sequence[Transition],
     found: Sequence[Transaction],
+    *,
+    begun: bool,
+    past: Collection[int],
 ) -> None:
+    """Add the states and transactions of one transactional id.
+
+    ``begun``: earlier chapters have counted what was before its first record; ``past``: where transactions
+    start that the next chapter does not see.
+    """
     stretches = {stretch.number: stretch for stretch in coordinator.log.stretches}
     for at, transition in enumerate(transitions):
         record = transition.record
@@ -63,11 +71,15 @@ def add_history(
         if end is None or record.offset < end:
             _add_state(rows.ids, coordinator.key, transition, end, end_ms)
     known_ms = int(coordinator.log.max_timestamp_ms.max())
-    shown = whole_epochs(transitions, {each.number for each in stretches.values() if each.to_offset is None})
+    open_stretches = {each.number for each in stretches.values() if each.to_offset is None}
+    shown = whole_epochs(transitions, open_stretches, begun=begun)
     for transaction in found:
         is_last = stretches[transaction.stretch].to_offset is None
         _add_transaction(rows, coordinator.key, transaction, known_ms, is_last)
-        _add_listed(rows.told[account.LISTED], coordinator.key, transaction, shown, is_last)
+        is_past = transaction.start.offset in past
+        _add_listed(
+            rows.told[account.LISTED], coordinator.key, transaction, shown, is_last, before_cut=is_past
+        )
 
 
 def _add_hidden(rows: Columns, key: LogKey, record: TransactionRecord, start: int) -> None:
@@ -134,7 +146,9 @@ def _add_transaction(
     )
 
 
-def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int], is_last: bool) -> None:
+def _add_listed(
+    rows: Rows, key: LogKey, of: Transaction, shown: Collection[int], is_last: bool, *, before_cut: bool
+) -> None:
     """Add the partitions that a transaction lists. ``shown``: whole_epochs."""
     start, prepare, complete = of.start, of.prepare, of.complete
     counted = prepare is not None and (prepare.transaction_version >= 2 or prepare.offset in shown)
@@ -155,4 +169,5 @@ def _add_listed(rows: Rows, key: LogKey, of: Transaction, shown: Collection[int]
             prepare and prepare.offset,
             complete and complete.offset,
             prepare and prepare.timestamp_ms,
+            before_cut,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -24,6 +24,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, digest_of
 from fencepost.replay.logs import COMPACTED
 from fencepost.replay.requests import NONE as NO_ERROR
+from fencepost.tables import Table
 
 FAILED = "UNKNOWN_SERVER_ERROR"
 """What an exception within the coordinator is answered, as the one at an exhausted epoch."""
@@ -70,47 +71,16 @@ class DecidedRequests:
         requests, states = self._rows[asked.api_key]
         said = _said(asked)
         found = [(number, _state(asked, candidate, met)) for number, candidate in met.by(asked)]
-        known = [state["known"] is not None for _, state in found]
+        known = [state[_KNOWN] is not None for _, state in found]
         if not found:
             found = list(enumerate(_told_state(each, met.coordinator) for each in met.told(asked)))
-        answered = _answered(asked)
-        for number, state in found:
-            _add(states, {**said, **state, **answered, "candidate": number})
-        row = {
-            **said,
-            "cluster": cluster,
-            "record_offset": written.get(asked.request_id),
-            "candidates": len(found),
-            "unknown_reason": _unknown_reason(asked, known, met.coordinator, partition),
-        }
-        _add(requests, row)
-
-
-def _add(rows: Columns, row: Mapping[str, Any]) -> None:
-    rows.add(*_IN_ORDER[rows.table.name](row))
-
-
-_IN_ORDER = {table.name: itemgetter(*table.columns) for pair in TABLES.values() for table in pair}
-"""The values of a row in the order of its table's columns."""
-
-
-def _said(asked: Asked) -> dict[str, Any]:
-    """What the line of a request says: columns of the tables of requests and of states."""
-    name = f"{asked.topic}:{asked.partition}"
-    return {
-        **dict(zip(_AS_THEY_ARE, _as_they_are(asked), strict=True)),
-        "provided_id": asked.producer_id,
-        "provided_epoch": asked.producer_epoch,
-        "returned_id": asked.returned_producer_id,
-        "returned_epoch": asked.returned_producer_epoch,
-        "requested_at": asked.requested_ms,
-        "responded_at": asked.responded_ms,
-        "from_time": asked.requested_ms,
-        "to_time": asked.responded_ms,
-        "commit": asked.result == "COMMIT",
-        "transaction_partition": name,
-        "addition_id": digest_of(asked.request_id, asked.transactional_id, name),
-    }
+        if found:
+            answered, in_order = _answered(asked), _IN_ORDER[states.table.name]
+            for number, state in found:
+                states.add(*in_order((*state, *answered, *said, number)))
+        reason = _unknown_reason(asked, known, met.coordinator, partition)
+        decision = (cluster, written.get(asked.request_id), len(found), reason)
+        requests.add(*_IN_ORDER[requests.table.name]((*decision, *said)))
 
 
 _AS_THEY_ARE = (
@@ -118,19 +88,46 @@ _AS_THEY_ARE = (
     "verify_only", "error", "file", "position",
 )  # fmt: skip
 _as_they_are = attrgetter(*_AS_THEY_ARE)
+_SAID = (
+    *_AS_THEY_ARE, "provided_id", "provided_epoch", "returned_id", "returned_epoch", "requested_at",
+    "responded_at", "from_time", "to_time", "commit", "transaction_partition", "addition_id",
+)  # fmt: skip
+"""What the line of a request says: columns of the tables of requests and of states."""
 
 
-def _answered(asked: Asked) -> dict[str, Any]:
-    """What became of a request (null without an answer): columns of the tables of states."""
-    granted, answered = asked.error == NO_ERROR, asked.error is not None
-    return {
-        "granted": granted if answered else None,
-        "fenced": asked.error in FENCED if answered else None,
-        "busy": asked.error == BUSY if answered else None,
-        "failed": asked.error == FAILED if answered else None,
-        "returned_id": asked.returned_producer_id if granted else NONE,
-        "returned_epoch": asked.returned_producer_epoch if granted else NONE,
-    }
+def _said(asked: Asked) -> tuple[Any, ...]:
+    """The columns _SAID."""
+    name = addition_id = None
+    if asked.api_key == ADD_PARTITIONS:
+        name = f"{asked.topic}:{asked.partition}"
+        addition_id = digest_of(asked.request_id, asked.transactional_id, name)
+    return (
+        *_as_they_are(asked),
+        asked.producer_id,
+        asked.producer_epoch,
+        asked.returned_producer_id,
+        asked.returned_producer_epoch,
+        asked.requested_ms,
+        asked.responded_ms,
+        asked.requested_ms,
+        asked.responded_ms,
+        asked.result == "COMMIT",
+        name,
+        addition_id,
+    )
+
+
+_ANSWERED = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")
+"""What became of a request: columns of the tables of states."""
+
+
+def _answered(asked: Asked) -> tuple[Any, ...]:
+    """The columns _ANSWERED, null without an answer."""
+    if asked.error is None:
+        return (None, None, None, None, NONE, NONE)
+    if asked.error == NO_ERROR:
+        return (True, False, False, False, asked.returned_producer_id, asked.returned_producer_epoch)
+    return (False, asked.error in FENCED, asked.error == BUSY, asked.error == FAILED, NONE, NONE)
 
 
 def _unknown_reason(
@@ -155,25 +152,42 @@ _MET = (
 )  # fmt: skip
 _ABSENT = (False, "Empty", NONE, NONE, NONE, NONE, NONE, NONE, False)
 _HIDDEN = (None,) * len(_MET)
+_STATE = ("cluster", "topic", "partition", "partition_key", *_MET, "from_position", "to_position")
+"""A state and where in the log it is: columns of the tables of states."""
+_KNOWN = _STATE.index("known")
 
 
-def _state(asked: Asked, candidate: Candidate, met: MetStates) -> dict[str, Any]:
-    """One state that a request may have met, and where in the log it is."""
+def _state(asked: Asked, candidate: Candidate, met: MetStates) -> tuple[Any, ...]:
+    """One state that a request may have met."""
     assert met.coordinator is not None
     state = met.states.transitions[candidate.number - 1] if candidate.number else None
     begins = met.coordinator.begins[candidate.stretch] if state is None else state.record.offset
-    place = zip(("cluster", "topic", "partition", "partition_key"), met.coordinator.key, strict=True)
-    fields = zip(_MET, _fields(asked, state, candidate), strict=True)
-    return {**dict(place), **dict(fields), "from_position": begins, "to_position": begins + 1}
+    return (*met.coordinator.key, *_fields(asked, state, candidate), begins, begins + 1)
 
 
-def _told_state(told: Told, coordinator: Coordinator | None) -> dict[str, Any]:
+def _told_state(told: Told, coordinator: Coordinator | None) -> tuple[Any, ...]:
     """A state that answers tell: it stands where compaction ends."""
     assert coordinator is not None
-    place = zip(("cluster", "topic", "partition", "partition_key"), coordinator.key, strict=True)
     begins = min(coordinator.begins.values())
-    fields = {**dict.fromkeys(_MET), **told._asdict(), "known": True}
-    return {**dict(place), **fields, "from_position": begins, "to_position": begins + 1}
+    fields = {**told._asdict(), "known": True}
+    return (*coordinator.key, *map(fields.get, _MET), begins, begins + 1)
+
+
+def _in_order(table: Table, *given: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """The values of a row in the order of its table's columns, of those that are given; of several of one
+    name the first.
+    """
+    return itemgetter(*(given.index(name) for name in table.columns))
+
+
+_IN_ORDER = {
+    table.name: order
+    for requests, states in TABLES.values()
+    for table, order in (
+        (requests, _in_order(requests, "cluster", "record_offset", "candidates", "unknown_reason", *_SAID)),
+        (states, _in_order(states, *_STATE, *_ANSWERED, *_SAID, "candidate")),
+    )
+}
 
 
 def _fields(asked: Asked, state: Transition | None, candidate: Candidate) -> tuple[Any, ...]:

@@ -29,8 +29,10 @@ class Known:
     ``whole``: the log has no hole, from its beginning or from where it was compacted on; ``whole_ms`` is when
     that was (UNKNOWN for the beginning), ``known_ms`` how far it goes (FOREVER: nothing was written
     afterwards), by the clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where several, or none,
-    may have dated it). Of epochs beyond ``compacted_epoch`` compaction took nothing. ``transactional_id`` is
-    None where no coordinator's log names the producer id; ``log`` is the partition_key of the one that does.
+    may have dated it). Of epochs beyond ``compacted_epoch`` compaction took nothing; of those since
+    ``counted_from`` the next chapter may count on all transactions (UNKNOWN: of none). ``log`` is the
+    partition_key of the coordinator's log that names the producer id; where none does, ``transactional_id``
+    is None.
     """
 
     transactional_id: str | None
@@ -41,6 +43,7 @@ class Known:
     whole_by: int
     known_ms: int
     known_by: int
+    counted_from: int = UNKNOWN
 
     def merge(self, other: Known) -> Known:
         """The least of what both know."""
@@ -54,6 +57,8 @@ class Known:
             self.whole_by if self.whole_by == other.whole_by else UNKNOWN,
             min(self.known_ms, other.known_ms),
             self.known_by if self.known_by == other.known_by else UNKNOWN,
+            # one of two transactional ids does not tell all
+            UNKNOWN,
         )
 
 
@@ -131,9 +136,11 @@ def known_producers(told: Account) -> dict[tuple[str, int], Known]:
     rows = rows_of(told, account.KNOWN)
     names = ("cluster", "producer_id", "transactional_id", "partition_key", "compacted_epoch")
     columns = (rows[name].to_pylist() for name in names)
-    for cluster, producer_id, transactional_id, log, epoch, how_far in zip(
-        *columns, _how_far(rows), strict=True
+    counted_from = longs(rows["counted_from"]).tolist()
+    for cluster, producer_id, transactional_id, log, epoch, how_far, since in zip(
+        *columns, _how_far(rows), counted_from, strict=True
     ):
         key, one = (cluster, producer_id), Known(transactional_id, log, epoch, *how_far)
+        one = replace(one, counted_from=since)
         found[key] = found[key].merge(one) if key in found else one
     return found

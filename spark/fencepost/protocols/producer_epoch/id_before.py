@@ -24,7 +24,9 @@ Ids = Mapping[str, tuple[int, "IdBefore"]]
 @dataclass(frozen=True)
 class IdBefore:
     """``record``: its last one, and ``was`` the one before it; ``act``, ``cause`` and what is remembered as
-    in Transition; ``transaction``: the one that is open or about to end, as it was.
+    in Transition; ``transaction``: the one that is open or about to end, as it was. ``counted_from``: of
+    the epochs since then every transaction is in the log, or was in what chapters before have counted; None
+    where compaction has taken some of the newest one.
     """
 
     record: TransactionRecord
@@ -35,6 +37,7 @@ class IdBefore:
     previous_id: int | None
     act: str | None
     transaction: Transaction | None
+    counted_from: int | None
 
     def packed(self) -> str:
         """As JSON."""
@@ -50,13 +53,14 @@ class IdBefore:
             None
             if began is None
             else [began.start, began.prepare, began.abort_cause, began.transaction_version],
+            self.counted_from,
         ]
         return json.dumps(said, separators=(",", ":"))
 
     @classmethod
     def unpacked(cls, said: str) -> IdBefore:
         """What ``packed`` gave."""
-        record, was, cause, last_epoch, held, previous_id, act, began = json.loads(said)
+        record, was, cause, last_epoch, held, previous_id, act, began, counted_from = json.loads(said)
         newest, transaction = _record(record), None
         if began is not None:
             start, prepare, abort_cause, version = began
@@ -73,6 +77,7 @@ class IdBefore:
             previous_id,
             act,
             transaction,
+            counted_from,
         )
 
     def is_left(self, left: TransactionRecord) -> bool:
@@ -96,6 +101,11 @@ class IdBefore:
         """The record that compaction left, where and when it was written."""
         return left._replace(offset=self.record.offset, timestamp_ms=self.record.timestamp_ms)
 
+    def past(self, found: Iterable[Transaction], cut: int) -> set[int]:
+        """Where transactions start that a chapter which goes on from here, at an offset, does not see."""
+        goes_on = None if self.transaction is None else self.transaction.start.offset
+        return {each.start.offset for each in found if each.start.offset < cut} - {goes_on}
+
     def begun(self, left: TransactionRecord) -> Transaction | None:
         """The transaction that goes on with the record that compaction left."""
         began = self.transaction
@@ -109,9 +119,15 @@ class IdBefore:
 
 
 def id_before(
-    log: Log, cut: int, transitions: Sequence[Transition], found: Iterable[Transaction]
+    log: Log,
+    cut: int,
+    transitions: Sequence[Transition],
+    found: Iterable[Transaction],
+    compacted: Mapping[int, int],
 ) -> IdBefore | None:
-    """What is known of an id at an offset; None where it is gone, or a hole lies between."""
+    """What is known of an id at an offset; None where it is gone, or a hole lies between. ``compacted``: by
+    producer id, the newest epoch of which compaction may have taken transactions.
+    """
     last = next((each for each in reversed(transitions) if each.record.offset < cut), None)
     if last is None or last.record.tombstone:
         return None
@@ -131,7 +147,20 @@ def id_before(
         )
     was = None if last.was is None else last.was._replace(partitions=())
     remembered = (last.last_epoch, last.held, last.previous_id)
-    return IdBefore(record, was, last.cause, *remembered, last.act, transaction)
+    counted_from = _counted_from(record, transaction, compacted)
+    return IdBefore(record, was, last.cause, *remembered, last.act, transaction, counted_from)
+
+
+def _counted_from(
+    record: TransactionRecord, transaction: Transaction | None, compacted: Mapping[int, int]
+) -> int | None:
+    if record.producer_id is None or record.producer_epoch is None:
+        return None
+    since, epoch = compacted[record.producer_id] + 1, record.producer_epoch
+    if transaction is not None and transaction.producer_epoch is not None:
+        # version 2 prepares its end at the next one
+        epoch = min(epoch, transaction.producer_epoch)
+    return max(since, epoch) if since <= record.producer_epoch else None
 
 
 def ids_before(rows: pa.Table) -> dict[tuple[str, int, str], dict[str, tuple[int, IdBefore]]]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.counts import Counts
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.replay.keys import digest_of
@@ -42,10 +43,22 @@ class Due:
 
     A marker belongs to a transaction by the producer id and epoch of the Prepare record. Where an epoch has
     several transactions (before transaction version 2) they meet in order, if there are as many markers as
-    prepared transactions, and the partition's log is whole: none is missing between.
+    prepared transactions, and the partition's log is whole: none is missing between. Those that earlier
+    chapters have counted (``before``) are among them.
     """
 
-    def __init__(self, rows: pa.Table, at: Longs, markers: pa.Table, marked_at: Longs, known: Facts) -> None:
+    def __init__(
+        self,
+        listed: tuple[pa.Table, Longs],
+        marked: tuple[pa.Table, Longs],
+        known: Facts,
+        before: Counts,
+    ) -> None:
+        """``listed``, ``marked``: rows of the kinds LISTED, that are prepared, and MARKER, each with a number
+        for what they meet by.
+        """
+        rows, at = listed
+        markers, marked_at = marked
         order = np.lexsort((longs(rows["prepared_position"]), at))
         self.rows, at = rows.take(pa.array(order)), at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
@@ -57,14 +70,20 @@ class Due:
         self.size = np.searchsorted(marked_at, at, side="right") - self.first
         self._types = _places(self.markers["type"])
         self.type = _places(self.rows["due_type"])
-        self.alone = self.of_epoch == 1
+        prepared_before, marked_before = (
+            _of(before.due_at, each, at) for each in (before.listed, before.markers)
+        )
+        self.alone = self.of_epoch + prepared_before == 1
         self.whole = partitions_whole(self.rows, known)
-        self.met = self.alone | (self.whole & (self.of_epoch == self.size))
+        self.number += prepared_before - marked_before
+        as_many = self.of_epoch + prepared_before == self.size + marked_before
+        # a marker may be before what is seen of the partition, though its transaction is not
+        self.met = np.where(self.alone, marked_before == 0, self.whole & as_many & (self.number >= 0))
         # a transaction that a hole hides would have markers of this epoch too
         self.met &= longs(self.rows["counted"]) == 1
         # how many markers of the due type are before each, to count those of one epoch
         self._before = [np.concatenate([[0], np.cumsum(self._types == each)]) for each in range(len(_TYPES))]
-        in_order = self.first + np.minimum(self.number, np.maximum(self.size - 1, 0))
+        in_order = self.first + np.clip(self.number, 0, np.maximum(self.size - 1, 0))
         self._in_order = np.where(self.size > 0, in_order, UNKNOWN)
         right = np.where(self.alone, self._count(), self._is_due(self._in_order))
         self.right = np.where(self.met, right, 0)
@@ -100,6 +119,17 @@ class Due:
             wanted = (self.type == each) & (self.right > 0)
             alone[wanted] = places[before[self.first[wanted]]]
         return np.where(self.right > 0, np.where(self.alone, alone, self._in_order), UNKNOWN)
+
+
+def _of(counted_at: Longs, counts: Longs, at: Longs) -> Longs:
+    """The sum of the counts at each of these numbers."""
+    numbers, places = np.unique(counted_at, return_inverse=True)
+    if not len(numbers):
+        return np.zeros(len(at), dtype=np.int64)
+    sums = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(sums, places, counts)
+    found = np.minimum(np.searchsorted(numbers, at), len(numbers) - 1)
+    return np.where(numbers[found] == at, sums[found], 0)
 
 
 def _places(column: pa.ChunkedArray) -> Longs:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.counts import Counts, counted, counts_at_cut, name_of
 from fencepost.protocols.producer_epoch.facts import Facts, known_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.markers_due import (
@@ -26,6 +27,7 @@ from fencepost.protocols.producer_epoch.markers_due import (
 )
 from fencepost.protocols.producer_epoch.moments import Moments
 from fencepost.protocols.producer_epoch.tables import (
+    CARRIED_COUNTS,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     TRANSACTION_MARKERS,
@@ -44,7 +46,8 @@ def newest_markers(told: Account, known: Facts) -> pa.Table:
 
 
 def meet(told: Account, known: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
-    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings.
+    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings; and
+    tables.CARRIED_COUNTS.
 
     ``told``: every row of the accounts about some (cluster, producer id), those without a producer id being
     one of them. Rows of the kinds LOG and COORDINATOR are left out. ``newest``: what newest_markers gave for
@@ -53,6 +56,7 @@ def meet(told: Account, known: Facts, newest: pa.Table, tolerance_ms: int) -> Re
     meeting, newest = _Meeting(told, known), newest_of([newest])
     return Replayed(
         {
+            CARRIED_COUNTS.name: counts_at_cut(told, meeting.counted, meeting.known),
             PARTITION_TRANSACTIONS.name: _partition_transactions(meeting, known, newest, tolerance_ms),
             TRANSACTION_MARKERS.name: transaction_markers(meeting.due, newest),
             PRODUCER_FENCINGS.name: producer_fencings(told, meeting.held, known),
@@ -71,16 +75,17 @@ class _Meeting:
         self.listed = rows_of(told, account.LISTED)
         prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
         self.told = rows_of(told, account.TOLD)
-        sides = [self.held, self.markers, self.listed, self.told, prepared]
-        epochs = [*["producer_epoch"] * 4, "prepared_epoch"]
-        self.held_at, marked_at, self.listed_at, self.told_at, due_at = _numbers(sides, epochs)
         self.known = known_producers(told)
-        self.due = Due(prepared, due_at, self.markers, marked_at, known)
+        self.counted = counted(told, self.known)
+        sides = [self.held, self.markers, self.listed, self.told, prepared, self.counted, self.counted]
+        epochs = [*["producer_epoch"] * 4, "prepared_epoch", "producer_epoch", "prepared_epoch"]
+        self.held_at, marked_at, self.listed_at, self.told_at, due_at, *counted_at = _numbers(sides, epochs)
+        self.before = Counts(self.counted, self.known, *counted_at)
+        self.due = Due((prepared, due_at), (self.markers, marked_at), known, self.before)
 
 
 def _with_name(rows: pa.Table) -> pa.Table:
-    name = pc.binary_join_element_wise(rows["topic"], rows["partition"].cast(pa.string()), ":")
-    return rows.append_column("name", name)
+    return rows.append_column("name", name_of(rows))
 
 
 def _numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
@@ -104,7 +109,7 @@ def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, t
     with it, at most: one more was never part of any. One that was closed at another epoch than all of those
     were prepared at was closed by the marker of another transaction. An open one is listed while the
     coordinator has one with the partition that it has not completed. What compaction took of the
-    coordinator's log answers may tell.
+    coordinator's log answers may tell, and what was before a chapter, the chapters before.
     """
     rows, at = meeting.held, meeting.held_at
     told = Moments(rows, meeting.known, known, newest, tolerance_ms)
@@ -112,11 +117,19 @@ def _partition_transactions(meeting: _Meeting, known: Facts, newest: pa.Table, t
     by_coordinator = longs(rows["marker_coordinator_epoch"]) >= 0
     # of what ended before, a compacted log tells nothing, so it is not counted here either
     counts = told.ends_since
-    codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at) if len(each)), default=0)
-    of_another = by_coordinator & _closed_by_another(meeting, codes)
+    before = meeting.before
+    codes = max((int(each.max()) + 1 for each in (at, meeting.listed_at, before.at) if len(each)), default=0)
+    of_another = by_coordinator & _closed_by_another(meeting, codes, at, longs(rows["marker_epoch"]))
     own = (open_ == 0) & by_coordinator & ~of_another
-    closed, ever_closed = (np.bincount(at[each], minlength=codes)[at] for each in (own & counts, own))
-    listings = np.bincount(meeting.listed_at, minlength=codes)[at]
+    own_before = ~_closed_by_another(meeting, codes, before.at, before.prepared)
+    ended_before, listed_before = (
+        np.bincount(before.at, each, codes).astype(np.int64)[at]
+        for each in (own_before * before.ended_whole, before.listed_whole)
+    )
+    closed, ever_closed = (
+        np.bincount(at[each], minlength=codes)[at] + ended_before for each in (own & counts, own)
+    )
+    listings = np.bincount(meeting.listed_at, minlength=codes)[at] + listed_before
     completed, cut = longs(meeting.listed["completed_position"]), longs(meeting.listed["cut"])
     # what a hole follows may have been completed in it
     is_open = (completed == UNKNOWN) & (cut == 0)
@@ -163,10 +176,13 @@ def _told_by_answers(meeting: _Meeting, closed: Flags) -> Flags:
     return np.asarray(closed & (count[ends] > 0) & enough[ends])
 
 
-def _closed_by_another(meeting: _Meeting, codes: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _closed_by_another(meeting: _Meeting, codes: int, at: Longs, closed: Longs) -> Flags:
     """Which transactions of partitions have a marker at an epoch at which the coordinator prepared none."""
-    prepared, closed = longs(meeting.listed["prepared_epoch"]), longs(meeting.held["marker_epoch"])
-    hidden = np.bincount(meeting.listed_at[prepared == UNKNOWN], minlength=codes)[meeting.held_at]
+    before = meeting.before
+    was_listed = before.listed_whole > 0
+    prepared = np.concatenate([longs(meeting.listed["prepared_epoch"]), before.prepared[was_listed]])
+    listed_at = np.concatenate([meeting.listed_at, before.at[was_listed]])
+    hidden = np.bincount(listed_at[prepared == UNKNOWN], minlength=codes)[at]
     span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, closed)))
-    own = np.isin(meeting.held_at * span + closed, meeting.listed_at * span + prepared)
+    own = np.isin(at * span + closed, listed_at * span + prepared)
     return np.asarray((closed != UNKNOWN) & (hidden == 0) & ~own)

@@ -233,6 +233,7 @@ class PartitionSlice:
             "first_ms": columns["timestamp_ms"][first],
             "ended_ms": of_marker(columns["timestamp_ms"]),
             **self._of.answered(found.first_offset),
+            "before_cut": ended & self._is_before_cut(columns["base_offset"][end]),
         }
 
     def _indexed(self, found: Transactions, aborted: Flags) -> Longs:
@@ -264,7 +265,7 @@ class PartitionSlice:
                 said[number] = 0
         return said
 
-    def markers(self) -> Piece:
+    def markers(self) -> Mapping[str, Any]:
         """Every marker: account.MARKER; ``type`` is a place in MARKER_TYPES."""
         columns, at = self.columns, np.flatnonzero(self._is_new & (self.kind == MARKER))
         return {
@@ -274,7 +275,11 @@ class PartitionSlice:
             "timestamp_ms": columns["timestamp_ms"][at],
             "type": columns["marker_type"][at],
             "coordinator_epoch": columns["coordinator_epoch"][at],
+            "before_cut": self._is_before_cut(columns["base_offset"][at]),
         }
+
+    def _is_before_cut(self, offsets: Longs) -> Flags:
+        return offsets < (NONE if self._of.cut is None else self._of.cut)
 
     def in_transactions(self) -> Longs:
         """The producers that have transactions here."""

@@ -506,3 +506,30 @@ CARRIED_IDS = Table(
     },
     ("cluster", "partition_key", "transactional_id"),
 )
+
+CARRIED_COUNTS = Table(
+    "carried.transaction_counts",
+    "How many transactions of an epoch that goes on are behind the next chapter: before version 2 producers "
+    "keep one for days. Coordinators and partitions are each cut for themselves.",
+    {
+        "cluster": "string",
+        "producer_id": "bigint",
+        "name": "string",  # 'topic:partition'
+        "producer_epoch": "int",  # null of markers that may have ended nothing
+        "prepared_epoch": "int",  # of the Prepare record, and of the markers; null of what was not prepared
+        "listed": "bigint",  # transactions with the partition in the coordinator's log
+        "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
+        "markers": "bigint",  # markers in the partition's log
+    },
+    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch"),
+)
+
+TABLES = (
+    LOG_COVERAGE, TRANSACTIONAL_IDS, PRODUCER_STATES, TRANSACTIONS, TRANSACTION_MARKERS,
+    PARTITION_TRANSACTIONS, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PRODUCER_REQUESTS, PRODUCER_FENCINGS,
+    INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS,
+    ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS,
+)  # fmt: skip
+
+CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)
+"""What one chapter gives the next."""

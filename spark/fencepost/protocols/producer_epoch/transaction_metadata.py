@@ -173,7 +173,7 @@ class TransactionMetadata:
             self._last_epoch = _owners_epoch(this)
         if was is not None and not record.tombstone and was.producer_id != record.producer_id:
             self._previous_id = was.producer_id
-        return this._replace(last_epoch=self._last_epoch, held=self._held, previous_id=self._previous_id)
+        return Transition(*this[:7], self._last_epoch, self._held, self._previous_id)
 
 
 def _owners_epoch(this: Transition) -> int | None:

@@ -139,20 +139,25 @@ class TransactionStateManager:
             rows.told[account.COORDINATOR].add(cluster, None, *fact)
         for transactional_id, each in sorted(self._ids.items()):
             transitions = self._replay(each)
-            begun = each.before.begun(each.records[0]) if each.before is not None else None
-            found = transactions(transitions, begun)
+            going_on = each.before.begun(each.records[0]) if each.before is not None else None
+            found = transactions(transitions, going_on)
             if coordinator is not None:
-                add_history(rows, coordinator, transitions, found)
-                at_cut = None
+                compacted = _compacted_epochs(transitions, each.before)
+                at_cut, past = None, set[int]()
                 if self._cut is not None:
-                    at_cut = id_before(coordinator.log, self._cut, transitions, found)
-                if at_cut is not None:
+                    at_cut = id_before(log, self._cut, transitions, found, compacted)
+                if self._cut is not None and at_cut is not None:
+                    past = at_cut.past(found, self._cut)
                     rows.before.add(cluster, *place[1:], self._cut, transactional_id, at_cut.packed())
+                begun = each.before is not None and each.before.counted_from is not None
+                add_history(rows, coordinator, transitions, found, begun=begun, past=past)
                 if log.base is not None:
                     for name, producer_id, *counted in told_transactions(each.asked, self._tolerance_ms):
                         rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
-                for producer_id, epoch in _compacted_epochs(transitions).items():
-                    rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, transactional_id, epoch)
+                for producer_id, epoch in compacted.items():
+                    goes_on = at_cut is not None and at_cut.record.producer_id == producer_id
+                    known = (transactional_id, epoch, at_cut.counted_from if at_cut and goes_on else None)
+                    rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, *known)
             accepted = [
                 *each.pairs,
                 *ended_pairs(each.asked, transitions, self._tolerance_ms),
@@ -226,12 +231,16 @@ def _cut_of_next(evidence: CoordinatorEvidence) -> int | None:
     return int(pc.max(evidence.batches["last_offset"]).as_py()) + 1 if first is None else int(first)
 
 
-def _compacted_epochs(transitions: Iterable[Transition]) -> dict[int, int]:
-    """The producer ids that an id had, each with the newest epoch that a record has which compaction left."""
+def _compacted_epochs(transitions: Iterable[Transition], before: IdBefore | None) -> dict[int, int]:
+    """The producer ids that an id had, each with the newest epoch of which compaction may have taken
+    transactions: that of a record which it left, if chapters ``before`` have not counted them.
+    """
     found: dict[int, int] = {}
     for record in (each.record for each in transitions):
         if record.producer_id is not None:
             epoch = NO_EPOCH if record.producer_epoch is None or not record.based else record.producer_epoch
+            if record.based and before is not None and before.counted_from is not None:
+                epoch = before.counted_from - 1
             found[record.producer_id] = max(found.get(record.producer_id, NO_EPOCH), epoch)
     return dict(sorted(found.items()))
 

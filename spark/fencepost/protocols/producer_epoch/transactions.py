@@ -96,14 +96,16 @@ def transactions(transitions: Sequence[Transition], begun: Transaction | None = 
     return found
 
 
-def whole_epochs(transitions: Iterable[Transition], open_stretches: Collection[int]) -> set[int]:
+def whole_epochs(
+    transitions: Iterable[Transition], open_stretches: Collection[int], *, begun: bool
+) -> set[int]:
     """The offsets of the records whose epoch the log shows from its first to its last record.
 
-    ``open_stretches``: those that no hole follows.
+    ``open_stretches``: those that no hole follows. ``begun``: what came before the first record is known.
     """
     found: set[int] = set()
     offsets: list[int] = []
-    begun, stretch = False, COMPACTED
+    stretch = COMPACTED
     for transition in transitions:
         record = transition.record
         if transition.moved or record.stretch != stretch:

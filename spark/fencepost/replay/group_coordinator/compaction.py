@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fencepost.replay.group_coordinator.records import COMMIT_TYPES, MARKERS
+from fencepost.replay.joined import Mask, are_whole, joined
 from fencepost.replay.logs import Log, Longs, longs
-
-Mask = NDArray[np.bool_]
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -34,13 +32,13 @@ def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table,
     kept = ~bulk | _kept(records)
     batches = batches.take(pa.array(log.rows))
     first_of_epoch = np.concatenate([[True], log.leader_epoch[1:] != log.leader_epoch[:-1]])[: len(log)]
-    stay = first_of_epoch | ~_whole(batches)
+    stay = first_of_epoch | ~are_whole(batches)
     stay[place[kept]] = True
     # a batch that nothing is known of is not one that may go
     mentioned = np.zeros(len(log), dtype=np.bool_)
     mentioned[place] = True
     stay |= ~mentioned & np.asarray(pc.is_valid(batches["crc"]).to_numpy(zero_copy_only=False))
-    return _joined(batches, stay), records.filter(pa.array(kept))
+    return joined(batches, stay), records.filter(pa.array(kept))
 
 
 def _bulk(records: pa.Table) -> Mask:
@@ -119,45 +117,6 @@ def _last(groups: Longs, order: Longs) -> Longs:
 def _group_of(key: bytes) -> bytes:
     """A key begins with its int16 type, an int16 length and the group's id of that length."""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")]
-
-
-def _whole(batches: pa.Table) -> Mask:
-    spans = longs(batches["last_offset"]) - longs(batches["base_offset"]) + 1
-    return np.asarray(longs(batches["record_count"]) == spans)
-
-
-def _joined(batches: pa.Table, stay: Mask) -> pa.Table:
-    """The batches that stay, and one for each run of others of one leader without a hole."""
-    if not batches.num_rows:
-        return batches
-    base, last = longs(batches["base_offset"]), longs(batches["last_offset"])
-    epoch, size, ms = (longs(batches[name]) for name in ("leader_epoch", "size", "max_timestamp_ms"))
-    begins = np.ones(len(base), dtype=np.bool_)
-    begins[1:] = stay[1:] | stay[:-1] | (base[1:] != last[:-1] + 1) | (epoch[1:] != epoch[:-1])
-    first = np.flatnonzero(begins)
-    ends = np.concatenate([first[1:], [len(base)]]) - 1
-    found = batches.take(pa.array(first))
-    joined = ~stay[first]
-    spans = last[ends] - base[first] + 1
-    columns = {
-        "last_offset": last[ends],
-        "record_count": np.where(joined, spans, longs(found["record_count"])),
-        "size": np.add.reduceat(size, first),
-        "max_timestamp_ms": np.maximum.reduceat(ms, first),
-    }
-    nothing = {"attributes": 0, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1,
-               "is_transactional": False, "is_control": False, "crc": None}  # fmt: skip
-    for name, values in columns.items():
-        found = _with(found, name, pa.array(values))
-    for name, value in nothing.items():
-        of = pa.scalar(value, found.schema.field(name).type)
-        found = _with(found, name, pc.if_else(pa.array(joined), of, found[name]))
-    return found
-
-
-def _with(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    at = rows.schema.get_field_index(name)
-    return rows.set_column(at, rows.schema.field(at), values.cast(rows.schema.field(at).type))
 
 
 def _mask(column: pa.ChunkedArray) -> Mask:

@@ -49,7 +49,7 @@ class Spread(NamedTuple):
     with what stored commits say of topics' names. ``unread``: lines of request logs, by cluster.
     """
 
-    rows: Mapping[str, list[Rows]]
+    rows: dict[str, list[Rows]]
     placement: Placement
     metadata: Mapping[str, ClusterMetadata]
     unread: Mapping[str, UnreadLines]

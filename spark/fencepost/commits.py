@@ -1,0 +1,201 @@
+"""Commits to Iceberg tables that cost what they change, not what the table has been through."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg import expressions
+from pyiceberg.exceptions import CommitFailedException, ValidationException
+from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
+from pyiceberg.manifest import DataFile, ManifestEntryStatus, ManifestFile
+from pyiceberg.table import FileScanTask, Transaction
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.table.update import RemoveSnapshotsUpdate
+from pyiceberg.table.update.snapshot import _OverwriteFiles
+
+SNAPSHOTS_KEPT = 100
+"""So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
+with every commit.
+"""
+
+SMALL_BYTES = 8 << 20
+FILES_TOGETHER = 64
+"""So many files of a partition that are smaller become one: each run appends one to each table, and whoever
+reads it looks at the list of all.
+"""
+
+SAME_ROWS = "fencepost.same-rows"
+"""Of a snapshot's summary: the table has the rows that it had before, in other files."""
+
+_EVERYTHING: Any = expressions.AlwaysTrue()
+
+
+class Change(Transaction):
+    """A transaction that makes the table's new metadata once for each thing that changes, and has old
+    snapshots expire.
+
+    PyIceberg 0.12 makes it anew, with a deep copy, whenever it is looked at: some twenty times in a commit.
+    """
+
+    _made: tuple[TableMetadata, tuple[Any, ...], TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """The table's metadata as it will be."""
+        base, updates = self._table.metadata, self._updates
+        if self._made is None or self._made[0] is not base or self._made[1] is not updates:
+            self._made = base, updates, super().table_metadata
+        return self._made[2]
+
+    def commit_transaction(self) -> IcebergTable:
+        """Commit, if there is anything that changes."""
+        if self._updates:
+            self._expire_snapshots()
+        return super().commit_transaction()
+
+    def _rebuild_snapshot_updates(self) -> None:
+        # somebody else has committed, and may have had the same snapshots expire
+        self._updates = tuple(each for each in self._updates if not isinstance(each, RemoveSnapshotsUpdate))
+        super()._rebuild_snapshot_updates()
+        self._expire_snapshots()
+
+    def _expire_snapshots(self) -> None:
+        named = {each.snapshot_id for each in self.table_metadata.refs.values()}
+        in_order = sorted(self.table_metadata.snapshots, key=lambda each: each.sequence_number or 0)
+        old = [each.snapshot_id for each in in_order[:-SNAPSHOTS_KEPT] if each.snapshot_id not in named]
+        if old:
+            self._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": old}),))
+
+
+class _Exchange(_OverwriteFiles):
+    """Takes files away and adds others, in one snapshot.
+
+    Manifests that list nothing but files that are gone are left out, as an append leaves them out: PyIceberg
+    0.12 keeps them with every overwrite.
+    """
+
+    def __init__(self, change: Transaction, **properties: str) -> None:
+        super().__init__(Operation.OVERWRITE, change, change._table.io, snapshot_properties=properties)
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        found = super()._existing_manifests()
+        return [each for each in found if each.has_added_files() or each.has_existing_files()]
+
+
+def append(table: IcebergTable, rows: pa.Table | pa.RecordBatchReader) -> None:
+    """Append rows, in one commit."""
+    with Change(table) as change:
+        change.append(rows)
+
+
+def replace(table: IcebergTable, rows: pa.Table, where: Any = _EVERYTHING) -> None:
+    """Make ``rows`` what ``where`` chooses of the table, in one commit; in none, where neither has rows."""
+    gone = list(table.scan(where).plan_files()) if table.current_snapshot() else []
+    if not gone and not rows.num_rows:
+        return
+    with Change(table) as change:
+        if not gone:
+            change.append(rows)
+        elif all(map(_is_chosen_whole, gone)):
+            _exchange(change, _Exchange(change), gone, rows)
+        else:
+            _overwrite(change, rows, where)
+
+
+def replace_by_batches(table: IcebergTable, rows: pa.RecordBatchReader, where: Any = _EVERYTHING) -> None:
+    """As ``replace``, a batch at a time in memory. The table is not partitioned."""
+    with Change(table) as change:
+        _overwrite(change, rows, where)
+
+
+def delete(table: IcebergTable, where: Any) -> None:
+    """Take away what ``where`` chooses, in one commit; in none, where that is nothing."""
+    replace(table, table.schema().as_arrow().empty_table(), where)
+
+
+def put_together(table: IcebergTable) -> None:
+    """Make one file of many small ones, partition by partition, in one commit. Where somebody else commits
+    meanwhile they stay as they are.
+    """
+    snapshot = table.current_snapshot()
+    if snapshot is None or _files_of(snapshot) < FILES_TOGETHER:
+        return
+    small: defaultdict[Any, list[FileScanTask]] = defaultdict(list)
+    for task in table.scan().plan_files():
+        if task.file.file_size_in_bytes < SMALL_BYTES and _is_chosen_whole(task):
+            small[task.file.spec_id, task.file.partition].append(task)
+    many = [task for tasks in small.values() if len(tasks) >= FILES_TOGETHER for task in tasks]
+    if not many:
+        return
+    read = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
+    with suppress(CommitFailedException, ValidationException), Change(table) as change:
+        _exchange(change, _Exchange(change, **{SAME_ROWS: "true"}), many, read.to_table(many))
+
+
+def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
+    """The files that were appended after a snapshot (None: ever); None where rows went since then, or where
+    what happened since is not known any more.
+    """
+    if since is None:
+        return list(table.scan().plan_files())
+    tasks: list[FileScanTask] = []
+    snapshot = table.current_snapshot()
+    while snapshot is None or snapshot.snapshot_id != since:
+        if snapshot is None or snapshot.summary is None:
+            return None
+        if snapshot.summary.operation == Operation.APPEND:
+            tasks += [FileScanTask(file) for file in _appended(table, snapshot)]
+        elif not snapshot.summary.get(SAME_ROWS):
+            return None
+        snapshot = _parent(table, snapshot)
+    return tasks
+
+
+def _parent(table: IcebergTable, snapshot: Snapshot) -> Snapshot | None:
+    parent = snapshot.parent_snapshot_id
+    return None if parent is None else table.snapshot_by_id(parent)
+
+
+def _appended(table: IcebergTable, snapshot: Snapshot) -> Iterator[DataFile]:
+    for manifest in snapshot.manifests(table.io):
+        if manifest.added_snapshot_id == snapshot.snapshot_id:
+            for entry in manifest.fetch_manifest_entry(table.io):
+                if entry.status == ManifestEntryStatus.ADDED:
+                    yield entry.data_file
+
+
+def _files_of(snapshot: Snapshot) -> int:
+    return int(snapshot.summary["total-data-files"] or 0) if snapshot.summary is not None else 0
+
+
+def _exchange(change: Transaction, files: _Exchange, gone: Iterable[FileScanTask], rows: pa.Table) -> None:
+    with files:
+        for task in gone:
+            files.delete_data_file(task.file)
+        for file in _written(change, files, rows):
+            files.append_data_file(file)
+
+
+def _written(change: Transaction, files: _OverwriteFiles, rows: pa.Table) -> Iterable[DataFile]:
+    if not rows.num_rows:
+        return ()
+    table = change._table
+    return _dataframe_to_data_files(change.table_metadata, rows, table.io, files.commit_uuid)
+
+
+def _is_chosen_whole(task: FileScanTask) -> bool:
+    return task.residual == _EVERYTHING and not task.delete_files
+
+
+def _overwrite(change: Transaction, rows: pa.Table | pa.RecordBatchReader, where: Any) -> None:
+    with warnings.catch_warnings():
+        # PyIceberg warns where there was nothing to take away
+        warnings.simplefilter("ignore", UserWarning)
+        change.overwrite(rows, overwrite_filter=where)

@@ -1,0 +1,109 @@
+"""How many transactions of an epoch, and markers, were before what a chapter sees of them.
+
+Before transaction version 2 a producer keeps its epoch for days, and what it did with a partition meets what
+the partition holds by counting alone (meeting, markers_due). So both counts are handed down, of the epochs of
+which every transaction was counted so far (id_before.IdBefore). Each log is cut for itself: a transaction may
+be counted where its coordinator ended it, and its marker be still to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.account import Account, rows_of
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, table_of
+from fencepost.protocols.producer_epoch.facts import Known
+from fencepost.protocols.producer_epoch.tables import CARRIED_COUNTS
+
+Producers = Mapping[tuple[str, int], Known]
+"""By cluster and producer id."""
+
+_COUNTS = ("listed", "ended", "markers")
+
+
+class Counts:
+    """What earlier chapters counted (rows of account.COUNTED), beside numbers for what it meets by.
+
+    ``at`` is of cluster, partition, producer id and epoch, ``due_at`` of the same with the epoch of the
+    Prepare record. ``prepared`` is that epoch, UNKNOWN for none.
+    """
+
+    def __init__(self, rows: pa.Table, producers: Producers, at: Longs, due_at: Longs) -> None:
+        self.at, self.due_at = at, due_at
+        self.prepared = longs(rows["prepared_epoch"])
+        self.listed, self.ended, self.markers = (longs(rows[name]) for name in _COUNTS)
+        # of an epoch that was counted in part its markers are all there is to be counted on
+        compacted = np.array([producers[key].compacted_epoch for key in _keys(rows)], dtype=np.int64)
+        whole = longs(rows["producer_epoch"]) > compacted
+        self.listed_whole, self.ended_whole = (np.where(whole, each, 0) for each in (self.listed, self.ended))
+
+
+def counted(told: Account, producers: Producers) -> pa.Table:
+    """The rows of account.COUNTED that can be counted on: the coordinator's log goes on from there."""
+    rows = rows_of(told, account.COUNTED)
+    known = [producers.get(key) for key in _keys(rows)]
+    compacted = [np.iinfo(np.int64).max if each is None else each.compacted_epoch for each in known]
+    return rows.filter(pc.greater(_epoch(rows), pa.array(compacted, pa.int64())))
+
+
+def counts_at_cut(told: Account, counted_before: pa.Table, producers: Producers) -> pa.Table:
+    """tables.CARRIED_COUNTS: what was before what the next chapter sees."""
+    held = rows_of(told, account.HELD)
+    held = held.filter(pc.fill_null(pc.greater_equal(held["marker_coordinator_epoch"], 0), False))
+    of_logs = [
+        _counted(rows_of(told, account.LISTED), "listed", "producer_epoch", "prepared_epoch"),
+        _counted(held, "ended", "producer_epoch", "marker_epoch"),
+        _counted(rows_of(told, account.MARKER), "markers", None, "producer_epoch"),
+    ]
+    since = {key: each.counted_from for key, each in producers.items() if each.counted_from != UNKNOWN}
+    keys = ["cluster", "producer_id"]
+    clusters, ids = zip(*since, strict=True) if since else ((), ())
+    goes_on = pa.table(
+        {
+            "cluster": pa.array(clusters, pa.string()),
+            "producer_id": pa.array(ids, pa.int64()),
+            "since": pa.array(since.values(), pa.int64()),
+        }
+    )
+    schema = CARRIED_COUNTS.arrow_schema
+    rows = pa.concat_tables([*of_logs, counted_before.select(schema.names).cast(schema)])
+    rows = rows.join(goes_on, keys, join_type="inner")
+    rows = rows.filter(pc.greater_equal(_epoch(rows), rows["since"]))
+    names = [name for name in schema.names if name not in _COUNTS]
+    found = rows.group_by(names).aggregate([(name, "sum") for name in _COUNTS])
+    return (
+        found.select([*names, *(f"{name}_sum" for name in _COUNTS)]).rename_columns(schema.names).cast(schema)
+    )
+
+
+def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str) -> pa.Table:
+    """A row for each of ``rows`` that the next chapter does not see."""
+    rows = rows.filter(rows["before_cut"])
+    given = {
+        "cluster": rows["cluster"],
+        "producer_id": rows["producer_id"],
+        "name": rows["name"] if "name" in rows.column_names else name_of(rows),
+        "producer_epoch": pa.nulls(rows.num_rows, pa.int32()) if epoch is None else rows[epoch],
+        "prepared_epoch": rows[prepared],
+        **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
+        what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
+    }
+    return table_of(CARRIED_COUNTS.arrow_schema, given)
+
+
+def name_of(rows: pa.Table) -> pa.ChunkedArray:
+    """'topic:partition' of each row."""
+    return pc.binary_join_element_wise(rows["topic"], rows["partition"].cast(pa.string()), ":")
+
+
+def _epoch(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.coalesce(rows["prepared_epoch"], rows["producer_epoch"]).cast(pa.int64())
+
+
+def _keys(rows: pa.Table) -> zip[tuple[str, int]]:
+    return zip(rows["cluster"].to_pylist(), rows["producer_id"].to_pylist(), strict=True)
