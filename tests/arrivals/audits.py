@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import Catalog
 from trees import Tree, put
 
 from fencepost import lake, pipeline
@@ -42,16 +43,37 @@ class KilledError(Exception):
     """A run ends here, in the middle of its work."""
 
 
+@dataclass(frozen=True)
+class Audit:
+    """One run: on which files, and with which settings. ``clusters``: the configured ones, None for all."""
+
+    tree: Tree
+    chapter_ms: int | None = None
+    window_ms: int | None = None
+    clusters: frozenset[str] | None = None
+    rebuilds: bool = True
+
+    def changed(self, settings: Settings) -> Settings:
+        """The settings of this run."""
+        names = self.clusters or {each.name for each in settings.clusters}
+        return replace(
+            settings,
+            chapter_ms=self.chapter_ms,
+            window_ms=self.window_ms,
+            clusters=tuple(each for each in settings.clusters if each.name in names),
+        )
+
+
 @dataclass
 class Site:
     """A capture's files, where each run finds them, and where lakes are put beside them.
 
-    ``chapters``: the revision of each chapter after the last audit.
+    ``chapters``: the revision of each cluster's chapters after the last audit.
     """
 
     folder: Path
     whole: Tree
-    chapters: Mapping[int, str] = field(default_factory=dict)
+    chapters: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
     @property
     def logs(self) -> Path:
@@ -70,20 +92,24 @@ class Site:
         ``killed``: the runs before the last are ended while they write, wherever chance says. ``chapter_ms``:
         silver is rebuilt in each run, in chapters of this length; without it in the last one only.
         """
+        parts = [Audit(tree, chapter_ms, rebuilds=chapter_ms is not None) for tree in before]
+        return self.after([*parts, Audit(self.whole, chapter_ms)], killed=killed)
+
+    def after(self, audits: Sequence[Audit], *, killed: random.Random | None = None) -> Found:
+        """What a lake holds after these audits; ``killed`` as for ``audited``."""
         put(self.whole, self.logs)
-        settings = replace(self._settings, chapter_ms=chapter_ms)
         self._empty_lake()
-        for tree in before:
-            put(tree, self.logs)
-            with _killed_at(killed.randint(1, 40 if chapter_ms else 12) if killed else None):
-                _run(settings, rebuilds=chapter_ms is not None)
+        # one catalog for all: what each of them read to open one is the same
+        catalog = lake.ensure(self._settings.lake)
+        for number, each in enumerate(audits, start=1):
+            put(each.tree, self.logs)
+            may_end = killed if number < len(audits) else None
+            with _killed_at(may_end.randint(1, 40 if each.rebuilds else 12) if may_end else None):
+                _run(each.changed(self._settings), catalog, rebuilds=each.rebuilds)
         put(self.whole, self.logs)
-        _run(settings, rebuilds=True)
-        with pipeline.Run(settings) as run:
-            self.chapters = {
-                row["chapter"]: row["revision"] for row in lake.scan(run.catalog, CHAPTERS).to_pylist()
-            }
-            return _rows(run)
+        noted = lake.scan(catalog, CHAPTERS).to_pylist()
+        self.chapters = {(row["cluster"], row["chapter"]): row["revision"] for row in noted}
+        return _rows(catalog)
 
     @property
     def _settings(self) -> Settings:
@@ -106,14 +132,14 @@ class Site:
         settings = self._settings
         with pipeline.Run(settings) as run:
             judge(settings, run.catalog, run.spark)
-            return {table.name: _counted(run, table, OF_RUN) for table in VERDICTS}
+            return {table.name: _counted(run.catalog, table, OF_RUN) for table in VERDICTS}
 
 
-def _run(settings: Settings, *, rebuilds: bool) -> None:
+def _run(settings: Settings, catalog: Catalog, *, rebuilds: bool) -> None:
     with pipeline.Run(settings) as run, suppress(KilledError):
-        capture(settings, run.catalog, run.engine_for, run.run_id, lambda line: None)
+        capture(settings, catalog, run.engine_for, run.run_id, lambda line: None)
         if rebuilds:
-            rebuild(settings, run.catalog, run.engine_for)
+            rebuild(settings, catalog, run.engine_for)
 
 
 @contextmanager
@@ -133,22 +159,22 @@ def _killed_at(commit: int | None) -> Iterator[None]:
         return write_until
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("append", "replace"):
+        for name in ("append", "delete", "replace", "replace_by_batches"):
             patch.setattr(lake, name, until(getattr(lake, name)))
         yield
 
 
-def _rows(run: pipeline.Run) -> Found:
+def _rows(catalog: Catalog) -> Found:
     bronze = (*BRONZE, *OF_PROTOCOLS)
-    found = {table.name: _counted(run, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
+    found = {table.name: _counted(catalog, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
     del found[FILES.name]
-    found[REQUEST_IDS.name] = _ids(run)
-    return found | {table.name: _counted(run, table, OF_RUN) for table in SILVER}
+    found[REQUEST_IDS.name] = _ids(catalog)
+    return found | {table.name: _counted(catalog, table, OF_RUN) for table in SILVER}
 
 
-def _counted(run: pipeline.Run, table: Table, but: Set[str]) -> Counter[tuple[Any, ...]]:
+def _counted(catalog: Catalog, table: Table, but: Set[str]) -> Counter[tuple[Any, ...]]:
     columns = [name for name in table.columns if name not in but]
-    rows = lake.scan(run.catalog, table, columns).to_pylist()
+    rows = lake.scan(catalog, table, columns).to_pylist()
     return Counter(tuple(map(repr, _of_any_replica(row).values())) for row in rows)
 
 
@@ -159,10 +185,10 @@ def _of_any_replica(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "file": segment[1], **({"broker_id": None} if "broker_id" in row else {})}
 
 
-def _ids(run: pipeline.Run) -> Counter[tuple[Any, ...]]:
+def _ids(catalog: Catalog) -> Counter[tuple[Any, ...]]:
     """Each correlation id of each connection once: into how many pieces a log was cut is of the runs."""
     names = ("cluster", "broker_id", "client_id", "connection", "correlation_ids")
-    rows = lake.scan(run.catalog, REQUEST_IDS, names)
+    rows = lake.scan(catalog, REQUEST_IDS, names)
     found = set()
     for *connection, ranges in zip(*(rows[name].to_pylist() for name in names), strict=True):
         for each in (ranges or "").split():

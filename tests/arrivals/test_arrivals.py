@@ -1,7 +1,7 @@
 """The same evidence in any order, in one run or in many: the same rows, with the same ids.
 
 Every run takes what there is of a capture's files, cut and named as at that time; after the last one the
-lake holds what one audit of all files finds. ``--times 3`` (``make arrivals``) tries each of the seven ways
+lake holds what one audit of all files finds. ``--times 3`` (``make arrivals``) tries each of the eight ways
 in which files arrive three times on every capture, which takes hours; else a few are tried on small ones.
 """
 

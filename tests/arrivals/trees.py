@@ -113,10 +113,23 @@ def renamed(tree: Tree, rng: random.Random) -> list[Tree]:
     return [before]
 
 
+def found_later(tree: Tree, rng: random.Random) -> list[Tree]:
+    """Some logs, or the folders of some partitions, were found when what came after them had been audited."""
+    places = {name for name in tree if _LOG.fullmatch(name) or _CLIENT.fullmatch(name)}
+    places |= {found["folder"] for name in tree if (found := _SEGMENT.fullmatch(name))}
+    late = set(rng.sample(sorted(places), rng.randint(1, 1 + len(places) // 4)))
+    times = sorted(rng.random() for _ in range(rng.randint(1, 2)))
+    trees = [*(_at(tree, share, rng, ascends=True) for share in times), tree]
+    return [
+        {name: data for name, data in each.items() if not {name, name.rpartition("/")[0]} & late}
+        for each in trees
+    ]
+
+
 CUTS: Mapping[str, Cut] = {
     cut.__name__: cut
     for cut in (
-        grown, grown_line_by_line, cut_anywhere, late_segments, late_logs, late_brokers, renamed
+        grown, grown_line_by_line, cut_anywhere, late_segments, late_logs, late_brokers, found_later, renamed
     )
 }  # fmt: skip
 
