@@ -1,5 +1,5 @@
--- Requests that were refused because a leader, a topic or the active controller was another one by then; brokers
--- that were fenced, and controllers that were followed by another.
+-- Requests that were refused because a leader, a topic or the active controller was another one by then;
+-- brokers that were fenced, and controllers that were followed by another.
 select
     cluster,
     occurred_at,
