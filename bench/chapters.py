@@ -1,11 +1,12 @@
-"""What a run costs that finds a little more evidence, when history is rebuilt and judged in chapters.
+"""What a run costs that finds a little more evidence, when history is rebuilt, judged and told in chapters.
 
     python bench/chapters.py FOLDER [requests [chapters]]
 
 A generated cluster (bench/fencing) is captured. A second lake is given what was written before its last
-hundredth, as a run would have found it then; it is rebuilt and judged; then it is given the rest, and both
-are done again. Prints a line of JSON: CPU seconds of the first time and the second, of a run that finds
-nothing new, of a fresh run on all, and whether that leaves the same rows.
+hundredth, as a run would have found it then; it is rebuilt and judged, and the marts are built; then it is
+given the rest, and all is done again. Prints a line of JSON: CPU seconds of the first time and the second, of
+a run that finds nothing new, of a fresh run on all, and whether that leaves the same rows. Marts are built in
+a process of their own, whose start-up is in their number: where nothing is new there is nothing else.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from bronze import cpu_of_tree
 
-from fencepost import lake, pipeline
+from fencepost import lake, marts, pipeline, stale
 from fencepost.protocols import captured, protocols
+from fencepost.reading import open_lake
 from fencepost.replay import chapters, news
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import REQUESTS, VERDICTS, Table
@@ -42,7 +47,7 @@ def main() -> int:
 
 
 def measured(folder: Path, count: int) -> dict[str, object]:
-    """CPU seconds of rebuild and judge, with history in so many chapters."""
+    """CPU seconds of rebuild, judge and marts, with history in so many chapters."""
     given = load(folder / "fencepost.toml")
     with pipeline.Run(_at(given, folder / "captured")) as run:
         pipeline.STEPS["capture"](run)
@@ -82,7 +87,17 @@ def _cost(run: pipeline.Run) -> dict[str, float]:
     pipeline.STEPS["rebuild"](run)
     rebuilt = time.process_time()
     pipeline.STEPS["judge"](run)
-    return {"rebuild": round(rebuilt - begun, 1), "judge": round(time.process_time() - rebuilt, 1)}
+    judged = time.process_time()
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:
+        told = other.submit(_cost_of_marts, run.settings).result()
+    found = {"rebuild": rebuilt - begun, "judge": judged - rebuilt, "marts": told}
+    return {step: round(seconds, 1) for step, seconds in found.items()}
+
+
+def _cost_of_marts(settings: Settings) -> float:
+    with pipeline.Run(settings) as run:
+        pipeline.STEPS["marts"](run)
+        return cpu_of_tree()
 
 
 def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | None) -> None:
@@ -102,7 +117,12 @@ def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | No
 
 def _rows(run: pipeline.Run) -> dict[str, list[str]]:
     tables: list[Table] = [table for protocol in protocols() for table in protocol.tables]
-    return {table.name: _sorted(lake.scan(run.catalog, table)) for table in (*tables, *VERDICTS)}
+    found = {table.name: _sorted(lake.scan(run.catalog, table)) for table in (*tables, *VERDICTS)}
+    with open_lake(run.settings) as reader:
+        of_dbt = (each for each in stale.models(marts.parse(run.settings)) if each.is_table)
+        return found | {
+            each.relation: _sorted(reader.scan(each.relation, list(each.columns))) for each in of_dbt
+        }
 
 
 def _sorted(rows: pa.Table) -> list[str]:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pandas as pd
+import pyarrow as pa
 import pytest
 import yaml
 from matplotlib.dates import date2num
@@ -21,6 +22,7 @@ from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
 from fencepost import cli
+from fencepost.catalog import open_catalog
 from fencepost.plots import layout as shared
 from fencepost.plots.reading import PlotError, find
 from fencepost.protocols.offset_commit.plot import drawing, layout, reading
@@ -36,6 +38,7 @@ from fencepost.protocols.producer_epoch.plot import reading as producer_reading
 from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 from fencepost.reading import ENGINES, Reader, open_lake, over
 from fencepost.settings import Settings
+from fencepost.tables.table import ARROW
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = {
@@ -43,7 +46,6 @@ MODELS = {
     for file in (ROOT / "dbt" / "models").rglob("fct_*.yml")
     for model in yaml.safe_load(file.read_text())["models"]
 }
-LISTS = "array<string>"
 NOON = pd.Timestamp("2026-01-02 12:00:00")
 HOSTILE = [
     "",
@@ -594,16 +596,13 @@ def lake(
 ) -> tuple[SparkSession, Settings]:
     """A lake with the marts a picture is drawn from: group orders in two clusters, group other in one."""
     spark, settings = new_lake()
-    spark.sql("create schema if not exists marts")
+    catalog = open_catalog(settings.lake)
+    catalog.create_namespace_if_not_exists("marts")
 
     def fill(mart: str, rows: list[dict[str, Any]]) -> None:
-        columns = MODELS[mart]
-        text = spark.createDataFrame(
-            [[None if row.get(name) is None else str(row[name]) for name in columns] for row in rows],
-            ", ".join(f"`{name}` {'string' if kind != LISTS else LISTS}" for name, kind in columns.items()),
-        )
-        typed = text.select([text[name].cast(kind) for name, kind in columns.items()])
-        typed.writeTo(f"marts.{mart}").createOrReplace()
+        schema = pa.schema([(name, ARROW[kind]) for name, kind in MODELS[mart].items()])
+        named = [{name: row.get(name) for name in schema.names} for row in rows]
+        catalog.create_table(f"marts.{mart}", schema).append(pa.Table.from_pylist(named, schema=schema))
 
     groups = (("a", "orders"), ("b", "orders"), ("a", "other"))
     members = [

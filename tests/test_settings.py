@@ -83,7 +83,12 @@ def test_defaults(tmp_path: Path) -> None:
     read = settings.load(write(tmp_path, CLUSTER))
     assert read.lake.warehouse == str(tmp_path / ".fencepost" / "warehouse")
     assert read.lake.catalog == f"sqlite:///{tmp_path}/.fencepost/catalog.db"
-    assert read.clock_tolerance_ms == 25
+    assert (read.clock_tolerance_ms, read.chapter_ms, read.window_ms) == (25, 86_400_000, None)
+
+
+def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:
+    assert settings.load(write(tmp_path, CLUSTER + "[audit]\nchapter = 'all'")).chapter_ms is None
+    assert settings.load(write(tmp_path, CLUSTER + "[audit]\nchapter = '6h'")).chapter_ms == 21_600_000
 
 
 def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +140,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (CLUSTER.replace('"c"', '" "'), "clusters[0].name: must not be empty"),
         (CLUSTER + "[clock]\ntolerance_ms = -1", "clock.tolerance_ms: must not be negative"),
         (CLUSTER + "[clock]\ntolerance_ms = '5'", "clock.tolerance_ms: must be a number of milliseconds"),
+        (
+            CLUSTER + "[audit]\nchapter = 'never'",
+            "audit.chapter: 'never' is not a length of time such as 36h",
+        ),
         (CLUSTER + "[gate.severities]\nx = 'fatal'", "gate.severities.x: must be one of critical"),
         (CLUSTER + "[spark]\nx = []", "spark.x: must be text, a number or true/false"),
         (

@@ -73,7 +73,7 @@ class Audits(NamedTuple):
         windows = lake.scan(self.catalog, WINDOWS)
         decided, judged = {}, []
         with DuckEngine.over(settings.lake, self.catalog) as engine:
-            engine.give("windows", windows)
+            engine.give("places", windows.rename_columns({"cluster": "place"}))
             for query in queries("duckdb"):
                 if query.decides:
                     engine.view("found", query.sql)

@@ -30,17 +30,33 @@ refused as (
     where is_spurious
 ),
 
-stored as (
-    select
+partitions as (
+    select distinct
         cluster,
         group_id,
         topic_key,
-        partition,
-        committed_offset,
-        stored_at,
-        date_trunc('hour', stored_at) as hour
+        partition
+    from refused
+),
+
+-- of all that was ever committed, what may make a refused commit good
+stored as (
+    select /*+ broadcast(partitions) */
+        commits.cluster,
+        commits.group_id,
+        commits.topic_key,
+        commits.partition,
+        commits.committed_offset,
+        commits.stored_at,
+        date_trunc('hour', commits.stored_at) as hour
     from commits
-    where stored_at is not null
+    inner join partitions
+        on
+            commits.cluster = partitions.cluster
+            and commits.group_id = partitions.group_id
+            and commits.topic_key = partitions.topic_key
+            and commits.partition = partitions.partition
+    where commits.stored_at is not null
 ),
 
 hours as (

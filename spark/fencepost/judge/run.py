@@ -115,8 +115,8 @@ def _forget(engine: Engine, history: Chapters) -> None:
         return
     if history.stale:
         engine.replace(PIECES, "SELECT * FROM no_pieces", where(history.stale))
-    gone = [*where(history.gone), {"chapter": None}]
-    engine.replace(DECISIONS, "SELECT * FROM no_decisions", gone)
+    if history.gone:
+        engine.replace(DECISIONS, "SELECT * FROM no_decisions", where(history.gone))
 
 
 def _judge(engine: Engine, compiled: Sequence[Query], parts: Sequence[Part], windowed: bool) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 """So many values Iceberg compares with what it knows of a file; more it does not."""
+
+_CONDITIONS = 20
+"""So many conditions at most choose the rows of a cluster: each is compared with every file."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 
@@ -124,8 +127,16 @@ def _before(begun: Sequence[Mapping[str, Any]], history: Chapters) -> Iterator[C
         elif here:
             yield {**earlier, "from_time": AtLeast(begins)}
             times = sorted({row["from_time"] for row in here} - {None})
-            for number in range(0, len(times), _AT_ONCE):
-                yield {**earlier, "to_time": frozenset(times[number : number + _AT_ONCE])}
+            some = max(_AT_ONCE, -(-len(times) // _CONDITIONS))
+            for number in range(0, len(times), some):
+                yield {**earlier, "to_time": _one_of(times[number : number + some])}
+
+
+def _one_of(times: Sequence[datetime]) -> frozenset[datetime] | Below:
+    """These times, in order; of many all that lies between."""
+    if len(times) <= _AT_ONCE:
+        return frozenset(times)
+    return Below(times[-1] + timedelta(microseconds=1), times[0])
 
 
 def _begins(history: Chapters) -> dict[str, datetime]:

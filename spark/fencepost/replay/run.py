@@ -201,11 +201,8 @@ def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
 
 
 def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
-    """How many bytes of evidence may be read for these chapters."""
-    since: dict[str, int] = {}
-    for chapter in changed:
-        since = {**chapter.reads_since_ms, **since}
-    return evidence_size(catalog, since)
+    """How many bytes of evidence may be read for the largest of these chapters: one is rebuilt at a time."""
+    return max(evidence_size(catalog, each.reads_since_ms, each.reads_until_ms) for each in changed)
 
 
 def _tables() -> list[Table]:

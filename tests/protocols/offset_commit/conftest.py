@@ -20,14 +20,9 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
+from fencepost.protocols.offset_commit.member_lines import HEARTBEAT_APIS, heartbeat_answer, member_lines
 from fencepost.protocols.offset_commit.replay import replay
-from fencepost.protocols.offset_commit.requests import (
-    COMMIT_APIS,
-    HEARTBEAT_APIS,
-    commit_request,
-    heartbeat_answer,
-    member_lines,
-)
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS, commit_request
 from fencepost.protocols.offset_commit.shard import ShardEvidence
 from fencepost.replay.group_coordinator import shards
 from fencepost.replay.group_coordinator.decoding import sightings

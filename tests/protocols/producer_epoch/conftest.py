@@ -23,17 +23,17 @@ from fencepost.formats.errors import error_names
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.client_events import client_events
-from fencepost.protocols.producer_epoch.coordinators import (
-    PARTITION as COORDINATOR_PARTITION,
-)
-from fencepost.protocols.producer_epoch.coordinators import (
-    Coordinators,
-    coordinator_partitions,
-    homes,
-    replay_coordinators,
-)
+from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import facts
+from fencepost.protocols.producer_epoch.homes import (
+    PARTITION as COORDINATOR_PARTITION,
+)
+from fencepost.protocols.producer_epoch.homes import (
+    coordinator_partitions,
+    homes,
+    newest_homes,
+)
 from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
@@ -145,7 +145,7 @@ def _replay(
     told = account.together(each.account for each in of_partitions)
     began = [each.tables[BEGAN.name] for each in of_partitions]
     asked = pa.concat_tables([requests.filter(concerns_coordinators(requests)), *began])
-    places = coordinator_partitions(asked, metadata, homes(records))
+    places = coordinator_partitions(asked, metadata, newest_homes(homes(records)))
     wrote = account.rows_of(told, account.WROTE)
     coordinators = Coordinators(
         batches,

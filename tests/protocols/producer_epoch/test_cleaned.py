@@ -17,11 +17,14 @@ from fencepost.capture.readers import read_all
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.coordinators import (
-    PARTITION,
     Coordinators,
+    replay_coordinators,
+)
+from fencepost.protocols.producer_epoch.homes import (
+    PARTITION,
     coordinator_partitions,
     homes,
-    replay_coordinators,
+    newest_homes,
 )
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
@@ -66,7 +69,7 @@ def _replay(bronze: Bronze) -> account.Replayed:
     known = ClusterMetadata.of(metadata_log(batches, records, bronze[QUARANTINE.name]))
     asked = producer_requests(requests, {cluster: known})
     asked = asked.filter(concerns_coordinators(asked))
-    places = coordinator_partitions(asked, {cluster: known}, homes(records))
+    places = coordinator_partitions(asked, {cluster: known}, newest_homes(homes(records)))
     given = Coordinators(
         batches,
         records,

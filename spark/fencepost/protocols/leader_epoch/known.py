@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
+from fencepost.engines import Rows
 from fencepost.protocols.leader_epoch.admin import AdminRequests, orders
 from fencepost.protocols.leader_epoch.answers import Answers
 from fencepost.protocols.leader_epoch.clocks import Applied, Clocks, Moments, Order
@@ -18,7 +19,6 @@ from fencepost.protocols.leader_epoch.lines import BROKER_HEARTBEAT
 from fencepost.protocols.leader_epoch.orders import (
     APPLIED,
     HEARTBEAT_COLUMNS,
-    ORDER_APIS,
     ORDERS,
     Cluster,
     by_broker,
@@ -45,9 +45,14 @@ class Known:
 
 
 def known_clusters(
-    given: Evidence, histories: Mapping[str, ClusterHistory], by_admin: Mapping[str, AdminRequests]
+    given: Evidence,
+    histories: Mapping[str, ClusterHistory],
+    by_admin: Mapping[str, AdminRequests],
+    asked: Rows,
 ) -> dict[str, Known]:
-    """What is known of each cluster; of its clients' lines only the order of things at different brokers."""
+    """What is known of each cluster; of its clients' lines (``asked``: rows of ``bronze.requests``) only the
+    order of things at different brokers.
+    """
     engine = given.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
     dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
@@ -60,7 +65,7 @@ def known_clusters(
         )
         for cluster, history in histories.items()
     }
-    told, logged = _told(given, said), _brokers_with_request_log(given)
+    told, logged = _told(given, said, asked), _brokers_with_request_log(given)
     found = {}
     for cluster, (history, answered, _) in said.items():
         seen = [Order(*row) for row in tuples(_of(told[ORDERS.name], cluster).drop_columns("cluster"))]
@@ -84,10 +89,9 @@ def _applied(rows: pa.Table, cluster: str) -> list[Applied]:
     return [Applied(*row) for row in tuples(_of(rows, cluster).drop_columns("cluster"))]
 
 
-def _told(given: Evidence, said: Mapping[str, Cluster]) -> dict[str, pa.Table]:
+def _told(given: Evidence, said: Mapping[str, Cluster], asked: Rows) -> dict[str, pa.Table]:
     """What clients' lines tell of the order of things: rows of orders.TABLES."""
     engine = given.engine
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ORDER_APIS)}])
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:

@@ -48,7 +48,6 @@ APPLIED = Table(
 
 _ANSWERS = (METADATA, DESCRIBE_TOPIC_PARTITIONS)
 _CONSUMED = (FETCH, OFFSET_COMMIT)
-ORDER_APIS = (*_ANSWERS, *_CONSUMED)
 TABLES = (ORDERS, APPLIED)
 HEARTBEAT_COLUMNS = ("cluster", "broker_id", "api_key", "logged_at_ms", "total_time_ms", "request")
 """What is read of heartbeats."""

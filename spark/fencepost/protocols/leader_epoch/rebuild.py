@@ -8,14 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
-from fencepost.engines import Rows, on_engine
+from fencepost.engines import Engine, Rows, on_engine
 from fencepost.protocols.leader_epoch import clients, committed, partition_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
@@ -76,21 +76,23 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     """The rows of tables.TABLES, by the table's name."""
     engine = given.engine
     histories = {cluster: replay(log) for cluster, log in given.logs.items()}
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(ADMIN_APIS)}])
-    by_admin = admin_requests(engine.collect(asked), histories)
+    by_admin = admin_requests(engine.collect(_requests(engine, ADMIN_APIS)), histories)
     leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
     cut = _truncated(given)
     of_logs = _partitions(given, histories, truncations(cut, histories))
     logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
-    known = known_clusters(given, histories, by_admin)
-    told = _clients(given, known)
-    groups = Groups(known, leaders, given.tolerance_ms)
-    met = _groups(given, groups, of_logs[STORED.name], told)
+    asked = _requests(engine, CLIENT_APIS)
+    known = known_clusters(given, histories, by_admin, asked)
     refused = engine.map(
-        engine.scan(REQUESTS, where=[{"api_key": frozenset(REFUSABLE)}]),
+        engine.union([asked, _requests(engine, REFUSABLE.keys() - set(CLIENT_APIS))]),
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
+    told = _clients(given, known, asked)
+    # lines are much: they are let go
+    del asked
+    groups = Groups(known, leaders, given.tolerance_ms)
+    met = _groups(given, groups, of_logs[STORED.name], told)
     elsewhere = {
         table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
         for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
@@ -109,6 +111,11 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
+
+
+def _requests(engine: Engine, api_keys: Collection[int]) -> Rows:
+    """Rows of ``bronze.requests`` of these APIs."""
+    return engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}])
 
 
 def _names_of_logs(extents: pa.Table) -> pa.Table:
@@ -184,10 +191,9 @@ def _partitions(
     return engine.replay(evidence, run, list(names.values()))
 
 
-def _clients(given: Evidence, known: Mapping[str, Known]) -> Mapping[str, Rows]:
+def _clients(given: Evidence, known: Mapping[str, Known], asked: Rows) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in clients.TABLES}
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(CLIENT_APIS)}])
     produced = engine.scan(REQUESTS, list(clients.PRODUCERS.columns), [{"api_key": PRODUCE}])
     producers = engine.map(produced, clients.producers_of, clients.PRODUCERS.arrow_schema)
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import MemberLine
+from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 

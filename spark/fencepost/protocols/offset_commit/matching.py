@@ -17,8 +17,8 @@ from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches, Options
 from fencepost.protocols.offset_commit.narrowing import Asked, Flags, Pairs, decided, narrowed
 from fencepost.protocols.offset_commit.order import Order, Places
-from fencepost.protocols.offset_commit.places import Terms
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.requests import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
+from fencepost.protocols.offset_commit.member_lines import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
 from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
 from fencepost.replay.columns import Columns
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP

@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.group_coordinator.records import ASSIGNMENT_TYPES, MEMBER_TYPES, GroupRecord
 from fencepost.replay.logs import UNKNOWN, Longs
 

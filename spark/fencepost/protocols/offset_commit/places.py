@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
-
-import numpy as np
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
-from fencepost.replay.logs import Longs, Stretch, Term
+from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS
 
 
@@ -29,94 +27,6 @@ class Candidate(NamedTuple):
     state_no: int
     stretch: int
     leader_epoch: int
-
-
-@dataclass(slots=True)
-class _LedTerms:
-    """The terms that one broker led, or may have led, in offset order."""
-
-    terms: list[Term] = field(default_factory=list)
-    after_hole: list[bool] = field(default_factory=list)
-    before_hole: list[bool] = field(default_factory=list)
-    preceded: list[int] = field(default_factory=list)  # newest end of any term before
-    followed: list[int] = field(default_factory=list)  # earliest begin of any term after
-
-
-class Terms:
-    """The terms of one coordinator's log, by who led them.
-
-    Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
-    """
-
-    def __init__(self, terms: Sequence[Term], stretches: Sequence[Stretch]) -> None:
-        self._terms = terms
-        self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
-        """Of the terms, in offset order, by stretch and leader epoch."""
-        newest = max(stretches, key=lambda stretch: stretch.number, default=None)
-        torn = newest is not None and newest.to_offset is not None
-        self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
-        self._of_broker: dict[int, _LedTerms] = {}
-
-    def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
-        """Every term of the broker in which a request of this time may have been decided.
-
-        A term is out when the broker's next one had begun before the request, or the one before went on after
-        it. Nothing is given when a hole beside a term may hold another term, or records, that the request
-        met.
-        """
-        led = self._led(broker_id)
-        first = bisect_left(led.followed, start_ms)
-        end = bisect_right(led.preceded, end_ms)
-        for at in range(first, end):
-            term = led.terms[at]
-            if (led.after_hole[at] and term.first_ms >= start_ms) or (
-                led.before_hole[at] and term.last_ms <= end_ms
-            ):
-                return []
-        return led.terms[first:end]
-
-    def only(self, broker_id: int, start_ms: Longs, end_ms: Longs) -> Longs:
-        """Of each time the one term in which the broker decided everything, by its number; -1 where another
-        may have been, or where the log does not go on past it.
-        """
-        led = self._led(broker_id)
-        if not led.terms:
-            return np.full(len(start_ms), -1)
-        first = np.searchsorted(np.array(led.followed), start_ms)
-        count = np.searchsorted(np.array(led.preceded), end_ms, side="right") - first
-        at = np.minimum(first, len(led.terms) - 1)
-        first_ms = np.array([term.first_ms for term in led.terms])[at]
-        last_ms = np.array([term.last_ms for term in led.terms])[at]
-        torn = (np.array(led.after_hole)[at] & (first_ms >= start_ms)) | (
-            np.array(led.before_hole)[at] & (last_ms <= end_ms)
-        )
-        number = np.array([self.numbers[term.stretch, term.leader_epoch] for term in led.terms])[at]
-        # what an unclean election took from the end of a term is not there, and has no hole
-        lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
-        return np.where((count == 1) & ~torn & lasts, number, -1)
-
-    def _led(self, broker_id: int) -> _LedTerms:
-        led = self._of_broker.get(broker_id)
-        if led is None:
-            led = self._of_broker[broker_id] = self._led_by(broker_id)
-        return led
-
-    def _led_by(self, broker_id: int) -> _LedTerms:
-        terms = [term for term in self._terms if term.led_by in (None, broker_id)]
-        if not terms:
-            return _LedTerms()
-        stretches = [term.stretch for term in terms]
-        before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
-        ends = accumulate((term.last_ms for term in terms), max)
-        begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
-        always = 2**63 - 1
-        return _LedTerms(
-            terms,
-            [was != term.stretch for was, term in zip(before, terms, strict=True)],
-            [then != term.stretch for then, term in zip(after, terms, strict=True)],
-            [-always, *list(ends)[:-1]],
-            [*begins[1:], always],
-        )
 
 
 class GroupStates:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import CommitRequest, MemberLine
+from fencepost.protocols.offset_commit.member_lines import MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.group_coordinator.records import GroupRecord, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
 

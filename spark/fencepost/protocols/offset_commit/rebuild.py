@@ -10,8 +10,7 @@ from fencepost.engines import Rows
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
-from fencepost.protocols.offset_commit.requests import APIS
-from fencepost.protocols.offset_commit.shard import decode_shard
+from fencepost.protocols.offset_commit.shard import APIS, decode_shard
 from fencepost.protocols.offset_commit.tables import (
     COMMIT_STATES,
     COMMITS,

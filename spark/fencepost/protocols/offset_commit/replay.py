@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 
 import pyarrow as pa
@@ -18,24 +16,27 @@ from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.matching import Matching
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.order import Order, Places, epochs_of
 from fencepost.protocols.offset_commit.places import (
     GroupStates,
-    Terms,
     answered_leaders,
     candidates_of,
     is_decided,
 )
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
-from fencepost.protocols.offset_commit.requests import (
-    CommitRequest,
-    HeartbeatAnswer,
-    MemberLine,
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.shard import (
+    GroupEvidence,
+    ShardEvidence,
+    by_group,
+    decode_shard,
+    numbered,
 )
-from fencepost.protocols.offset_commit.shard import ShardEvidence, decode_shard
 from fencepost.protocols.offset_commit.states import state_told
+from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.protocols.offset_commit.undecided import Undecided, state_of_none
 from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
@@ -52,17 +53,6 @@ from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
-
-
-@dataclass(slots=True)
-class _GroupEvidence:
-    """What of the evidence is about one group."""
-
-    records: list[GroupRecord] = field(default_factory=list)
-    commit_records: list[OffsetCommitRecord] = field(default_factory=list)
-    requests: list[CommitRequest] = field(default_factory=list)
-    member_lines: list[MemberLine] = field(default_factory=list)
-    heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -90,8 +80,8 @@ class GroupCoordinatorShard:
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
-        requests = _numbered(evidence.requests)
-        self._groups = _by_group(
+        requests = numbered(evidence.requests)
+        self._groups = by_group(
             without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
             self._commit_records,
             requests,
@@ -171,7 +161,7 @@ class GroupCoordinatorShard:
         leaders.update(answered_leaders(self._matches))
         return leaders
 
-    def _replay_group(self, group_id: str, evidence: _GroupEvidence) -> None:
+    def _replay_group(self, group_id: str, evidence: GroupEvidence) -> None:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
@@ -237,35 +227,6 @@ class GroupCoordinatorShard:
         during = interval(Point(first.last_offset, first.timestamp_ms), None)
         if during is not None:
             self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
-
-
-def _numbered(requests: Iterable[CommitRequest]) -> list[CommitRequest]:
-    """The requests in the order of their answers, each with its number."""
-    found = sorted(requests, key=attrgetter("responded_ms", "file", "position", "request_id"))
-    for number, request in enumerate(found):
-        request.number = number
-    return found
-
-
-def _by_group(
-    records: Iterable[GroupRecord],
-    commit_records: Iterable[OffsetCommitRecord],
-    requests: Iterable[CommitRequest],
-    member_lines: Iterable[MemberLine],
-    heartbeats: Iterable[HeartbeatAnswer],
-) -> dict[str, _GroupEvidence]:
-    groups: defaultdict[str, _GroupEvidence] = defaultdict(_GroupEvidence)
-    for record in records:
-        groups[record.group_id].records.append(record)
-    for commit in commit_records:
-        groups[commit.group_id].commit_records.append(commit)
-    for request in requests:
-        groups[request.group_id].requests.append(request)
-    for line in member_lines:
-        groups[line.group_id].member_lines.append(line)
-    for answer in heartbeats:
-        groups[answer.group_id].heartbeats.append(answer)
-    return dict(groups)
 
 
 def _merged(

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import pyarrow as pa
 
-from fencepost.protocols.offset_commit.requests import (
-    APIS,
-    COMMIT_APIS,
+from fencepost.protocols.offset_commit.member_lines import (
     HEARTBEAT_APIS,
-    CommitRequest,
     HeartbeatAnswer,
     MemberLine,
-    commit_request,
     heartbeat_answer,
     member_lines,
 )
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS, CommitRequest, commit_request
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
+
+APIS = (*COMMIT_APIS, *CLASSIC_APIS, *HEARTBEAT_APIS)
+"""The requests that are read."""
 
 
 @dataclass(slots=True)
@@ -40,6 +43,17 @@ class ShardEvidence:
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GroupEvidence:
+    """What of the evidence is about one group."""
+
+    records: list[GroupRecord] = field(default_factory=list)
+    commit_records: list[OffsetCommitRecord] = field(default_factory=list)
+    requests: list[CommitRequest] = field(default_factory=list)
+    member_lines: list[MemberLine] = field(default_factory=list)
+    heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
 
 
 def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
@@ -81,3 +95,33 @@ def _requests(
         if request is not None:
             requests.append(request)
     return requests, lines, heartbeats
+
+
+def numbered(requests: Iterable[CommitRequest]) -> list[CommitRequest]:
+    """The requests in the order of their answers, each with its number."""
+    found = sorted(requests, key=attrgetter("responded_ms", "file", "position", "request_id"))
+    for number, request in enumerate(found):
+        request.number = number
+    return found
+
+
+def by_group(
+    records: Iterable[GroupRecord],
+    commit_records: Iterable[OffsetCommitRecord],
+    requests: Iterable[CommitRequest],
+    member_lines: Iterable[MemberLine],
+    heartbeats: Iterable[HeartbeatAnswer],
+) -> dict[str, GroupEvidence]:
+    """The evidence of each group, by its id; records and requests in order."""
+    groups: defaultdict[str, GroupEvidence] = defaultdict(GroupEvidence)
+    for record in records:
+        groups[record.group_id].records.append(record)
+    for commit in commit_records:
+        groups[commit.group_id].commit_records.append(commit)
+    for request in requests:
+        groups[request.group_id].requests.append(request)
+    for line in member_lines:
+        groups[line.group_id].member_lines.append(line)
+    for answer in heartbeats:
+        groups[answer.group_id].heartbeats.append(answer)
+    return dict(groups)

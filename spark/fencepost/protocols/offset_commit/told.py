@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.requests import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 
 Answer = HeartbeatAnswer | MemberLine

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from math import inf
 
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, told_by
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
 

@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from fencepost.formats.decode import decode
 from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.order import turns
-from fencepost.protocols.offset_commit.requests import CommitRequest, HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
 from fencepost.protocols.offset_commit.told_by_time import Moving, Timelines
 from fencepost.replay.group_coordinator.evidence import UnreadLines

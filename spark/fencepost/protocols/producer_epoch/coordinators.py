@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.formats.decode import decode
 from fencepost.protocols.producer_epoch import asked
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Key, slices, split
+from fencepost.protocols.producer_epoch.arrow import Key, slices
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
+from fencepost.protocols.producer_epoch.homes import PARTITION
 from fencepost.protocols.producer_epoch.id_before import ids_before
 from fencepost.protocols.producer_epoch.refusals import Connection, Had
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
@@ -21,12 +20,22 @@ from fencepost.protocols.producer_epoch.transaction_state_manager import (
     CoordinatorEvidence,
     TransactionStateManager,
 )
+from fencepost.replay import logs
 from fencepost.replay.collection import collection_paused
-from fencepost.replay.keys import TRANSACTIONS_TOPIC, coordinator_partition, topic_key
+from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
 
-PARTITION = "coordinator_partition"
+LOG = ("cluster", "topic", "partition", "topic_id")
+
+BATCH_COLUMNS = (*LOG, *logs.BATCH_COLUMNS)
+"""What is read of ``bronze.batches``."""
+
+RECORD_COLUMNS = (
+    *LOG, "base_offset", "leader_epoch", "record_offset", "timestamp_ms", "record_type", "decode_status",
+    "is_control", "key", "value",
+)  # fmt: skip
+"""What is read of ``bronze.records``."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,8 @@ class Coordinators:
 
     Rows of ``bronze.batches``, ``.records``, ``.quarantine``, ``.cleaned``; ``requests``: rows of
     ``silver.producer_requests`` (asked.concerns_coordinators) and verifications.BEGAN, with a column
-    ``coordinator_partition`` (coordinator_partitions); ``wrote``: what the first step gave (account.WROTE).
+    ``coordinator_partition`` (homes.coordinator_partitions); ``wrote``: what the first step gave
+    (account.WROTE) about the ids of these logs.
     Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
     (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
     ``began``: from where to where it knew the log, by cluster and partition_key; ``next_ms``: by
@@ -54,55 +64,6 @@ class Coordinators:
     next_ms: Mapping[str, int] = field(default_factory=dict)
 
 
-def homes(records: pa.Table) -> pa.Table:
-    """Where transactional ids are, by their records: ``cluster``, ``transactional_id``,
-    ``coordinator_partition`` and ``timestamp_ms`` of the newest record there.
-
-    Only needed for clusters whose metadata log does not tell how many partitions the topic has.
-    """
-    wanted = pc.and_(pc.equal(records["topic"], TRANSACTIONS_TOPIC), pc.equal(records["record_type"], 0))
-    rows = records.filter(pc.and_(wanted, pc.equal(records["decode_status"], "known")))
-    named = pa.table(
-        {
-            "cluster": rows["cluster"],
-            "transactional_id": decode("TransactionLog", "key", rows["key"]).values.field("transactional_id"),
-            PARTITION: rows["partition"],
-            "timestamp_ms": rows["timestamp_ms"],
-        }
-    )
-    found = named.group_by(["cluster", "transactional_id", PARTITION]).aggregate([("timestamp_ms", "max")])
-    return found.rename_columns(["cluster", "transactional_id", PARTITION, "timestamp_ms"])
-
-
-def coordinator_partitions(
-    requests: pa.Table, metadata: Mapping[str, ClusterMetadata], known: pa.Table | None = None
-) -> pa.Array:
-    """The partition of ``__transaction_state`` that each row of ``silver.producer_requests`` belongs to.
-
-    Where the id's records are (``known``: homes), else where Kafka would put them; null without either, and
-    without a transactional id.
-    """
-    newest: dict[tuple[str, str], tuple[int, int]] = {}
-    if known is not None:
-        for cluster, each, partition, ms in zip(*(known[n].to_pylist() for n in _HOMES), strict=True):
-            newest[cluster, each] = max(newest.get((cluster, each), (ms, partition)), (ms, partition))
-    counts = {name: each.partition_counts.get(TRANSACTIONS_TOPIC) for name, each in metadata.items()}
-    places = split(requests, ("cluster", "transactional_id"), {"row": np.arange(requests.num_rows)})
-    found: list[int | None] = [None] * requests.num_rows
-    for (cluster, transactional_id), rows in places.items():
-        if transactional_id is None:
-            continue
-        count = counts.get(cluster)
-        home = newest.get((cluster, transactional_id))
-        partition = home[1] if home else coordinator_partition(transactional_id, count) if count else None
-        for row in rows["row"].tolist():
-            found[row] = partition
-    return pa.array(found, pa.int32())
-
-
-_HOMES = ("cluster", "transactional_id", PARTITION, "timestamp_ms")
-
-
 @collection_paused()
 def replay_coordinators(
     given: Coordinators, metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
@@ -115,17 +76,17 @@ def replay_coordinators(
     LISTED, TOLD, KNOWN, FENCED and COORDINATOR.
     """
     rows = CoordinatorRows()
-    logs: dict[Key, list[CoordinatorEvidence]] = {}
+    found: dict[Key, list[CoordinatorEvidence]] = {}
     for evidence in _evidence(given):
-        logs.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
+        found.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
     requests = slices(given.requests, ("cluster", PARTITION))
     wrote = _wrote(given.wrote)
-    for shard in sorted(logs.keys() | requests.keys(), key=str):
+    for shard in sorted(found.keys() | requests.keys(), key=str):
         cluster, partition = shard
         sent = asked.read(requests[shard]) if shard in requests else []
         known = metadata.get(cluster, ClusterMetadata())
         # a topic that was made again has logs of its own: requests are about the newest
-        *older, newest = logs.get(shard, [_nothing(given, cluster, partition)])
+        *older, newest = found.get(shard, [_nothing(given, cluster, partition)])
         for evidence in older:
             TransactionStateManager(evidence, known, (), {}, tolerance_ms).add_to(rows)
         had = wrote.get(cluster, {})
@@ -145,8 +106,7 @@ def _nothing(given: Coordinators, cluster: str, partition: int | None) -> Coordi
 
 def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     """Each log's, the newest incarnation of a partition last."""
-    place = ("cluster", "topic", "partition", "topic_id")
-    batches, of_records = slices(given.batches, place), slices(given.records, place)
+    batches, of_records = slices(given.batches, LOG), slices(given.records, LOG)
     cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
     found, before = [], ids_before(given.before)
     for key, mine in batches.items():

@@ -56,6 +56,12 @@ _PARTITION = ("cluster", "topic", "partition")
 _INCARNATION = (*_PARTITION, "topic_id")
 _LOG = (*_PARTITION, "partition_key")
 
+BATCH_COLUMNS = (*_INCARNATION, *BATCH)
+"""What is read of ``bronze.batches``."""
+
+RECORD_COLUMNS = (*_INCARNATION, "base_offset", "leader_epoch", "record_type", "is_control", "value")
+"""What is read of ``bronze.records``."""
+
 
 @dataclass(frozen=True)
 class Partitions:

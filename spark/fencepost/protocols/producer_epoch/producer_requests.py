@@ -46,6 +46,9 @@ _LINE = (
     "cluster", "broker_id", "api_key", "api_name", "api_version", "correlation_id", "client_id", "connection",
     "principal", "software_name", "software_version", "file", "position",
 )  # fmt: skip
+LINE_COLUMNS = (*_LINE, "line_digest", "logged_at_ms", "total_time_ms", "request", "response")
+"""What is read of ``bronze.requests``."""
+
 _NO_ANSWER: Json = {}
 
 

@@ -1,0 +1,178 @@
+"""What brokers told the members of groups: answers to heartbeats, and to those who join, sync and leave."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
+from fencepost.replay.keys import topic_key
+from fencepost.replay.requests import RequestLine, integer, text
+
+CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
+HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
+"""The heartbeats that are answered with a member epoch, and the type of group that answers them."""
+
+_REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
+
+
+@dataclass(slots=True, eq=False)
+class MemberLine:
+    """What a broker told one classic member.
+
+    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
+    heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
+    id to join with. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
+    None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
+    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. ``timeout_ms``: of a JoinGroup, how
+    long after a sign of life the member is not removed: the shorter of its session and the time to join
+    again. Times as CommitRequest has them.
+    """
+
+    broker_id: int
+    connection: str | None
+    api_key: int
+    group_id: str
+    member_id: str
+    instance_id: str | None
+    generation: int | None
+    fine: bool
+    named: bool
+    protocol_type: str | None
+    assignment: bytes | None
+    timeout_ms: int | None
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
+
+
+@dataclass(slots=True, eq=False)
+class HeartbeatAnswer:
+    """What a broker answered a member of a group that is not classic: the member epoch it had then; None when
+    the heartbeat was refused, or the member left (``leaves``). ``assigned``: keys of the partitions that a
+    consumer was assigned; None where the answer has none. Times as CommitRequest has them.
+    """
+
+    broker_id: int
+    connection: str | None
+    group_type: str
+    group_id: str
+    member_id: str
+    joins: bool
+    leaves: bool
+    member_epoch: int | None
+    assigned: frozenset[str] | None
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
+
+
+def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
+    """A line of HEARTBEAT_APIS; None when it names no group or member."""
+    sent, answer = line.sent, line.answer or {}
+    group_id = text(sent.get("groupId"))
+    member_id = text(answer.get("memberId") or sent.get("memberId"))
+    if group_id is None or not member_id:
+        return None
+    presented, epoch = integer(sent.get("memberEpoch")), integer(answer.get("memberEpoch"))
+    fine = answer.get("errorCode") == 0
+    if not fine or epoch is None or epoch <= 0:
+        epoch = None
+    return HeartbeatAnswer(
+        line.broker_id,
+        line.connection,
+        HEARTBEAT_APIS[line.api_key],
+        group_id,
+        member_id,
+        presented == 0,
+        fine and presented is not None and presented < 0,
+        epoch,
+        _assigned(answer.get("assignment")) if epoch is not None else None,
+        line.requested_ms,
+        line.responded_ms,
+        line.file,
+        line.position,
+    )
+
+
+def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
+    listed = None if assignment is None else assignment.get("topicPartitions")
+    if listed is None:
+        return None
+    keys = {
+        topic_key(text(topic["topicId"]), None, integer(partition))
+        for topic in listed
+        for partition in topic["partitions"]
+    }
+    return frozenset(key for key in keys if key is not None)
+
+
+def member_lines(line: RequestLine) -> list[MemberLine]:
+    """What a line of CLASSIC_APIS tells of members; nothing when it was refused."""
+    sent, answer = line.sent, line.answer or {}
+    group_id, code = sent.get("groupId"), answer.get("errorCode")
+    if group_id is None:
+        return []
+    expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
+    goes_on = code is not None and expected.get(line.api_key) == code
+    source = answer if line.api_key == JOIN_GROUP else sent
+    found = []
+    for member_id, instance_id, error in _members(line.api_key, sent, answer):
+        fine = code == 0 and error == 0
+        if member_id is not None and (fine or goes_on):
+            found.append(
+                MemberLine(
+                    line.broker_id,
+                    line.connection,
+                    line.api_key,
+                    text(group_id),
+                    text(member_id),
+                    text(instance_id),
+                    integer(source.get("generationId")),
+                    fine,
+                    line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
+                    text(sent.get("protocolType") or answer.get("protocolType")),
+                    _assignment(answer) if line.api_key == SYNC_GROUP else None,
+                    _timeout_ms(sent) if line.api_key == JOIN_GROUP else None,
+                    line.requested_ms,
+                    line.responded_ms,
+                    line.file,
+                    line.position,
+                )
+            )
+    return found
+
+
+def _members(
+    api_key: int, sent: Mapping[str, Any], answer: Mapping[str, Any]
+) -> Sequence[tuple[str | None, str | None, int | None]]:
+    """The members that a request is about: member id, instance id, error. LeaveGroup may name several."""
+    if api_key == LEAVE_GROUP and answer.get("members"):
+        return [
+            (member.get("memberId"), member.get("groupInstanceId"), member.get("errorCode"))
+            for member in answer["members"]
+        ]
+    told = answer.get("memberId") if api_key == JOIN_GROUP else None
+    member_id = told if told is not None else sent.get("memberId")
+    return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
+
+
+def _timeout_ms(sent: Mapping[str, Any]) -> int | None:
+    """JoinGroup before version 1 has one timeout for both."""
+    given = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
+    return min((each for each in given if each is not None and each >= 0), default=None)
+
+
+def _assignment(answer: Mapping[str, Any]) -> bytes | None:
+    """What a member was assigned; only that of a consumer is of partitions."""
+    given = answer.get("assignment")
+    if not given:
+        return None
+    try:
+        return b64decode(given, validate=True)
+    except ValueError:
+        return None
