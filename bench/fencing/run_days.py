@@ -3,15 +3,18 @@
     python bench/fencing/run_days.py [short long [requests]]
 
 Groups live for so many days, and send so many requests in each. History is in chapters of a day. The first
-audit finds all but the last hundredth of each log, the second one that. Each is all five steps, in a process
-of its own with its JVM, as users run it. What an audit takes that finds nearly nothing is what any takes.
+audit finds all but what was written in the last hundredth of the time, the second one that. Each is all five
+steps, in a process of its own with its JVM, as users run it. What an audit takes that finds nearly nothing is
+what any takes.
 """
 
 from __future__ import annotations
 
 import shutil
+import struct
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import walk
@@ -67,22 +70,41 @@ def _generate(folder: Path, days: int, requests: int) -> None:
 
 
 def _audited(whole: Path, site: Path, share: float) -> Took:
-    """Let the logs of ``site`` grow to this share of what they are in the end, and audit them."""
-    for folder in {each.parent for each in whole.rglob("*") if each.is_file()}:
-        logs = sorted(each for each in folder.iterdir() if each.suffix == ".log")
-        left = int(share * sum(each.stat().st_size for each in logs))
-        for file in filter(Path.is_file, folder.iterdir()):
-            grown = site / file.relative_to(whole)
-            grown.parent.mkdir(parents=True, exist_ok=True)
+    """Let the logs of ``site`` grow to what they were after this share of the time, and audit them."""
+    lines = (whole / "broker-1" / "kafka-request.log").read_bytes().splitlines(keepends=True)
+    begun, ended = (_logged_ms(line) for line in (lines[0], lines[-1]))
+    until = begun + int(share * (ended - begun)) if share < 1 else ended + _DAY_MS
+    for file in filter(Path.is_file, whole.rglob("*")):
+        grown = site / file.relative_to(whole)
+        grown.parent.mkdir(parents=True, exist_ok=True)
+        if file.name == "kafka-request.log":
+            grown.write_bytes(b"".join(line for line in lines if _logged_ms(line) < until))
+        elif file.suffix != ".log" or file.parent.name == "__cluster_metadata-0":
             # all that the metadata log says is from the beginning
-            if file not in logs or folder.name == "__cluster_metadata-0":
-                shutil.copy(file, grown)
-        for file in logs if folder.name != "__cluster_metadata-0" else []:
-            taken = file.read_bytes()[:left]
-            left -= len(taken)
-            if taken:
-                (site / file.relative_to(whole)).write_bytes(taken)
+            shutil.copy(file, grown)
+        elif batches := _written_before(file.read_bytes(), until):
+            grown.write_bytes(batches)
     return step(AUDIT, site, "whole")
+
+
+def _logged_ms(line: bytes) -> int:
+    """When a line of the request log was written: it begins with [2026-11-20 01:28:41,696]."""
+    logged = datetime.strptime(line[1:24].decode(), "%Y-%m-%d %H:%M:%S,%f")
+    return int(logged.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _written_before(segment: bytes, until: int) -> bytes:
+    """The batches up to the first one that was written then; baseOffset, batchLength, ..., maxTimestamp."""
+    at = 0
+    while at < len(segment):
+        (length,), (newest,) = (
+            struct.unpack_from(">i", segment, at + 8),
+            struct.unpack_from(">q", segment, at + 35),
+        )
+        if newest >= until:
+            break
+        at += 12 + length
+    return segment[:at]
 
 
 if __name__ == "__main__":
