@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def test_what_members_were_told_is_what_records_say(
     parts, metadata = shards_of(bronze_of(captures / capture))
     compared = owned = 0
     for rows in parts:
-        evidence = decode_shard(rows, metadata.topics)
+        evidence = decode_shard(copy(rows), metadata.topics)
         lateness = Lateness(TOLERANCE_MS)
         states: dict[str, list[dict[str, Any]]] = {}
         for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():

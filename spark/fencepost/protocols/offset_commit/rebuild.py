@@ -51,6 +51,7 @@ def _replay(
         cluster, partition = shard_of_name(shard)
         known = metadata.get(cluster, ClusterMetadata())
         with collection_paused():
+            give_back()
             rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
             decoded = decode_shard(rows, known.topics)
             # a group may have millions of lines: what was decoded is let go

@@ -17,6 +17,7 @@ from fencepost.protocols.offset_commit.member_lines import (
     member_lines,
 )
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS, CommitRequest, commit_request
+from fencepost.replay.collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
@@ -63,6 +64,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     """
     requests, lines, heartbeats = _requests(rows.requests, topics)
     rows.requests = rows.requests.schema.empty_table()
+    give_back()
     return ShardEvidence(
         rows.cluster,
         rows.partition,
