@@ -124,7 +124,10 @@ def _invoke(
     places["--log-path"] = output / "logs"
     take_parsed(settings, output / "target" / PARSED)
     common = [str(part) for option in places.items() for part in option]
-    variables: dict[str, Any] = {"marked_definitions": marked_definitions()}
+    variables: dict[str, Any] = {
+        "marked_definitions": marked_definitions(),
+        "fencing_protocols": fencing_protocols(folder / "models"),
+    }
     if since:
         # of a project that was parsed already: with other variables dbt would parse it again
         variables["changed_since"] = {name: list(each.items()) for name, each in since.items()}
@@ -144,6 +147,12 @@ def take_parsed(settings: Settings, place: Path) -> None:
 def marked_definitions() -> dict[str, str]:
     """``{"<module>.<id>": what it means}`` of every compiled definition."""
     return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
+
+
+def fencing_protocols(models: Path) -> list[str]:
+    """The protocols that have a model of their fencings, which is named after them."""
+    found = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
+    return sorted(name for name in found if (models / name / f"int_{name}_fencings.sql").is_file())
 
 
 def _result(spark: SparkSession, outcome: Any, output: Path) -> MartsResult:

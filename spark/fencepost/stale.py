@@ -182,9 +182,10 @@ class Inputs:
 
 
 def models(manifest: Any) -> list[Model]:
-    """Every model of a project as dbt has parsed it."""
+    """Every model of a project as dbt has parsed it, but those that others read as a part of their query."""
     nodes = {**manifest.nodes, **manifest.sources}
-    return [_model(nodes, node) for node in manifest.nodes.values() if node.resource_type == "model"]
+    found = [node for node in manifest.nodes.values() if node.resource_type == "model"]
+    return [_model(nodes, node) for node in found if node.config.materialized != "ephemeral"]
 
 
 def _model(nodes: Mapping[str, Any], node: Any) -> Model:

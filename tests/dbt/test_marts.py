@@ -54,6 +54,8 @@ MODELS = {
     model["name"]: model
     for file in MODEL_FILES
     for model in yaml.safe_load(file.read_text()).get("models", [])
+    # others read such a model as a part of their own query
+    if model.get("config", {}).get("materialized") != "ephemeral"
 }
 VIEWS = sorted(
     name for name, model in MODELS.items() if model.get("config", {}).get("materialized") == "view"

@@ -1,0 +1,36 @@
+-- Requests that were refused because a leader, a topic or the active controller was another one by then; brokers
+-- that were fenced, and controllers that were followed by another.
+select
+    cluster,
+    occurred_at,
+    victim,
+    case
+        when kind = 'controller' then 'controller'
+        when victim_broker_id is not null then 'broker'
+        else 'client'
+    end as victim_kind,
+    to_json(struct(topic, topic_id, partition, victim_broker_id as broker_id)) as scope,
+    cause,
+    error,
+    victim_epoch,
+    current_epoch,
+    case
+        -- who fetches or asks has nothing under way
+        when error is not null then '[]'
+        when leaders_moved is not null or isr_shrunk is not null
+            then to_json(array(struct(leaders_moved, isr_shrunk)))
+    end as in_flight,
+    to_json(struct(
+        file,
+        position,
+        request_id,
+        fencing_id,
+        api_name,
+        client_id,
+        connection,
+        caused_position,
+        caused_at,
+        ended_at,
+        unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms
+    )) as evidence
+from {{ source('silver', 'leader_epoch_fencings') }}

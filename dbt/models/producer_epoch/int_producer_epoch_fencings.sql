@@ -1,0 +1,38 @@
+-- Requests that were refused because a producer's epoch or id had moved on.
+select
+    fencings.cluster,
+    fencings.occurred_at,
+    coalesce(fencings.transactional_id, cast(fencings.producer_id as string), fencings.client_id) as victim,
+    case
+        when fencings.transactional_id is not null then 'transactional_id'
+        when fencings.producer_id is not null then 'producer'
+        else 'client'
+    end as victim_kind,
+    to_json(struct(fencings.transactional_id, fencings.producer_id)) as scope,
+    fencings.cause,
+    fencings.error,
+    fencings.victim_epoch,
+    fencings.current_epoch,
+    fencings.in_flight,
+    to_json(struct(
+        fencings.file,
+        fencings.position,
+        fencings.request_id,
+        fencings.api_name,
+        fencings.client_id,
+        fencings.connection,
+        -- where a broker asked for the producer, the client is another one
+        clients.client_id as victim_client_id,
+        fencings.current_producer_id,
+        fencings.caused_by_client_id,
+        fencings.caused_by_connection,
+        fencings.fenced_position,
+        fencings.fenced_at
+    )) as evidence
+from {{ source('silver', 'producer_fencings') }} as fencings
+left join {{ ref('int_producer_clients') }} as clients
+    on
+        fencings.cluster = clients.cluster
+        and fencings.transactional_id = clients.transactional_id
+        and fencings.producer_id = clients.producer_id
+        and fencings.victim_epoch = clients.producer_epoch
