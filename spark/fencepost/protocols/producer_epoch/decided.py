@@ -7,9 +7,10 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
+from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.producer_state import NONE
-from fencepost.protocols.producer_epoch.states_met import Candidate, Coordinator, MetStates
+from fencepost.protocols.producer_epoch.states_met import Candidate, MetStates
 from fencepost.protocols.producer_epoch.tables import (
     ADD_PARTITIONS_TO_TXN_STATES,
     ADD_PARTITIONS_TO_TXNS,

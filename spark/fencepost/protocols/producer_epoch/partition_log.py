@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fencepost.protocols.producer_epoch.answered import Answered
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.log_before import ANSWERED, Carried, LogBefore, StretchBefore
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, Stretches
-from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE, SNAPSHOT
+from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
+from fencepost.protocols.producer_epoch.stored_states import stored_states
 from fencepost.replay.coverage import LogKey
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log, UnreadPiece
@@ -28,15 +30,6 @@ BATCH = (
     "attributes", "size", "crc", "base_timestamp_ms",
 )  # fmt: skip
 """What is read of ``bronze.batches``; ``file`` is a place among the names of files."""
-
-ENTRY = (
-    "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
-    "timestamp_ms", "coordinator_epoch", "current_txn_first_offset",
-)  # fmt: skip
-"""What an entry of a snapshot says, and where."""
-
-STORED = (*ENTRY, "broker_id", "file")
-"""What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +87,12 @@ class PartitionLog:
         # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
         self._numbered = self.key[1] != OFFSETS_TOPIC
         self._mine = np.flatnonzero(evidence.batches["producer_id"][self.log.rows] >= 0)
-        self._starts = self._entries()
+        self._starts = stored_states(evidence.snapshots, self._stretches, numbered=self._numbered)
         self.last_offset = int(self.log.last_offset.max()) if len(self.log) else NONE
         index = {name: column.tolist() for name, column in evidence.aborted.items()}
         self.entered = set(zip(index["producer_id"], index["first_offset"], strict=True))
         self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
-        order = np.lexsort((evidence.answers["responded_ms"], evidence.answers["base_offset"]))
-        self._answers = {name: column[order] for name, column in evidence.answers.items()}
+        self.answered = Answered(evidence.answers, evidence.before)
 
     @property
     def dated(self) -> Longs:
@@ -207,45 +199,10 @@ class PartitionLog:
             carried.rows["stretch"][:] = 0
             carried.rows["row"][:] = NONE
             carried.entries.stretch[:] = 0
-            answered = self.answered(carried.transactions.first_offset)
+            answered = self.answered.of(carried.transactions.first_offset)
         else:
             carried = None
         return LogBefore(stretch, carried, answered, bumped)
-
-    def answered(self, offsets: Longs) -> Piece:
-        """When the batches at these offsets were first answered for (``answered_ms``); when the first batch
-        was that is there or behind it, and by whom (``written_by_ms``, ``answered_by``). UNKNOWN where no
-        answer tells.
-        """
-        asked, ms, broker_id = (self._answers[n] for n in ("base_offset", "responded_ms", "broker_id"))
-        if not len(asked):
-            told: Piece = {name: np.full(len(offsets), UNKNOWN) for name in ANSWERED}
-            return self._answered_before(offsets, told)
-        found = np.searchsorted(asked, offsets)
-        at = np.minimum(found, len(asked) - 1)
-        told = {
-            "answered_ms": np.where(asked[at] == offsets, ms[at], UNKNOWN),
-            "written_by_ms": np.where(found < len(asked), ms[at], UNKNOWN),
-            "answered_by": np.where(found < len(asked), broker_id[at], UNKNOWN),
-        }
-        return self._answered_before(offsets, told)
-
-    def _answered_before(self, offsets: Longs, told: Piece) -> Piece:
-        """The same, with what an earlier chapter was told of transactions that were open at its end."""
-        if self._before is None or self._before.carried is None:
-            return told
-        firsts = self._before.carried.transactions.first_offset
-        order = np.argsort(firsts)
-        at = (
-            order[np.minimum(np.searchsorted(firsts[order], offsets), len(firsts) - 1)]
-            if len(firsts)
-            else order
-        )
-        if not len(at):
-            return told
-        known = self._before.answered
-        same = (firsts[at] == offsets) & (known["written_by_ms"][at] != UNKNOWN)
-        return {name: np.where(same, known[name][at], column) for name, column in told.items()}
 
     def _rows(self, at: Longs) -> dict[str, Longs]:
         """Batches and markers at these places of the log, as rows to append."""
@@ -288,60 +245,6 @@ class PartitionLog:
         types[at[there]] = markers["record_type"][there]
         coordinators[at[there]] = markers["coordinator_epoch"][there]
         return types, coordinators
-
-    def _entries(self) -> dict[str, Longs]:
-        """The entries of the snapshots that stretches begin with, as rows; those stretches are complete."""
-        stretches, stored = self._stretches, _agreed(self.evidence.snapshots)
-        offsets = stored["snapshot_offset"]
-        begins = np.zeros(len(offsets), dtype=np.bool_)
-        at = np.zeros(len(offsets), dtype=np.int64)
-        if len(stretches.begins):
-            at = np.minimum(np.searchsorted(stretches.begins, offsets), len(stretches.begins) - 1)
-            begins = (stretches.begins[at] == offsets) & (stretches.complete[at] == 0)
-            stretches.complete[at[begins]] = 1
-        begins &= stored["producer_id"] != UNKNOWN
-        stored = {name: column[begins] for name, column in stored.items()}
-        stretch = at[begins]
-        before = stretches.begins[stretch] - 1
-        opened = stored["current_txn_first_offset"]
-        none = np.full_like(stretch, NONE)
-        unknown = np.full_like(stretch, UNKNOWN)
-        rows = {
-            "producer_id": stored["producer_id"],
-            "stretch": stretch,
-            "kind": np.full_like(stretch, SNAPSHOT),
-            "transactional": (opened >= 0).astype(np.int64),
-            "epoch": stored["producer_epoch"],
-            "first_sequence": stored["last_sequence"] - stored["offset_delta"],
-            "last_sequence": stored["last_sequence"] if self._numbered else none,
-            "base_offset": before,
-            "last_offset": before,
-            "opens": opened,
-            "coordinator_epoch": stored["coordinator_epoch"],
-            "records": unknown,
-            "timestamp_ms": stored["timestamp_ms"],
-            "newest_offset": stored["last_offset"],
-            "marker_type": unknown,
-            "row": none,
-        }
-        order = np.argsort(stretch, kind="stable")
-        return {name: column[order] for name, column in rows.items()}
-
-
-def _agreed(stored: Piece) -> Piece:
-    """The entries (ENTRY) of the snapshots that are alike in every replica that has one there."""
-    found: dict[int, dict[int, set[tuple[int, ...]]]] = {}
-    columns = (stored[name].tolist() for name in (*ENTRY, "broker_id"))
-    for *entry, broker_id in zip(*columns, strict=True):
-        found.setdefault(entry[0], {}).setdefault(broker_id, set()).add(tuple(entry))
-    alike = [
-        entry
-        for replicas in found.values()
-        for entry in sorted(next(iter(replicas.values())))
-        if len({frozenset(entries) for entries in replicas.values()}) == 1
-    ]
-    rows = np.array(alike, dtype=np.int64).reshape(-1, len(ENTRY))
-    return {name: rows[:, at] for at, name in enumerate(ENTRY)}
 
 
 def _before(starts: Piece, rows: Piece) -> Piece:

@@ -232,7 +232,7 @@ class PartitionSlice:
             "ended_position": of_marker(columns["base_offset"]),
             "first_ms": columns["timestamp_ms"][first],
             "ended_ms": of_marker(columns["timestamp_ms"]),
-            **self._of.answered(found.first_offset),
+            **self._of.answered.of(found.first_offset),
             "before_cut": ended & self._is_before_cut(columns["base_offset"][end]),
         }
 

@@ -29,13 +29,13 @@ from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bump
 from fencepost.protocols.producer_epoch.log_before import following, logs_before
 from fencepost.protocols.producer_epoch.partition_log import (
     BATCH,
-    STORED,
     PartitionEvidence,
     PartitionLog,
 )
 from fencepost.protocols.producer_epoch.partition_slice import MARKER_TYPES, PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
+from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
     LOG_COVERAGE,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import Asked, granted
 from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
+from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided import decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
@@ -24,7 +25,7 @@ from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.id_before import IdBefore, Ids, id_before
 from fencepost.protocols.producer_epoch.producer_requests import END, INIT
 from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
-from fencepost.protocols.producer_epoch.states_met import Coordinator, MetStates, States
+from fencepost.protocols.producer_epoch.states_met import MetStates, States
 from fencepost.protocols.producer_epoch.told_transactions import told_transactions
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
