@@ -99,13 +99,14 @@ class Site:
         """What a lake holds after these audits; ``killed`` as for ``audited``."""
         put(self.whole, self.logs)
         self._empty_lake()
+        settings = self._settings
         # one catalog for all: what each of them read to open one is the same
-        catalog = lake.ensure(self._settings.lake)
+        catalog = lake.ensure(settings.lake)
         for number, each in enumerate(audits, start=1):
             put(each.tree, self.logs)
             may_end = killed if number < len(audits) else None
             with _killed_at(may_end.randint(1, 40 if each.rebuilds else 12) if may_end else None):
-                _run(each.changed(self._settings), catalog, rebuilds=each.rebuilds)
+                _run(each.changed(settings), catalog, rebuilds=each.rebuilds)
         put(self.whole, self.logs)
         noted = lake.scan(catalog, CHAPTERS).to_pylist()
         self.chapters = {(row["cluster"], row["chapter"]): row["revision"] for row in noted}

@@ -48,15 +48,18 @@ def find_files(
 def with_known_topic_ids(sources: list[Source]) -> list[Source]:
     """Sources whose ``partition.metadata`` could not be read get the one id that other replicas have.
 
-    Without it the same record read from two replicas would count as two.
+    Without it the same record read from two replicas would count as two. A folder that is being deleted is
+    most often one of the topic's incarnation before: it tells others no id, and is told none.
     """
     ids: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for source in sources:
-        if source.topic_id:
+        if source.topic_id and source.state == _LIVE:
             ids[source.cluster, source.topic].add(source.topic_id)
     return [
         replace(source, topic_id=min(known))
-        if source.topic_id is None and len(known := ids[source.cluster, source.topic]) == 1
+        if source.topic_id is None
+        and source.state == _LIVE
+        and len(known := ids[source.cluster, source.topic]) == 1
         else source
         for source in sources
     ]
