@@ -85,6 +85,7 @@ def run(
     engine.give("no_pieces", PIECES.arrow_schema.empty_table())
     engine.give("no_decisions", DECISIONS.arrow_schema.empty_table())
     engine.add("pieces", "SELECT * FROM no_pieces")
+    engine.add("decisions", "SELECT * FROM no_decisions")
     engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
     since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
     windowed = any(since.values())
@@ -125,12 +126,13 @@ def _judge(engine: Engine, compiled: Sequence[Query], parts: Sequence[Part], win
     """
     decisions = [each for each in compiled if each.decides]
     if decisions:
-        engine.view("decided", _union(decisions))
+        for group in engine.together(decisions):
+            engine.view("decided", _union(group))
+            engine.add("decisions", rule("decisions"))
         if parts:
-            engine.keep("decisions", rule("decisions"))
             _write(engine, DECISIONS, "decisions", parts)
         else:
-            engine.replace(DECISIONS, rule("decisions"), [{"chapter": None}])
+            engine.replace(DECISIONS, "SELECT * FROM decisions WHERE chapter IS NULL", [{"chapter": None}])
     for group in engine.together([each for each in compiled if not each.decides]):
         engine.keep("found", _union(group))
         engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
