@@ -36,7 +36,7 @@ _TICKS = 0.3
 def main() -> int:
     """Print every audit and whether the goals were met; 1 when one was missed."""
     short, long, requests = (
-        int(each) for each in (*sys.argv[1:4], *("5", "10", "4000")[len(sys.argv) - 1 :])
+        int(each) for each in (*sys.argv[1:4], *("10", "20", "1000")[len(sys.argv) - 1 :])
     )
     least, seconds = None, []
     for days in (short, long):
