@@ -31,6 +31,23 @@ class Site:
         with pipeline.Run(settings, run_id) as started:
             return capture(settings, started.catalog, started.engine_for, run_id, lambda line: None)
 
+    def capture_until(self, table: str, *brokers: Broker) -> None:
+        """A run that is killed before it appends to this table."""
+
+        class KilledError(Exception):
+            pass
+
+        append = lake.append
+
+        def append_until(catalog: Any, to: tables.Table, rows: Any) -> int:
+            if to.name == table:
+                raise KilledError
+            return append(catalog, to, rows)
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):
+            patch.setattr(lake, "append", append_until)
+            self.capture(*brokers)
+
     def rows(self, table: tables.Table) -> list[Row]:
         catalog = lake.ensure(self.settings.lake)
         return lake.scan(catalog, table, where=[{"cluster": self.cluster}]).to_pylist()

@@ -163,23 +163,10 @@ def test_a_growing_segment_and_a_rotating_log_are_taken_piece_by_piece(site: Sit
 
 @pytest.mark.parametrize("killed", ["records", "requests", "files"])
 def test_a_run_killed_at_any_commit_is_repeated_without_loss(
-    site: Site, capture_of: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch, killed: str
+    site: Site, capture_of: Callable[[str], Settings], killed: str
 ) -> None:
     (cluster,) = capture_of("troubled-4.2.1").clusters
-
-    class KilledError(Exception):
-        pass
-
-    append = lake.append
-
-    def append_until(catalog: Any, table: tables.Table, rows: Any) -> int:
-        if table.name == f"bronze.{killed}":
-            raise KilledError
-        return append(catalog, table, rows)
-
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(lake, "append", append_until)
-        site.capture(*cluster.brokers)
+    site.capture_until(f"bronze.{killed}", *cluster.brokers)
     assert site.rows(tables.FILES) == []
     site.capture(*cluster.brokers)
     files = segments_of(Path(cluster.brokers[0].log_dirs[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -87,25 +87,13 @@ def test_a_hole_stays_where_the_log_is_nowhere_until_it_is_found(
 
 
 def test_what_a_killed_run_found_in_the_next_log_is_not_taken_for_the_one_before(
-    site: Site, captures: Path, logs: tuple[Path, Path, int], monkeypatch: pytest.MonkeyPatch
+    site: Site, captures: Path, logs: tuple[Path, Path, int]
 ) -> None:
-    class KilledError(Exception):
-        pass
-
-    append = lake.append
-
-    def until_noted(catalog: Any, table: tables.Table, rows: Any) -> int:
-        if table is tables.FILES:
-            raise KilledError
-        return append(catalog, table, rows)
-
     log, rolled, at = logs
     broker = Broker(1, request_logs=site.glob("kafka-request.log*"))
     site.capture(broker)
     _roll(logs, captures)
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(lake, "append", until_noted)
-        site.capture(broker)
+    site.capture_until(tables.FILES.name, broker)
     site.capture(broker)
     behind = sum(map(len, _lines(captures)[20:30]))
     assert _holes(site) == {(rolled.name, at), (log.name, behind)}
