@@ -76,7 +76,7 @@ class Commits:
                 self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
             reason = self._reason(asked, commit, met, rules, matches)
             self._write_commit(
-                asked, commit, matches.sure.get(commit), committer=committer, met=met, reason=reason
+                asked, commit, matches.own(commit), committer=committer, met=met, reason=reason
             )
 
     def _rule(self, commit: Commit, state: State) -> str | None:
