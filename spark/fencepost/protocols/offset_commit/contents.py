@@ -55,17 +55,15 @@ def numbered_contents(
     """A number for the content of each record and of each of these commits, the same for equal ones, in the
     order in which they come first: those of records, then those that only commits have.
     """
-    groups, of = requests["group_id"], requests.request[commits]
+    groups, of = requests.texts("group_id"), requests.request[commits]
     found = numbered_rows(
-        np.concatenate([groups.number(each.group_id for each in records), groups.values[of]]),
+        np.concatenate([groups.numbers_of(each.group_id for each in records), groups.values[of]]),
         *(
-            np.concatenate(
-                [_column(map(attrgetter(name), records)), requests.of_commits(name).values[commits]]
-            )
+            np.concatenate([_column(map(attrgetter(name), records)), requests.of_commits(name)[commits]])
             for name in ("partition", "committed_offset", "committed_leader_epoch")
         ),
         *(
-            np.concatenate([_in_transaction(records, name), _none_is_minus_one(requests[name].values[of])])
+            np.concatenate([_in_transaction(records, name), _none_is_minus_one(requests[name][of])])
             for name in ("producer_id", "producer_epoch")
         ),
     )

@@ -57,10 +57,7 @@ class Lateness:
 
     def of_requests(self, requests: Requests, numbers: Longs) -> Longs:
         """``of`` the requests with these numbers."""
-        broker_id, minute = (
-            requests["broker_id"].values[numbers],
-            requests["responded_ms"].values[numbers] // _NEAR_MS,
-        )
+        broker_id, minute = requests["broker_id"][numbers], requests["responded_ms"][numbers] // _NEAR_MS
         _, first, which = np.unique(numbered_rows(broker_id, minute), return_index=True, return_inverse=True)
         around = zip(broker_id[first].tolist(), minute[first].tolist(), strict=True)
         seen = np.fromiter((self._seen_around(*each) for each in around), np.int64, len(first))[which]

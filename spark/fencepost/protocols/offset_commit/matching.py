@@ -62,15 +62,15 @@ class Matching:
         self._content, self._content_of_record = of_commits[commit_order], of_records[record_order]
         self._times = times[record_order]
         self._offsets = np.fromiter((each.offset for each in self._records), np.int64, len(records))
-        topics, topic_ids = requests.of_commits("topic"), requests.of_commits("topic_id")
+        topics, topic_ids = (requests.texts_of_commits(name) for name in ("topic", "topic_id"))
         self._topics, self._ids = topics.values[self._commits], topic_ids.values[self._commits]
-        self._topics_of_records = topics.number(each.topic for each in self._records)
-        self._ids_of_records = topic_ids.number(each.topic_id for each in self._records)
+        self._topics_of_records = topics.numbers_of(each.topic for each in self._records)
+        self._ids_of_records = topic_ids.numbers_of(each.topic_id for each in self._records)
         of = requests.request[self._commits]
         self._asked = Asked(of, requests.size)
-        self._requested_ms = requests["requested_ms"].values[of]
-        self._responded_ms = requests["responded_ms"].values[of]
-        self._brokers = requests["broker_id"].values[of]
+        self._requested_ms = requests["requested_ms"][of]
+        self._responded_ms = requests["responded_ms"][of]
+        self._brokers = requests["broker_id"][of]
         self._options = Pairs(*(np.empty(0, dtype=np.int64) for _ in Pairs._fields))
 
     def place_without_clock(self, terms: Terms, lateness: Lateness) -> None:

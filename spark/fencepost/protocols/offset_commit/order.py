@@ -65,29 +65,31 @@ def lines_of(requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> L
     def both(of_requests: Longs, of_answers: Iterable[int]) -> Longs:
         return np.concatenate([of_requests, np.fromiter(of_answers, np.int64, len(answers))])
 
-    files = requests["file"]
-    names = sorted({*(files.texts or ()), *(each.file for each in answers)})
+    files = requests.texts("file")
+    names = sorted({*files.names, *(each.file for each in answers)})
     rank = {name: number for number, name in enumerate(names)}
-    rank_of_text = np.array([rank[name] for name in files.texts or ()], dtype=np.int64)
+    rank_of_file = np.array([rank[name] for name in files.names], dtype=np.int64)
     connection, known = _connections(requests, numbers)
     told = ((each.group_id, each.broker_id, each.connection) for each in answers)
     connection = both(connection, (known.setdefault(each, len(known)) for each in told))
     nameless = [number for (*_, name), number in known.items() if name is None]
     return Lines(
         np.where(np.isin(connection, nameless), -1, connection),
-        both(rank_of_text[files.values[numbers]], (rank[each.file] for each in answers)),
-        both(requests["position"].values[numbers], (each.position for each in answers)),
-        both(requests["responded_ms"].values[numbers], (each.responded_ms for each in answers)),
+        both(rank_of_file[files.values[numbers]], (rank[each.file] for each in answers)),
+        both(requests["position"][numbers], (each.position for each in answers)),
+        both(requests["responded_ms"][numbers], (each.responded_ms for each in answers)),
     )
 
 
 def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, int]]:
     """Of each request the number of its group, broker and connection, and what has which number."""
-    columns = [requests[name] for name in ("group_id", "broker_id", "connection")]
-    rows = numbered_rows(*(column.values[numbers] for column in columns))
-    _, first, connection = np.unique(rows, return_index=True, return_inverse=True)
-    names = zip(*(column.objects(numbers[first]) for column in columns), strict=True)
-    return connection, {each: number for number, each in enumerate(names)}
+    group_id, connection = (requests.texts(name) for name in ("group_id", "connection"))
+    broker_id = requests["broker_id"][numbers]
+    rows = numbered_rows(group_id.values[numbers], broker_id, connection.values[numbers])
+    _, first, number = np.unique(rows, return_index=True, return_inverse=True)
+    some = numbers[first]
+    names = zip(group_id.objects(some), broker_id[first].tolist(), connection.objects(some), strict=True)
+    return number, {each: at for at, each in enumerate(names)}
 
 
 class Turns(NamedTuple):

@@ -197,7 +197,7 @@ def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
     Left out where two brokers are told for one epoch.
     """
     commits, records = matches.sure()
-    brokers = requests["broker_id"].values[requests.request[commits]]
+    brokers = requests["broker_id"][requests.request[commits]]
     told: dict[int, set[int]] = {}
     for record, broker_id in zip(records.tolist(), brokers.tolist(), strict=True):
         told.setdefault(matches.records[record].leader_epoch, set()).add(broker_id)

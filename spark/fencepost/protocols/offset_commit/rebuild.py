@@ -51,9 +51,10 @@ def _replay(
         with collection_paused():
             give_back()
             rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
+            # a group may have millions of lines: what was decoded is let go
+            del evidence
             decoded = decode_shard(rows, known.topics)
-            # a group may have millions of lines: what was decoded is let go, and rows are not held
-            del rows, evidence
+            del rows
             give_back()
             replayed = GroupCoordinatorShard(decoded, known, tolerance_ms)
             del decoded

@@ -251,11 +251,12 @@ def _merged(
 
 def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:
     """What refused commits were about: of these the past of the stored offset is asked for."""
-    errors = requests.of_commits("broker_error")
-    accepted = (errors.values == errors.number([NONE])) | requests.stored
+    errors = requests.texts_of_commits("broker_error")
+    accepted = (errors.values == errors.numbers_of([NONE])) | requests.stored
     refused = np.flatnonzero((errors.values >= 0) & ~accepted)
-    groups = requests["group_id"].objects(requests.request[refused])
-    topics, partitions = (requests.of_commits(name).objects(refused) for name in ("topic", "partition"))
+    groups = requests.texts("group_id").objects(requests.request[refused])
+    topics = requests.texts_of_commits("topic").objects(refused)
+    partitions = requests.of_commits("partition")[refused].tolist()
     return {each for each in zip(groups, topics, partitions, strict=True) if each[1] is not None}
 
 

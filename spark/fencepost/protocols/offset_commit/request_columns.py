@@ -5,15 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields
+from itertools import islice
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.offset_commit.attributes import Numbers, Texts
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, is_accepted, is_fenced
-from fencepost.replay.logs import UNKNOWN, Longs
+from fencepost.replay.logs import Longs
 
 _AT_ONCE = 4_096
 """So many requests are objects at a time."""
@@ -29,59 +30,6 @@ _COMMIT_TEXTS = ("reference", "topic", "topic_id", "partition_key", "broker_erro
 _COMMIT_NUMBERS = ("partition", "committed_offset", "committed_leader_epoch")
 
 
-class Column:
-    """One attribute of many objects: a number for each. Texts, of which the same are there again and again,
-    are numbered by ``texts``; -1 is None.
-    """
-
-    def __init__(self, *, of_texts: bool) -> None:
-        self.texts: dict[str, int] | None = {} if of_texts else None
-        self._grown = array("i" if of_texts else "q")
-        self.values: Longs = np.empty(0, dtype=np.int64)
-
-    def add(self, value: Any) -> None:
-        """Add the next object's."""
-        if value is None:
-            self._grown.append(UNKNOWN if self.texts is None else -1)
-        elif self.texts is None:
-            self._grown.append(value)
-        else:
-            self._grown.append(self.texts.setdefault(value, len(self.texts)))
-
-    def order(self, order: Longs) -> None:
-        """No more come; they are put in this order."""
-        self.values = self.grown[order]
-        self._grown = array(self._grown.typecode)
-
-    @property
-    def grown(self) -> Longs:
-        """All that were added."""
-        return np.frombuffer(self._grown, self._grown.typecode)
-
-    def objects(self, which: Longs) -> list[Any]:
-        """Some of the attributes, as they were."""
-        values = self.values[which]
-        if self.texts is not None:
-            texts = [*self.texts, None]
-            return [texts[each] for each in values.tolist()]
-        found = values.tolist()
-        return [None if each == UNKNOWN else each for each in found] if (values == UNKNOWN).any() else found
-
-    def ranks(self) -> Longs:
-        """Of each text its place in their order."""
-        texts = self.texts or {}
-        rank = np.empty(len(texts), dtype=np.int64)
-        rank[[texts[text] for text in sorted(texts)]] = np.arange(len(texts))
-        return rank
-
-    def number(self, others: Iterable[str | None]) -> Longs:
-        """The numbers of other texts: as here, and above these of such as are not here."""
-        numbers: dict[str | None, int] = {None: -1}
-        numbers.update(self.texts or {})
-        # None is there, but is no text
-        return np.fromiter((numbers.setdefault(each, len(numbers) - 1) for each in others), np.int64)
-
-
 class Requests:
     """Requests in the order of their answers, each with its number, and the commits of all of them, in the
     order of the requests. ``request`` is of each commit its request's number, ``size`` of each request how
@@ -92,24 +40,34 @@ class Requests:
         """``requests`` are gone through once, in any order, and have no commits afterwards: both name each
         other, and only a search for cycles would let them go.
         """
-        self._of = {name: Column(of_texts=True) for name in _TEXTS}
-        self._of |= {name: Column(of_texts=False) for name in _NUMBERS}
-        self._of_commits = {name: Column(of_texts=True) for name in _COMMIT_TEXTS}
-        self._of_commits |= {name: Column(of_texts=False) for name in _COMMIT_NUMBERS}
+        self._texts = {name: Texts() for name in _TEXTS}
+        self._numbers = {name: Numbers() for name in _NUMBERS}
+        self._texts_of_commits = {name: Texts() for name in _COMMIT_TEXTS}
+        self._numbers_of_commits = {name: Numbers() for name in _COMMIT_NUMBERS}
+        self._of: dict[str, Texts | Numbers] = {**self._texts, **self._numbers}
+        self._of_commits: dict[str, Texts | Numbers] = {**self._texts_of_commits, **self._numbers_of_commits}
         sizes = array("q")
-        self._ids = self._taken(requests, sizes)
+        self._ids = pa.chunked_array(self._take(iter(requests), sizes), pa.string())
         self._order(np.frombuffer(sizes, np.int64))
 
     def __len__(self) -> int:
         return len(self.size)
 
-    def __getitem__(self, name: str) -> Column:
-        """An attribute of all requests."""
-        return self._of[name]
+    def __getitem__(self, name: str) -> Longs:
+        """A number of all requests."""
+        return self._numbers[name].values
 
-    def of_commits(self, name: str) -> Column:
-        """An attribute of all commits."""
-        return self._of_commits[name]
+    def texts(self, name: str) -> Texts:
+        """A text of all requests."""
+        return self._texts[name]
+
+    def of_commits(self, name: str) -> Longs:
+        """A number of all commits."""
+        return self._numbers_of_commits[name].values
+
+    def texts_of_commits(self, name: str) -> Texts:
+        """A text of all commits."""
+        return self._texts_of_commits[name]
 
     def each(self, numbers: Longs) -> Iterator[CommitRequest]:
         """The requests with these numbers, in this order; who has done with one takes its commits away."""
@@ -124,40 +82,36 @@ class Requests:
 
     def by_group(self) -> dict[str, Longs]:
         """The numbers of each group's requests."""
-        groups = self["group_id"]
+        groups = self.texts("group_id")
         order = np.argsort(groups.values, kind="stable")
-        names = list(groups.texts or ())
-        ends = np.cumsum(np.bincount(groups.values, minlength=len(names)))
-        return dict(zip(names, np.split(order, ends), strict=False))
+        ends = np.cumsum(np.bincount(groups.values, minlength=len(groups.names)))
+        return dict(zip(groups.names, np.split(order, ends), strict=False))
 
     def with_error(self, errors: Collection[str]) -> Longs:
         """The numbers of the commits that were answered one of these."""
-        column = self.of_commits("broker_error")
-        return np.flatnonzero(np.isin(column.values, column.number(sorted(errors))))
+        column = self.texts_of_commits("broker_error")
+        return np.flatnonzero(np.isin(column.values, column.numbers_of(sorted(errors))))
 
-    def _taken(self, requests: Iterable[CommitRequest], sizes: array[int]) -> pa.ChunkedArray:
-        columns = [column.add for column in self._of.values()]
-        of_commits = [column.add for column in self._of_commits.values()]
+    def _take(self, requests: Iterator[CommitRequest], sizes: array[int]) -> Iterator[pa.Array]:
+        """Take all requests; gives their ids."""
         values, values_of_commit = attrgetter(*self._of), attrgetter(*self._of_commits)
-        ids: list[str] = []
-        chunks = []
-        for request in requests:
-            for add, value in zip(columns, values(request), strict=True):
-                add(value)
-            for commit in request.commits:
-                for add, value in zip(of_commits, values_of_commit(commit), strict=True):
-                    add(value)
-            sizes.append(len(request.commits))
-            request.commits = []
-            ids.append(request.request_id)
-            if len(ids) == _AT_ONCE:
-                chunks.append(pa.array(ids, pa.string()))
-                ids = []
-        return pa.chunked_array([*chunks, pa.array(ids, pa.string())])
+        while some := list(islice(requests, _AT_ONCE)):
+            commits = [commit for request in some for commit in request.commits]
+            for columns, rows in (
+                (self._of, map(values, some)),
+                (self._of_commits, map(values_of_commit, commits)),
+            ):
+                for column, taken in zip(columns.values(), zip(*rows, strict=True), strict=True):
+                    column.take(taken)
+            sizes.extend([len(request.commits) for request in some])
+            yield pa.array([request.request_id for request in some], pa.string())
+            for request in some:
+                request.commits = []
 
     def _order(self, size: Longs) -> None:
-        file = self["file"]
-        keys = (self["position"].grown, file.ranks()[file.grown], self["responded_ms"].grown)
+        file = self.texts("file")
+        position, responded_ms = (self._numbers[name].taken for name in ("position", "responded_ms"))
+        keys = (position, file.ranks()[file.taken], responded_ms)
         order = np.lexsort((np.asarray(pc.rank(self._ids)), *keys))
         ends = np.cumsum(size)
         self.size: Longs = size[order]
