@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.groups import Generation, Group, Span
+from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.protocols.offset_commit.spans import Generation, Span
 from fencepost.protocols.offset_commit.told import Told
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
