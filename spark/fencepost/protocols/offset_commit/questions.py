@@ -70,14 +70,15 @@ class Questions:
         self._next = next(self._due, None)
 
     def answer(self, group: Group) -> bool:
-        """Answer some of what is to be asked of the group as it is now; False when there was nothing."""
-        answered = False
+        """Answer what is to be asked of the group as it is now; of many requests some, and True: there may be
+        more.
+        """
         for _ in range(_AT_ONCE):
             if self._next is None or self._next[0] != group.no:
-                break
+                return False
             self._meet(self._next[1], group)
-            self._next, answered = next(self._due, None), True
-        return answered
+            self._next = next(self._due, None)
+        return True
 
     def _each(self, placed: Placed) -> Iterator[tuple[int, Request]]:
         """The requests in the order in which they are asked, each with the state that it is asked of: few of

@@ -50,7 +50,8 @@ from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
 _ROWS_AT_ONCE = 1 << 16
-"""So many rows of a table are made before they are given."""
+"""So many rows of a table are made before they are given; looked at after so many batches of records."""
+_BATCHES_AT_ONCE = 64
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -163,13 +164,14 @@ class GroupCoordinatorShard:
         questions.begin()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
         yield from self._answered(questions, group)
-        for batch, ends in batches:
+        for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
                 yield from self._answered(questions, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
-            yield from self._made(_ROWS_AT_ONCE)
+            if number % _BATCHES_AT_ONCE == 0:
+                yield from self._made(_ROWS_AT_ONCE)
         group.finish(self.histories)
         for _ in questions.finish():
             yield from self._made(_ROWS_AT_ONCE)
