@@ -4,18 +4,18 @@ dbt reads its models and says what each of them is in SQL, with what it rests on
 DuckDB runs that in this process; where there are many, dbt itself on Spark. Both write the same rows.
 """
 
-from fencepost.marts.in_spark import build_all, run_dbt
+from fencepost.marts.compiled import COMPILED, project
 from fencepost.marts.project import PARSED, parse, take_parsed
 from fencepost.marts.result import MartsError, MartsResult
 from fencepost.marts.run import build
 
 __all__ = [
+    "COMPILED",
     "PARSED",
     "MartsError",
     "MartsResult",
     "build",
-    "build_all",
     "parse",
-    "run_dbt",
+    "project",
     "take_parsed",
 ]

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fencepost.marts import MartsError, build_all, run_dbt
+from fencepost.marts.in_spark import build_all, run_dbt
+from fencepost.marts.result import MartsError
 from fencepost.session import spark_session
 from fencepost.settings import SettingsError, load
 

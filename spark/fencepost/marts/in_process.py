@@ -7,9 +7,9 @@ when it is there, and what rests on something that failed is left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -17,7 +17,8 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake, views
 from fencepost.changed import Since
 from fencepost.lake import AtLeast, Where
-from fencepost.marts.project import compiled, log_folder
+from fencepost.marts.compiled import Node, Project, rows_built
+from fencepost.marts.project import condition
 from fencepost.marts.result import MartsResult, failure, faults
 from fencepost.reading import rows as as_rows
 from fencepost.reading.iceberg import IcebergReader
@@ -28,19 +29,19 @@ from fencepost.tables import CHAPTER
 
 
 def build_in_process(
-    settings: Settings, catalog: Catalog, project: Any, inputs: Inputs, plan: Plan
+    settings: Settings, catalog: Catalog, project: Project, inputs: Inputs, plan: Plan
 ) -> MartsResult:
     """Build and test what the plan names. Raises MartsError where a model or a test fails, QueryError where
     DuckDB cannot run it, and NotImplementedError where the catalog has no views.
     """
     begun = time.monotonic()
-    nodes = {each.unique_id: each for each in compiled(settings, project, plan.build, plan.since)}
+    nodes = project.chosen(plan.build)
     with IcebergReader(settings.lake) as reader:
         builder = _Builder(catalog, inputs, reader, plan.since)
-        for node, upstream in _in_order(nodes, project):
+        for node, upstream in _in_order(nodes):
             builder.do(node, upstream)
     if builder.failed:
-        raise failure(builder.failed, len(nodes), log_folder(settings))
+        raise failure(builder.failed, len(nodes))
     return MartsResult(
         models=tuple(builder.built),
         tests=builder.passed,
@@ -49,22 +50,14 @@ def build_in_process(
     )
 
 
-def _in_order(nodes: Mapping[str, Any], project: Any) -> Iterator[tuple[Any, set[str]]]:
+def _in_order(nodes: Sequence[Node]) -> Iterator[tuple[Node, frozenset[str]]]:
     """Each node with those that it rests on, which come first; a model also rests on its models' tests."""
-    rests_on = {name: set(_rests_on(node, nodes, project)) for name, node in nodes.items()}
-    tests = {name: rests_on[name] for name, node in nodes.items() if node.resource_type == "test"}
-    for name in nodes.keys() - tests.keys():
+    named = {each.name: each for each in nodes}
+    rests_on = {name: each.rests_on & named.keys() for name, each in named.items()}
+    tests = {name: models for name, models in rests_on.items() if named[name].is_test}
+    for name in named.keys() - tests.keys():
         rests_on[name] |= {test for test, models in tests.items() if models <= rests_on[name]}
-    return ((nodes[each], rests_on[each]) for each in TopologicalSorter(rests_on).static_order())
-
-
-def _rests_on(node: Any, nodes: Mapping[str, Any], project: Any) -> Iterator[str]:
-    for name in node.depends_on.nodes:
-        if name in nodes:
-            yield name
-        elif name in project.nodes:
-            # it is a part of the query, or stays as it is
-            yield from _rests_on(project.nodes[name], nodes, project)
+    return ((named[each], rests_on[each]) for each in TopologicalSorter(rests_on).static_order())
 
 
 class _Builder:
@@ -83,19 +76,24 @@ class _Builder:
         self._since = since
         self._broken: set[str] = set()
 
-    def do(self, node: Any, upstream: Set[str]) -> None:
+    def do(self, node: Node, upstream: Set[str]) -> None:
         """Build a model, or test some; nothing where what it rests on has failed."""
+        sql = node.sql
+        for name in node.rests_on | {node.name}:
+            since = self._since.get(name)
+            sql = sql.replace(rows_built(name), condition(since) if since else "true")
+        node = replace(node, sql=sql)
         if not self._broken.isdisjoint(upstream):
-            self._broken.add(node.unique_id)
-        elif node.resource_type == "test":
+            self._broken.add(node.name)
+        elif node.is_test:
             self._test(node)
         elif (model := self._inputs.model(node.name)).is_table:
             self._build_table(node, model)
         else:
             self._build_view(node, model)
 
-    def _build_table(self, node: Any, model: Model) -> None:
-        rows = self._reader.query(node.compiled_code)
+    def _build_table(self, node: Node, model: Model) -> None:
+        rows = self._reader.query(node.sql)
         wanted = model.table.arrow_schema
         found = {field.name: field.type for field in rows.schema}
         if found != {field.name: field.type for field in wanted}:
@@ -106,29 +104,29 @@ class _Builder:
         self._reader.learn(model.relation, self._catalog.load_table(model.relation))
         self.built.append(model.name)
 
-    def _build_view(self, node: Any, model: Model) -> None:
+    def _build_view(self, node: Node, model: Model) -> None:
         """A view that says the same already stays."""
-        found = self._reader.query(f"select * from (\n{node.compiled_code}\n) limit 0")
-        view = View(tuple(found.column_names), node.compiled_code)
+        found = self._reader.query(f"select * from (\n{node.sql}\n) limit 0")
+        view = View(tuple(found.column_names), node.sql)
         if self._reader.find(model.relation) != view:
             views.replace(self._catalog, model.relation, found.schema, view.sql, model.doc)
             self._reader.learn(model.relation, view)
         self.built.append(model.name)
 
-    def _test(self, node: Any) -> None:
-        rows = as_rows(self._reader.query(node.compiled_code))
+    def _test(self, node: Node) -> None:
+        rows = as_rows(self._reader.query(node.sql))
         if not rows:
             self.passed += 1
             return
         message = faults(rows) if "fault" in rows[0] else f"{len(rows)} rows are not as they should be"
-        if node.config.severity.lower() == "warn":
+        if node.only_warns:
             self.warnings.append(f"{node.name}: {message}")
         else:
             self._fail(node, message)
 
-    def _fail(self, node: Any, why: str) -> None:
+    def _fail(self, node: Node, why: str) -> None:
         self.failed[node.name] = why
-        self._broken.add(node.unique_id)
+        self._broken.add(node.name)
 
 
 def _where(since: Since | None) -> Where | None:

@@ -14,8 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from fencepost.changed import Since
-from fencepost.marts.project import NOT_IN_A_BUILD, invoke, log_folder
+from fencepost.marts.project import NOT_IN_A_BUILD, condition, invoke, log_folder, parse
 from fencepost.marts.result import MartsError, MartsResult, failure, faults
 from fencepost.settings import Settings
 from fencepost.stale import Plan
@@ -27,13 +26,12 @@ COMPILED_FROM = 1_000_000
 """Rows read from which on it pays that Spark compiles the expressions of a query."""
 
 
-def build_by_spark(
-    spark: SparkSession, settings: Settings, project: Any, rows: int, plan: Plan
-) -> MartsResult:
+def build_by_spark(spark: SparkSession, settings: Settings, rows: int, plan: Plan) -> MartsResult:
     """Build and test what the plan names, which reads so many rows. Raises MartsError."""
+    since = {name: condition(each) for name, each in plan.since.items()}
     with _compiling(spark, settings, rows):
         return run_dbt(
-            spark, settings, ["build", "--select", *plan.build, *NOT_IN_A_BUILD], project, plan.since
+            spark, settings, ["build", "--select", *plan.build, *NOT_IN_A_BUILD], parse(settings), since
         )
 
 
@@ -47,15 +45,15 @@ def run_dbt(
     spark: SparkSession,
     settings: Settings,
     arguments: Sequence[str],
-    project: Any = None,
-    since: Mapping[str, Since] = MappingProxyType({}),
+    manifest: Any = None,
+    since: Mapping[str, str] = MappingProxyType({}),
 ) -> MartsResult:
     """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
 
-    ``project`` and ``since`` as for ``invoke``. Raises MartsError.
+    ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
     """
     with _ours(spark), _same_mode(spark):
-        outcome = invoke(settings, arguments, project, since)
+        outcome = invoke(settings, arguments, manifest, since)
     return _result(spark, outcome, log_folder(settings))
 
 

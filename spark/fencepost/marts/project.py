@@ -13,10 +13,10 @@ from typing import Any
 
 from fencepost.changed import Since
 from fencepost.definitions import definitions
+from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
 from fencepost.report import first_paragraph
-from fencepost.session import prepared, spark_jars
 from fencepost.settings import Settings
 
 PARSED = "partial_parse.msgpack"
@@ -24,6 +24,7 @@ PARSED = "partial_parse.msgpack"
 
 # The generated tests repeat the gate's question for analysts: a violation must not hold the marts back.
 NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "test_type:unit")
+_NO_QUERIES = ("--no-populate-cache", "--no-introspect", "--no-write-json")
 
 
 def parse(settings: Settings) -> Any:
@@ -31,26 +32,24 @@ def parse(settings: Settings) -> Any:
     return _result(invoke(settings, ["parse"]), "read its project")
 
 
-def compiled(
-    settings: Settings, project: Any, models: Sequence[str], since: Mapping[str, Since]
-) -> list[Any]:
-    """Some models and their tests, as dbt has compiled them: each node has its SQL. No query is run for it.
+def compile_all(settings: Settings, manifest: Any, since: Mapping[str, str]) -> list[Any]:
+    """All models and their tests, as dbt has compiled them: each node has its SQL. No query is run for it.
 
-    ``project`` and ``since`` as for ``invoke``. Raises MartsError.
+    ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
     """
-    chosen = ["compile", "--no-populate-cache", "--no-introspect", "--select", *models, *NOT_IN_A_BUILD]
-    outcome = invoke(settings, chosen, project, since)
+    outcome = invoke(settings, ["compile", *_NO_QUERIES, *NOT_IN_A_BUILD], manifest, since)
     return [each.node for each in _result(outcome, "compile its models").results]
 
 
 def invoke(
     settings: Settings,
     arguments: Sequence[str],
-    project: Any = None,
-    since: Mapping[str, Since] = MappingProxyType({}),
+    manifest: Any = None,
+    since: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """What dbt says to a command. Its files (compiled SQL, logs, run results) go to the folder ``dbt`` beside
-    the lake. ``project``: as it was parsed; ``since``: models that are built from a chapter on.
+    the lake. ``manifest``: the project as it was parsed; ``since``: of models that are not built whole, the
+    condition of the rows that are.
     """
     from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
 
@@ -65,10 +64,10 @@ def invoke(
     }
     if since:
         # of a project that was parsed already: with other variables dbt would parse it again
-        variables["changed_since"] = {name: list(each.items()) for name, each in since.items()}
+        variables["changed_since"] = dict(since)
     quiet = ["--log-level", "none", "--log-level-file", "info", "--no-use-colors"]
     with _same_directory():
-        return dbtRunner(project).invoke([*arguments, *common, "--vars", json.dumps(variables), *quiet])
+        return dbtRunner(manifest).invoke([*arguments, *common, "--vars", json.dumps(variables), *quiet])
 
 
 def take_parsed(settings: Settings, place: Path) -> None:
@@ -88,6 +87,17 @@ def fencing_protocols(models: Path) -> list[str]:
     """The protocols that have a model of their fencings, which is named after them."""
     found = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
     return sorted(name for name in found if (models / name / f"int_{name}_fencings.sql").is_file())
+
+
+def condition(since: Since) -> str:
+    """The rows from the first changed chapters on, in Spark's SQL."""
+    found = []
+    for cluster, begin in since.items():
+        name = (cluster or "").replace("\\", "\\\\").replace("'", "\\'")
+        found.append(
+            f"chapter >= {begin}" if cluster is None else f"cluster = '{name}' and chapter >= {begin}"
+        )
+    return f"({' or '.join(found)})"
 
 
 def log_folder(settings: Settings) -> str:

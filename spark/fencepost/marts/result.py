@@ -23,10 +23,10 @@ class MartsResult:
     kept: int = 0
 
 
-def failure(failed: dict[str, str], nodes: int, log: str) -> MartsError:
-    """Of so many nodes some have failed: by name, why."""
+def failure(failed: dict[str, str], nodes: int, log: str = "") -> MartsError:
+    """Of so many models and tests some have failed: by name, why."""
     lines = "\n".join(f"  {name}: {why}" for name, why in failed.items())
-    return MartsError(f"dbt: {len(failed)} of {nodes} nodes failed (log: {log}).\n{lines}")
+    return MartsError(f"{len(failed)} of {nodes} models and tests failed{log and f' (log: {log})'}.\n{lines}")
 
 
 def faults(rows: list[dict[str, object]]) -> str:

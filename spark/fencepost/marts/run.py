@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import why_spark
+from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
-from fencepost.marts.project import parse
 from fencepost.marts.result import MartsResult
 from fencepost.reading import QueryError
 from fencepost.settings import Settings
-from fencepost.stale import Inputs, models
+from fencepost.stale import Inputs
 from fencepost.unchanged import made_by
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
     """Build and test every mart that may have other rows than it has; ``session`` is called if Spark is
     needed. Raises MartsError.
     """
-    project = parse(settings)
-    inputs = Inputs(catalog, models(project), made_by("marts", settings))
+    project = compiled.project(settings)
+    inputs = Inputs(catalog, project.models, made_by("marts", settings))
     plan = inputs.plan()
     for mart in plan.empty:
         inputs.create(mart)
@@ -48,6 +48,6 @@ def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
             from fencepost.marts.in_spark import build_by_spark
 
             _log.info("marts: by Spark, because %s", reason)
-            result = build_by_spark(session(), settings, project, inputs.rows, plan)
+            result = build_by_spark(session(), settings, inputs.rows, plan)
     inputs.note()
     return replace(result, empty=len(plan.empty), kept=plan.kept)
