@@ -133,8 +133,8 @@ def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
 def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
     """A topic that the topology of a streams group does not have is read by no task.
 
-    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do where
-    the id is not known.
+    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do
+    where the id is not known.
     """
     span = group.span_in(stretch)
     if group.group_type == "streams":
