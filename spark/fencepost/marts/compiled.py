@@ -7,6 +7,7 @@ has left it: a run that has it does without dbt, whose import takes longer than 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -64,7 +65,10 @@ def project(settings: Settings) -> Project:
         if file.is_file() and (kept := json.loads(file.read_text()))["code"] == digest:
             return _read(kept)
     made = _compiled(settings)
-    place.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
+    # a run that is killed leaves no half of it
+    half = place.with_name(f"{COMPILED}.{os.getpid()}")
+    half.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
+    half.replace(place)
     return made
 
 
