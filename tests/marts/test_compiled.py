@@ -21,6 +21,7 @@ def test_dbt_compiles_once(
     (tmp_path / "spark" / "iceberg.jar").touch()
     monkeypatch.setenv(JARS_ENV, str(tmp_path))
     first, other = empty_lake(), empty_lake()
+    monkeypatch.setattr(compiled, "_known", {})
     made = project(first)
     models = {each.name for each in made.models}
     assert models == {each.name for each in made.nodes if not each.is_test}
@@ -32,7 +33,10 @@ def test_dbt_compiles_once(
         raise AssertionError("dbt was asked again")
 
     monkeypatch.setattr(compiled, "parse", compiles)
+    assert project(first) is made
+    monkeypatch.setattr(compiled, "_known", {})
     assert project(first) == made
+    monkeypatch.setattr(compiled, "_known", {})
     shutil.copyfile(work_folder(first, "dbt") / COMPILED, tmp_path / "spark" / COMPILED)
     assert project(other) == made, "as setting up has compiled it"
     monkeypatch.setattr(compiled, "code", lambda dbt: "other")

@@ -22,6 +22,9 @@ from fencepost.unchanged import code
 COMPILED = "marts.json"
 """The name of the file."""
 
+_known: dict[str, Project] = {}
+"""What this process has read or compiled, by the digest of the code."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -60,11 +63,21 @@ def rows_built(model: str) -> str:
 def project(settings: Settings) -> Project:
     """The project as it is kept, or as dbt compiles it now. Raises MartsError."""
     digest = code(dbt=True)
-    place = work_folder(settings, "dbt") / COMPILED
-    for file in (place, prepared(spark_jars(settings), COMPILED)):
+    if digest not in _known:
+        _known[digest] = _kept(settings, digest) or _made(settings, digest)
+    return _known[digest]
+
+
+def _kept(settings: Settings, digest: str) -> Project | None:
+    for file in (work_folder(settings, "dbt") / COMPILED, prepared(spark_jars(settings), COMPILED)):
         if file.is_file() and (kept := json.loads(file.read_text()))["code"] == digest:
             return _read(kept)
+    return None
+
+
+def _made(settings: Settings, digest: str) -> Project:
     made = _compiled(settings)
+    place = work_folder(settings, "dbt") / COMPILED
     # a run that is killed leaves no half of it
     half = place.with_name(f"{COMPILED}.{os.getpid()}")
     half.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
