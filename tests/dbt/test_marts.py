@@ -9,16 +9,17 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 
-from fencepost import lake, marts, protocols, stale
+from fencepost import lake, marts, protocols, reading, stale
 from fencepost.catalog import open_catalog
 from fencepost.changed import changed_since
 from fencepost.definitions import definitions
@@ -30,6 +31,8 @@ from fencepost.session import JARS_ENV, spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import CHAPTER
 
+Rows = Callable[[str], list[dict[str, Any]]]
+"""Called for the rows of a mart."""
 TWIN = "twin"
 LATE = ("silver.local_bumps", "silver.task_directories")
 """Tables whose rows of the twin are not there when the marts are built first."""
@@ -72,12 +75,11 @@ def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
         clusters=(Cluster("prod", (Broker(1),)),),
     )
     catalog = lake.ensure(settings.lake)
-    session = spark_session(settings)
     for path in sorted((GOLDEN / "input").glob("*.json")):
         rows, twins = _input(path.stem)
         there = {**dict.fromkeys(LATE, 0), **dict.fromkeys(GROWN, len(twins) // 2)}.get(path.stem, len(twins))
-        _write(session, catalog, path.stem, [*rows, *twins[:there]])
-    return session, settings
+        _write(catalog, path.stem, [*rows, *twins[:there]])
+    return spark_session(settings), settings
 
 
 def _input(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -86,20 +88,22 @@ def _input(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return rows, [_twin(row) for row in rows]
 
 
-def _write(
-    session: SparkSession, catalog: Catalog, name: str, rows: list[dict[str, Any]], where: Where | None = None
-) -> None:
+def _write(catalog: Catalog, name: str, rows: list[dict[str, Any]], where: Where | None = None) -> None:
     """Append rows, or make them what ``where`` chooses."""
     table = next(table for table in protocols.tables() if table.name == name)
-    text = session.createDataFrame(
-        [[_text(row.get(name)) for name in table.stored] for row in rows],
-        ", ".join(f"`{name}` {_given(kind)}" for name, kind in table.stored.items()),
-    )
-    typed = text.select([text[name].cast(kind) for name, kind in table.stored.items()]).toArrow()
+    columns = [_column([row.get(field.name) for row in rows], field.type) for field in table.stored_schema]
+    typed = pa.table(columns, schema=table.stored_schema)
     if where is None:
         lake.append(catalog, table, typed)
     else:
         lake.replace(catalog, table, typed, where)
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """The values of a column; a time is given as text."""
+    if pa.types.is_timestamp(kind):
+        return pa.array(values, pa.string()).cast(pa.timestamp(kind.unit)).cast(kind)
+    return pa.array(values, kind)
 
 
 @pytest.fixture(scope="module")
@@ -115,18 +119,19 @@ def second(filled: tuple[SparkSession, Settings], first: marts.MartsResult) -> m
     session, settings = filled
     catalog = open_catalog(settings.lake)
     for name in LATE:
-        _write(session, catalog, name, _input(name)[1])
+        _write(catalog, name, _input(name)[1])
     for name in GROWN:
-        _write(session, catalog, name, _input(name)[1], [{"cluster": TWIN, CHAPTER: AtLeast(LATER)}])
+        _write(catalog, name, _input(name)[1], [{"cluster": TWIN, CHAPTER: AtLeast(LATER)}])
     return marts.build(session, settings, catalog)
 
 
 @pytest.fixture(scope="module")
 def built(
     filled: tuple[SparkSession, Settings], first: marts.MartsResult, second: marts.MartsResult
-) -> tuple[SparkSession, marts.MartsResult]:
-    """All rows are there, whichever build made them."""
-    return filled[0], first
+) -> Iterator[Rows]:
+    """Rows, whichever build made them; tests/e2e/test_reading.py compares this reader with Spark."""
+    with open_lake(filled[1], "duckdb") as reader:
+        yield lambda mart: reading.rows(reader.scan(f"marts.{mart}"))
 
 
 def _twin(row: dict[str, Any]) -> dict[str, Any]:
@@ -137,23 +142,15 @@ def _twin(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **texts, **digests, **chapter, "cluster": TWIN}
 
 
-def _given(kind: str) -> str:
-    return kind if kind.startswith("array") else "string"
-
-
-def _text(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | list) else json.dumps(value)
-
-
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str | list) else str(value)
 
 
 @pytest.mark.parametrize("mart", sorted(path.stem for path in (GOLDEN / "expected").glob("*.json")))
-def test_mart_has_the_expected_rows(built: tuple[SparkSession, marts.MartsResult], mart: str) -> None:
+def test_mart_has_the_expected_rows(built: Rows, mart: str) -> None:
     """All rows with all columns, and the same of a second cluster in which everything has the same name."""
     names = [column["name"] for column in MODELS[mart]["columns"]]
-    rows = [{name: _plain(row[name]) for name in names} for row in built[0].table(f"marts.{mart}").collect()]
+    rows = [{name: _plain(row[name]) for name in names} for row in built(mart)]
     path = GOLDEN / "expected" / f"{mart}.json"
     if os.environ.get("FENCEPOST_UPDATE"):
         kept = sorted((row for row in rows if row["cluster"] != TWIN), key=repr)
@@ -168,11 +165,10 @@ def test_every_mart_has_expected_rows() -> None:
     assert {path.stem for path in (GOLDEN / "expected").glob("*.json")} == marts_
 
 
-def test_every_mart_is_built_and_tested(built: tuple[SparkSession, marts.MartsResult]) -> None:
-    _, result = built
-    assert set(result.models) == set(MODELS)
-    assert result.tests > len(MODELS) - len(VIEWS)
-    assert result.warnings == ()
+def test_every_mart_is_built_and_tested(first: marts.MartsResult) -> None:
+    assert set(first.models) == set(MODELS)
+    assert first.tests > len(MODELS) - len(VIEWS)
+    assert first.warnings == ()
 
 
 def test_only_what_reads_something_new_is_built_again(
@@ -231,14 +227,14 @@ def test_a_mart_of_tables_without_rows_has_none(
 
 
 def test_every_column_of_every_mart_is_typed_and_described(
-    built: tuple[SparkSession, marts.MartsResult],
+    filled: tuple[SparkSession, Settings], built: object
 ) -> None:
     for name, model in MODELS.items():
         if not name.startswith("fct_"):
             continue
         assert "Grain: " in model["description"]
         declared = [(column["name"], column["data_type"]) for column in model["columns"]]
-        assert built[0].table(f"marts.{name}").dtypes == declared
+        assert filled[0].table(f"marts.{name}").dtypes == declared
         assert all(column["description"].strip() for column in model["columns"])
 
 
@@ -261,8 +257,8 @@ def test_marts_that_other_tools_read_keep_their_columns(mart: str, columns: str)
     assert [column["name"] for column in MODELS[mart]["columns"]] == columns.split(", ")
 
 
-def test_columns_of_json_are_json(built: tuple[SparkSession, marts.MartsResult]) -> None:
-    for row in built[0].table("marts.fct_fencing_events").collect():
+def test_columns_of_json_are_json(built: Rows) -> None:
+    for row in built("fct_fencing_events"):
         assert isinstance(json.loads(row["scope"]), dict)
         # a broker is fenced by a record, and told nothing
         told = {"caused_position"} if row["error"] is None else {"file", "position", "request_id"}
@@ -270,8 +266,8 @@ def test_columns_of_json_are_json(built: tuple[SparkSession, marts.MartsResult])
         assert row["in_flight"] is None or isinstance(json.loads(row["in_flight"]), list)
 
 
-def test_a_remedy_is_a_command_of_a_shell(built: tuple[SparkSession, marts.MartsResult]) -> None:
-    rows = built[0].table("marts.fct_dangling_transactions").collect()
+def test_a_remedy_is_a_command_of_a_shell(built: Rows) -> None:
+    rows = built("fct_dangling_transactions")
     assert any("'" in row["topic"] for row in rows)
     for row in rows:
         words = shlex.split(row["remedy"].replace(" --topic=", " --topic "))
@@ -283,9 +279,9 @@ def test_a_remedy_is_a_command_of_a_shell(built: tuple[SparkSession, marts.Marts
 
 
 def test_an_orphaned_offset_is_reset_by_a_command_of_a_shell(
-    built: tuple[SparkSession, marts.MartsResult],
+    built: Rows,
 ) -> None:
-    rows = built[0].table("marts.fct_orphaned_offsets").where("remedy is not null").collect()
+    rows = [row for row in built("fct_orphaned_offsets") if row["remedy"] is not None]
     assert any("'" in row["group_id"] and "'" in row["topic"] for row in rows)
     for row in rows:
         words = shlex.split(row["remedy"].replace(" --topic=", " --topic ").replace(" --group=", " --group "))
