@@ -41,9 +41,8 @@ class Held(Around):
         key = table.name, of_coordinators
         if key not in self._held:
             of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
-            self._held[key] = super().scan(table, (), of_topics)
-        rows = self._held[key]
-        rows = chosen(rows, where)
+            self._held[key] = self.collect(super().scan(table, (), of_topics))
+        rows = chosen(self._held[key], where)
         return rows.select(list(columns)) if columns else rows
 
 
