@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +48,7 @@ __all__ = [
     "AtLeast",
     "Below",
     "Condition",
+    "Extent",
     "Files",
     "Where",
     "added",
@@ -56,6 +58,7 @@ __all__ = [
     "count",
     "delete",
     "ensure",
+    "extents",
     "files",
     "greatest",
     "multiples",
@@ -87,6 +90,14 @@ class Below:
 
     value: Bound
     least: Bound | None = None
+
+
+class Extent(NamedTuple):
+    """A file's least and greatest value of a column, and its bytes. What is not told may be any."""
+
+    first: float
+    last: float
+    size: int
 
 
 # built by pydantic from names that mypy does not know
@@ -270,6 +281,19 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
             return max(values.drop_null().to_pylist(), default=None)
         found.append(int(from_bytes(LongType(), bound)))
     return max(found, default=None)
+
+
+def extents(catalog: Catalog, table: Table, column: str) -> list[Extent]:
+    """Of each file of a table the values of a column of bigint; none is read."""
+    present = catalog.load_table(table.name)
+    number = present.schema().find_field(column).field_id
+    found = []
+    for task in present.scan().plan_files():
+        least, most = (task.file.lower_bounds or {}).get(number), (task.file.upper_bounds or {}).get(number)
+        first = -inf if least is None else int(from_bytes(LongType(), least))
+        last = inf if most is None else int(from_bytes(LongType(), most))
+        found.append(Extent(first, last, task.file.file_size_in_bytes))
+    return found
 
 
 def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
