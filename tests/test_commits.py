@@ -43,17 +43,17 @@ def _added(table: Table, since: int | None) -> int | None:
 
 
 def test_a_replacement_is_one_snapshot_and_none_where_nothing_changes(table: Table) -> None:
-    commits.replace(table, _rows(1))
+    commits.replace(table, [_rows(1)])
     assert table.current_snapshot() is None
-    commits.replace(table, pa.concat_tables([_rows(1, 1, 2), _rows(2, 3)]))
+    commits.replace(table, [_rows(1, 1, 2), _rows(2, 3)])
     for value in range(4, 8):
-        commits.replace(table, _rows(2, value), EqualTo("chapter", 2))
+        commits.replace(table, [_rows(2, value)], EqualTo("chapter", 2))
     assert _values(table) == [1, 2, 7]
     assert len(table.snapshots()) == 5
     commits.delete(table, EqualTo("chapter", 3))
     assert len(table.snapshots()) == 5
     # a part of a partition
-    commits.replace(table, _rows(1, 9), EqualTo("value", 2))
+    commits.replace(table, [_rows(1, 9)], EqualTo("value", 2))
     assert _values(table) == [1, 7, 9]
     snapshot = table.current_snapshot()
     assert snapshot is not None

@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain, count
 from typing import Any
 
 import pyarrow as pa
@@ -18,12 +19,15 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
-from pyiceberg.table.update.snapshot import _OverwriteFiles
+from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 
 SNAPSHOTS_KEPT = 50
 """So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
 with every commit.
 """
+
+PIECE_BYTES = 128 << 20
+"""So much of rows that come in batches is in memory at once."""
 
 SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
@@ -95,29 +99,40 @@ def append(table: IcebergTable, rows: pa.Table | pa.RecordBatchReader) -> None:
         change.append(rows)
 
 
-def replace(table: IcebergTable, rows: pa.Table, where: Any = _EVERYTHING) -> None:
-    """Make ``rows`` what ``where`` chooses of the table, in one commit; in none, where neither has rows."""
+def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
+    """Make rows that come in ``pieces`` what ``where`` chooses of the table, in one commit; in none, where
+    neither has rows. One piece is in memory at a time.
+    """
     gone = list(table.scan(where).plan_files()) if table.current_snapshot() else []
-    if not gone and not rows.num_rows:
+    rows = (piece for piece in pieces if piece.num_rows)
+    first = next(rows, None)
+    if not gone and first is None:
         return
     with Change(table) as change:
-        if not gone:
-            change.append(rows)
-        elif all(map(_is_chosen_whole, gone)):
-            _exchange(change, _Exchange(change), gone, rows)
-        else:
-            _overwrite(change, rows, where)
+        if not all(map(_is_chosen_whole, gone)):
+            _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
+            gone, first = [], next(rows, None)
+        all_rows = chain([] if first is None else [first], rows)
+        if gone:
+            _exchange(change, _Exchange(change), gone, all_rows)
+        elif first is not None:
+            _exchange(change, change.update_snapshot().fast_append(), gone, all_rows)
 
 
-def replace_by_batches(table: IcebergTable, rows: pa.RecordBatchReader, where: Any = _EVERYTHING) -> None:
-    """As ``replace``, a batch at a time in memory. The table is not partitioned."""
-    with Change(table) as change:
-        _overwrite(change, rows, where)
+def in_pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Rows, PIECE_BYTES at a time, and a batch more at most."""
+    batches: list[pa.RecordBatch] = []
+    for batch in rows:
+        batches.append(batch)
+        if sum(each.nbytes for each in batches) >= PIECE_BYTES:
+            yield pa.Table.from_batches(batches)
+            batches = []
+    yield pa.Table.from_batches(batches, rows.schema)
 
 
 def delete(table: IcebergTable, where: Any) -> None:
     """Take away what ``where`` chooses, in one commit; in none, where that is nothing."""
-    replace(table, table.schema().as_arrow().empty_table(), where)
+    replace(table, (), where)
 
 
 def put_together(table: IcebergTable) -> None:
@@ -136,7 +151,7 @@ def put_together(table: IcebergTable) -> None:
         return
     read = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        _exchange(change, _Exchange(change, **{SAME_ROWS: "true"}), many, read.to_table(many))
+        _exchange(change, _Exchange(change, **{SAME_ROWS: "true"}), many, [read.to_table(many)])
 
 
 def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
@@ -175,19 +190,21 @@ def _files_of(snapshot: Snapshot) -> int:
     return int(snapshot.summary["total-data-files"] or 0) if snapshot.summary is not None else 0
 
 
-def _exchange(change: Transaction, files: _Exchange, gone: Iterable[FileScanTask], rows: pa.Table) -> None:
+def _exchange(
+    change: Transaction,
+    files: _Exchange | _FastAppendFiles,
+    gone: Iterable[FileScanTask],
+    pieces: Iterable[pa.Table],
+) -> None:
+    table, numbers = change._table, count()
     with files:
         for task in gone:
             files.delete_data_file(task.file)
-        for file in _written(change, files, rows):
-            files.append_data_file(file)
-
-
-def _written(change: Transaction, files: _OverwriteFiles, rows: pa.Table) -> Iterable[DataFile]:
-    if not rows.num_rows:
-        return ()
-    table = change._table
-    return _dataframe_to_data_files(change.table_metadata, rows, table.io, files.commit_uuid)
+        for rows in pieces:
+            for file in _dataframe_to_data_files(
+                change.table_metadata, rows, table.io, files.commit_uuid, numbers
+            ):
+                files.append_data_file(file)
 
 
 def _is_chosen_whole(task: FileScanTask) -> bool:

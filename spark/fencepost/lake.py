@@ -5,7 +5,7 @@ No JVM is needed. The tables are declared in :mod:`fencepost.tables`; what comes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +21,7 @@ from pyiceberg.exceptions import TableAlreadyExistsError
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
@@ -46,6 +47,7 @@ __all__ = [
     "AtLeast",
     "Below",
     "Condition",
+    "Files",
     "Where",
     "added",
     "append",
@@ -54,11 +56,13 @@ __all__ = [
     "count",
     "delete",
     "ensure",
+    "files",
     "greatest",
     "multiples",
     "put_together",
     "replace",
     "replace_by_batches",
+    "replace_by_pieces",
     "scan",
     "scan_at",
     "size",
@@ -141,19 +145,49 @@ def ensure(lake: Lake) -> Catalog:
     return catalog
 
 
-def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
-    """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
+@dataclass(frozen=True)
+class Files:
+    """The files of a table that may have rows of what was asked for, as the table was then. They have so many
+    ``bytes``.
+    """
+
+    schema: pa.Schema
+    bytes: int
+    _scan: ArrowScan | None = None
+    _tasks: Sequence[FileScanTask] = ()
+
+    def read(self) -> pa.Table:
+        """The rows."""
+        return self._rows(self._tasks)
+
+    def read_each(self) -> Iterator[pa.Table]:
+        """The rows of one file after the other."""
+        return (self._rows([task]) for task in self._tasks)
+
+    def _rows(self, tasks: Sequence[FileScanTask]) -> pa.Table:
+        if self._scan is None or not tasks:
+            return self.schema.empty_table()
+        return self._scan.to_table(tasks).select(self.schema.names).cast(self.schema)
+
+
+def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Files:
+    """The files that may have rows which ``where`` chooses, to be read for ``columns`` (all, if none named)
+    of these rows, in the table's Arrow types.
+    """
     chosen = tuple(columns) or tuple(table.columns)
-    present = catalog.load_table(table.name)
+    schema, present = table.schema_of(chosen), catalog.load_table(table.name)
     if present.metadata.current_snapshot_id is None:
-        return table.schema_of(chosen).empty_table()
+        return Files(schema, 0)
     condition = _condition(where)
     found = present.scan(condition, selected_fields=chosen)
     tasks = list(found.plan_files())
-    if not tasks:
-        return table.schema_of(chosen).empty_table()
     read = ArrowScan(present.metadata, present.io, found.projection(), condition)
-    return read.to_table(tasks).select(list(chosen)).cast(table.schema_of(chosen))
+    return Files(schema, sum(task.file.file_size_in_bytes for task in tasks), read, tasks)
+
+
+def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    """``columns`` (all, if none is named) of the rows that ``where`` chooses, in the table's Arrow types."""
+    return files(catalog, table, columns, where).read()
 
 
 def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
@@ -169,12 +203,7 @@ def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
 
 def by_file(catalog: Catalog, table: Table, columns: Sequence[str], where: Where) -> Iterator[pa.Table]:
     """``columns`` of the rows that ``where`` chooses, those of one file at a time in memory."""
-    present = catalog.load_table(table.name)
-    found = present.scan(_condition(where), selected_fields=tuple(columns))
-    schema = table.schema_of(columns)
-    for task in found.plan_files():
-        read = ArrowScan(present.metadata, present.io, found.projection(), _condition(where))
-        yield read.to_table([task]).select(list(columns)).cast(schema)
+    return files(catalog, table, columns, where).read_each()
 
 
 def batches(
@@ -281,8 +310,16 @@ def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
 
 def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None = None) -> int:
     """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit."""
-    commits.replace(catalog.load_table(table.name), _aligned(rows, table), _condition(where))
+    replace_by_pieces(catalog, table, [rows], where)
     return int(rows.num_rows)
+
+
+def replace_by_pieces(
+    catalog: Catalog, table: Table, pieces: Iterable[pa.Table], where: Where | None = None
+) -> None:
+    """As ``replace``, rows that come in pieces, one of them at a time in memory."""
+    aligned = (_aligned(rows, table) for rows in pieces)
+    commits.replace(catalog.load_table(table.name), aligned, _condition(where))
 
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:
@@ -293,10 +330,8 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
 def replace_by_batches(
     catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
 ) -> None:
-    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit, a batch
-    at a time in memory.
-    """
-    commits.replace_by_batches(catalog.load_table(table.name), rows, _condition(where))
+    """As ``replace``, rows that come in batches, some of them at a time in memory."""
+    replace_by_pieces(catalog, table, commits.in_pieces(rows), where)
 
 
 def _condition(where: Where | None) -> Any:
@@ -369,11 +404,12 @@ def _fit_columns(present: IcebergTable, table: Table) -> None:
 def _fit_partitions(present: IcebergTable, table: Table) -> None:
     names = {each.name for each in present.spec().fields}
     gone, new = names - set(table.stored_by), [name for name in table.stored_by if name not in names]
-    if (table.in_chapters and new) or gone:
+    by_chapter = CHAPTER in table.stored_by
+    if (by_chapter and new) or gone:
         with present.update_spec() as update:
             for name in gone:
                 update.remove_field(name)
-            for name in new if table.in_chapters else ():
+            for name in new if by_chapter else ():
                 update.add_identity(name)
 
 

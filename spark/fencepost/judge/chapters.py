@@ -37,15 +37,10 @@ _PLACES = pa.schema([("place", pa.string()), *PIECES.schema_of(("cluster", "chap
 
 @dataclass(frozen=True)
 class Part:
-    """What is written at once: chapters of several clusters that begin at one moment."""
+    """Chapters of several clusters that begin at one moment."""
 
     chapter: int
     noted: Mapping[str, Noted]
-
-    @property
-    def where(self) -> Where:
-        """What chooses its rows."""
-        return [{"cluster": frozenset(self.noted), "chapter": self.chapter}]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Lake
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MEMORY = "1GB"
 """What DuckDB holds at most; beyond, it spills to disk."""
+
+BATCH = 50_000
+"""So many rows at a time are written."""
 
 AT_ONCE = 200_000
 """So many rows of silver are judged by queries at once, each row as often as there are definitions."""
@@ -109,19 +113,28 @@ class DuckEngine:
         self._connection.execute(f"INSERT INTO {name}\n{sql}")
 
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
-        one commit.
+        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If it chooses none, they are added.
         """
         columns = ", ".join(f'"{name}"' for name in table.columns)
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
-        self._write(table, found.to_arrow_reader(), where)
+        self._write(table, found.to_arrow_reader(BATCH), where)
 
-    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+    def fetch(
+        self,
+        name: str,
+        table: Table,
+        where: Where | None,
+        columns: Sequence[str] = (),
+        among: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
-        ``name``, in place of what had this name.
+        (None: all) ``name``, in place of what had this name. ``among``: only rows that are alike, in some
+        columns, to one of the rows that have a name.
         """
         self._connection.execute(f"DROP TABLE IF EXISTS {name}")
-        self._arrived(name, f"TEMP TABLE {name}", self._read(table, columns or tuple(table.columns), where))
+        rows = self._read(table, columns or tuple(table.columns), where)
+        self._arrived(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
 
     def look_at(self, where: Where | None) -> None:
         """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
@@ -146,9 +159,11 @@ class DuckEngine:
                 shown = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
             self._arrived(name, f"TABLE {name}", self._read(table, wanted, self._seen), shown)
 
-    def _arrived(self, name: str, created: str, rows: pa.RecordBatchReader, shown: str = "*") -> None:
+    def _arrived(
+        self, name: str, created: str, rows: pa.RecordBatchReader, shown: str = "*", among: str = ""
+    ) -> None:
         self._connection.register("arrived", rows)
-        self._create(name, f"{created} AS SELECT {shown} FROM arrived")
+        self._create(name, f"{created} AS SELECT {shown} FROM arrived{among}")
         self._connection.unregister("arrived")
 
     def _create(self, name: str, created: str) -> None:
