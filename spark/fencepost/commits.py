@@ -109,7 +109,7 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
     if not gone and first is None:
         return
     with Change(table) as change:
-        if not all(map(_is_chosen_whole, gone)):
+        if not all(map(is_chosen_whole, gone)):
             _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
             gone, first = [], next(rows, None)
         all_rows = chain([] if first is None else [first], rows)
@@ -144,7 +144,7 @@ def put_together(table: IcebergTable) -> None:
         return
     small: defaultdict[Any, list[FileScanTask]] = defaultdict(list)
     for task in table.scan().plan_files():
-        if task.file.file_size_in_bytes < SMALL_BYTES and _is_chosen_whole(task):
+        if task.file.file_size_in_bytes < SMALL_BYTES and is_chosen_whole(task):
             small[task.file.spec_id, task.file.partition].append(task)
     many = [task for tasks in small.values() if len(tasks) >= FILES_TOGETHER for task in tasks]
     if not many:
@@ -207,7 +207,8 @@ def _exchange(
                 files.append_data_file(file)
 
 
-def _is_chosen_whole(task: FileScanTask) -> bool:
+def is_chosen_whole(task: FileScanTask) -> bool:
+    """Whether a file has no rows but those that were asked for."""
     return task.residual == _EVERYTHING and not task.delete_files
 
 

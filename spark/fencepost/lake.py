@@ -67,6 +67,7 @@ __all__ = [
     "scan_at",
     "size",
     "snapshot",
+    "whole_files",
 ]
 
 
@@ -212,6 +213,15 @@ def batches(
     """``columns`` of the rows that ``where`` chooses, a batch at a time, as Iceberg's types come."""
     found = catalog.load_table(table.name).scan(_condition(where), selected_fields=tuple(columns))
     return found.to_arrow_batch_reader()
+
+
+def whole_files(
+    catalog: Catalog, table: Table, where: Where | None
+) -> tuple[IcebergTable, list[FileScanTask]] | None:
+    """The table, and its files with the rows that ``where`` chooses; None where a file has others, too."""
+    present = catalog.load_table(table.name)
+    tasks = list(present.scan(_condition(where)).plan_files())
+    return (present, tasks) if all(map(commits.is_chosen_whole, tasks)) else None
 
 
 def count(catalog: Catalog, table: Table) -> int:

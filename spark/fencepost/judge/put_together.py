@@ -33,7 +33,8 @@ _COUNTED = ("checked", "exercised", "holds", "violated", "unknown")
 _PLACED = ("chapter", "kind", *_WITNESS, "begins", "ends", "from_time", "to_time", *_COUNTED)
 """What there is to know of pieces, but the text of what fails: that is most of them."""
 _TIME = pa.timestamp("us", tz="UTC")
-_TIMES = pa.schema({"cluster": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
+TIMES = pa.schema({"cluster": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
+"""From when to when the chapters of a cluster are; the last one has no end."""
 _SIDES = f"""
 SELECT DISTINCT
   cluster AS place,
@@ -137,7 +138,7 @@ def _times(history: Chapters) -> pa.Table:
         for begin, until in pairwise((*of, None))
         if begin is not None
     ]
-    return pa.Table.from_pylist(rows, schema=_TIMES)
+    return pa.Table.from_pylist(rows, schema=TIMES)
 
 
 def _moment(ms: int) -> datetime:

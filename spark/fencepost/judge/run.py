@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,12 @@ from fencepost.definitions import RESULT, Query, definitions, queries
 from fencepost.judge.beside import beside
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
 from fencepost.judge.engine import Engine, choose, opened
+from fencepost.judge.notes import Notes
 from fencepost.judge.put_together import put_together, rule
+from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS
+from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS, Table
 from tlasql.reach import ALL
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _COLUMNS = {
     True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome",
     False: RESULT,
 }
-_OF_NO_CHAPTER = {"cluster": None, CHAPTER: None}
 log = logging.getLogger(__name__)
 
 
@@ -90,9 +90,10 @@ def run(
     since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
     windowed = any(since.values())
     further = [each for each in compiled if not history.known or each.looks_at == ALL]
-    made_with = _digest(settings)
-    whole = bool(further) or not history.standing or _made_with(engine) != [made_with]
-    _forget(engine, history, whole=whole)
+    noted = Notes(engine, settings, history)
+    whole = bool(further) or not history.standing or not noted.finished
+    engine.fetch("stale", PIECES, () if whole else where(history.stale))
+    noted.forget()
     engine.give("places", whole_places(since))
     _judge(engine, further, windowed)
     if history.parts:
@@ -100,30 +101,13 @@ def run(
         engine.give("places", history.places)
         local = [each for each in compiled if each not in further]
         _judge(engine, beside(engine, local, history), windowed)
-        engine.add("pieces", rule("judged_chapters"))
-    _replace_decisions(engine, history)
+    _replace(engine, DECISIONS, "SELECT * FROM decisions ORDER BY chapter", history, [{CHAPTER: None}])
     put_together(engine, history, whole=whole)
-    if history.known:
-        _note(engine, made_with)
+    _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL ORDER BY chapter", history)
+    noted.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
-
-
-def _made_with(engine: Engine) -> list[str]:
-    """What is noted of the settings that the lake's episodes and coverage are made with."""
-    engine.fetch("finished", PIECES, [_OF_NO_CHAPTER])
-    return [row["revision"] for row in engine.rows("SELECT revision FROM finished")]
-
-
-def _forget(engine: Engine, history: Chapters, *, whole: bool) -> None:
-    """Take away what was found of chapters that do not stand, and what tells that a run was finished: one
-    that is killed leaves no chapter that is noted and has other rows, and no episodes that seem to be made of
-    all pieces. If they are to be made as a ``whole``, it does not matter what was there.
-    """
-    engine.fetch("stale", PIECES, () if whole else where(history.stale))
-    chosen = [*where(history.stale), _OF_NO_CHAPTER] if history.standing else None
-    engine.replace(PIECES, "SELECT * FROM no_pieces", chosen)
 
 
 def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
@@ -144,25 +128,10 @@ def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
         engine.add("ended", rule("ended"))
 
 
-def _replace_decisions(engine: Engine, history: Chapters) -> None:
-    """Write the decisions of what was judged. In order, so that few files have rows of one chapter."""
-    judged = None
-    if history.standing:
-        judged = [*where({*history.judged, *history.gone}), {CHAPTER: None}]
-    engine.replace(DECISIONS, "SELECT * FROM decisions ORDER BY chapter", judged)
-
-
-def _note(engine: Engine, made_with: str) -> None:
-    """Write the pieces of the chapters that were judged, and last of all that the run is finished."""
-    note = pa.Table.from_pylist([{"kind": "finished", "revision": made_with}], schema=PIECES.arrow_schema)
-    engine.give("note", note)
-    engine.replace(PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL UNION ALL SELECT * FROM note", ())
-
-
-def _digest(settings: Settings) -> str:
-    """A digest of the settings that episodes and coverage are made with."""
-    chosen = (sorted(settings.severities.items()), sorted(each.name for each in settings.clusters))
-    return hashlib.sha256(repr(chosen).encode()).hexdigest()
+def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: Where = ()) -> None:
+    """Write what was found of the chapters that were judged; in order, so that few files are of one."""
+    chosen = [*where({*history.judged, *history.stale}), *others] if history.standing else None
+    engine.replace(table, sql, chosen)
 
 
 def _union(group: Iterable[Query]) -> str:

@@ -75,13 +75,9 @@ PIECES = Table(
     {
         "cluster": "string",
         CHAPTER: "bigint",  # its begin, in ms
-        # judged: the chapter itself, with what it was judged on (revision, since) and the first and last
-        # time at which a result of it ends (from_time, to_time); scope: how often a definition was judged in
-        # a scope; held: from where to where it held there; failing: a row of which it does not hold;
-        # finished: of no chapter, episodes and coverage are made of these pieces, with which settings
+        # scope: how often a definition was judged in a scope; held: from where to where it held there;
+        # failing: a row of which it does not hold
         "kind": "string",
-        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
-        "since": "timestamp",  # the window that it was judged for; null: all of history
         "definition": "string",
         "scope": "string",
         "witness": "string",
@@ -98,4 +94,19 @@ PIECES = Table(
     },
     ("cluster", "chapter", "kind", "definition", "scope", "witness", "begins", "ends"),
     _BY_CHAPTER,
+)
+
+JUDGED = Table(
+    "verdicts.judged",
+    "The chapters of which pieces are kept, and what they were judged on. One row more, of no chapter, says "
+    "that episodes and coverage are made of these pieces, and with which settings.",
+    {
+        "cluster": "string",
+        CHAPTER: "bigint",  # its begin, in ms
+        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
+        "since": "timestamp",  # the window that it was judged for; null: all of history
+        "first_end": "timestamp",  # the first time at which a result of it ends
+        "last_end": "timestamp",
+    },
+    ("cluster", CHAPTER),
 )
