@@ -15,7 +15,8 @@ from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, lake, protocols, session
-from fencepost.engines import new_rows
+from fencepost.engines import new_rows, pieces, process
+from fencepost.engines.pieces import Pieces
 from fencepost.engines.process import ProcessEngine
 from fencepost.engines.spark import SparkEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
@@ -43,16 +44,27 @@ def batches(*topics: str) -> pa.Table:
     )
 
 
-@pytest.fixture(params=["process", "spark"])
-def engine(request: pytest.FixtureRequest, empty_lake: Callable[[], Settings]) -> Any:
+@pytest.fixture(params=["process", "process, in pieces", "spark"])
+def engine(
+    request: pytest.FixtureRequest, empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
+) -> Any:
     """Each engine, on an empty lake of its own; and a function that makes its rows from Arrow."""
     settings = empty_lake()
     catalog = lake.ensure(settings.lake)
     if request.param == "process":
         return ProcessEngine(catalog), lambda rows: rows
+    if request.param == "process, in pieces":
+        monkeypatch.setattr(process, "_READ_BYTES", 0)
+        monkeypatch.setattr(pieces, "HELD_BYTES", 0)
+        monkeypatch.setattr(pieces, "PIECE_BYTES", 0)
+        return ProcessEngine(catalog), _in_pieces
     request.getfixturevalue("spark")
     session = spark_session(settings)
     return SparkEngine(session, catalog), session.createDataFrame
+
+
+def _in_pieces(rows: pa.Table) -> Pieces:
+    return Pieces(rows.schema, lambda: (rows.slice(at, 1) for at in range(rows.num_rows)))
 
 
 def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:
@@ -116,6 +128,10 @@ def test_append_new_and_replace(engine: Any) -> None:
     assert here.replace(GROUPS, made(groups((None, 3, 8)))) == 1
     (row,) = here.collect(here.scan(GROUPS)).to_pylist()
     assert (row["group_id"], row["group_epoch"]) == (None, 8)
+    assert here.replace(GROUPS, made(groups((None, 1, 9), ("a", 2, 9)))) == 2
+    # what is replaced is a part of a file, and of several
+    assert here.replace(GROUPS, made(groups(("b", 2, 9), ("c", 2, 9))), [{"from_position": 2}]) == 3
+    assert sorted(here.collect(here.scan(GROUPS))["group_id"].to_pylist(), key=str) == [None, "b", "c"]
 
 
 @pytest.mark.parametrize("hashes", [new_rows._hashes, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)])
@@ -139,12 +155,8 @@ def test_every_task_is_done_once_and_every_entity_has_all_its_evidence(engine: A
     found = here.spread([2, 3], _numbers, [GROUPS])
     assert sorted(here.collect(found[GROUPS.name])["from_position"].to_pylist()) == [0, 0, 1, 1, 2]
     named = groups(("a", 1, 1), ("b", 2, 2), ("a", 3, 3), (None, 4, 4))
-    rows = made(named.append_column("entity", named["group_id"]))
-    entities = here.replay(
-        {"rows": [rows], "none": [rows.limit(0) if here.name == "spark" else rows.slice(0, 0)]},
-        _counted,
-        [GROUPS],
-    )
+    rows = named.append_column("entity", named["group_id"])
+    entities = here.replay({"rows": [made(rows)], "none": [made(rows.slice(0, 0))]}, _counted, [GROUPS])
     counted = here.collect(entities[GROUPS.name])
     assert sorted(
         zip(counted["group_id"].to_pylist(), counted["from_position"].to_pylist(), strict=True)

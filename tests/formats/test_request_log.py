@@ -85,6 +85,33 @@ def test_a_line_becomes_a_row_with_request_and_response_as_logged() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"client": '","request":{"a":{}},"response":{},"connection":"x'},
+        {"request": {"a": {"b": 1, "request": {}, "response": {"c": "}"}, "connection": "y"}}},
+        {"response": {"a": [{"b": 1, "response": {}, "connection": "y"}]}},
+        {"response": None},
+        {"tail": {"a": 1, "response": {}}},
+        {"tail": {"connection": "z", "request": {}}},
+        {"request": {"a": "\u00e9\\ud83d\\ude00"}},
+    ],
+)
+def test_members_are_told_whatever_their_order(changed: dict[str, Any]) -> None:
+    as_written = line(**changed)
+    start = as_written.index(b"{")
+    body = json.loads(as_written[start : as_written.rindex(b"}") + 1])
+    turned = json.dumps(dict(reversed(body.items())), separators=(",", ":"), ensure_ascii=False)
+    ordered, reverse = (
+        parse_lines(each + b"\n") for each in (as_written, as_written[:start] + turned.encode() + TAIL)
+    )
+    (one,), (other,) = ordered.rows.to_pylist(), reverse.rows.to_pylist()
+    assert {**one, "line_digest": ""} == {**other, "line_digest": ""}
+    assert json.loads(one["request"]) == body["request"]
+    assert one["connection"] == body["connection"]
+
+
 def told(response: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     """A response as a row of it has it: topics are told apart, if it is one that tells of them."""
     if row["topics"] is None:

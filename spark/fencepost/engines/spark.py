@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 
 from fencepost import lake
 from fencepost.engines import Appended, Change, Replay, T, Target, Work
-from fencepost.engines.process import by_entity
+from fencepost.engines.entities import by_entity
 from fencepost.formats.arrow_stream import read, written
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.tables import CHAPTER, Table

@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
 import pyarrow as pa
 
 from fencepost.formats import json_text
@@ -53,11 +54,14 @@ _LOGGER = b" (kafka.request.logger)"
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
 _API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
-_RESPONSE = "response"
+_REQUEST, _RESPONSE = "request", "response"
+_TEXTS = frozenset({_REQUEST, _RESPONSE})
+_NEEDED = frozenset({"requestHeader", "totalTimeMs"})
+_TO_REQUEST, _TO_RESPONSE, _BEHIND = b',"request":', b',"response":', b',"connection":'
 # Answers that are long and mostly the same.
 _OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
 _REFUSED = re.compile(rb'"errorCode":-?[1-9]')
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_MS = 1e12
 
 
@@ -120,56 +124,93 @@ def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) 
 
 
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
-    body = line[start : end_of_request(line, start)].decode("utf-8")
+    end = end_of_request(line, start)
     answer = TopicsOfAnswer() if of_topics else None
-    members = _members(body, answer)
-    request, response = members["request"], members.get(_RESPONSE)
-    if _SURROGATE.search(line):
-        # JSON may escape half of a pair, which is no text: this raises a ValueError then
-        json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8")
-    header = members["requestHeader"].value
-    software = members["clientInformation"].value if "clientInformation" in members else {}
+    said = None if of_topics else _in_order(line, start, end)
+    if said is None:
+        said = _in_any_order(line[start:end].decode("utf-8"), answer)
+    values = said.values
+    header, software = values["requestHeader"], values.get("clientInformation", {})
     told = answer.topics if answer else None
     return {
-        "total_time_ms": _duration(members["totalTimeMs"].value),
+        "total_time_ms": _duration(values["totalTimeMs"]),
         "api_key": _integer(header["requestApiKey"]),
         "api_name": _text(header["requestApiKeyName"]),
         "api_version": _integer(header["requestApiVersion"]),
         "correlation_id": _integer(header["correlationId"]),
         "client_id": _text(header.get("clientId")),
-        "connection": _text(_value(members, "connection")),
-        "principal": _text(_value(members, "principal")),
-        "listener": _text(_value(members, "listener")),
+        "connection": _text(values.get("connection")),
+        "principal": _text(values.get("principal")),
+        "listener": _text(values.get("listener")),
         "software_name": _text(software.get("softwareName")),
         "software_version": _text(software.get("softwareVersion")),
-        # request and response stay as logged
-        "request": body[request.start : request.end],
-        "response": _response(body, response, answer) if response is not None else None,
+        "request": said.request,
+        "response": said.response,
         "topics": told.topics if told else None,
         "topic_digests": told.digests if told else None,
         "topics_digest": told.digest if told else None,
     }
 
 
-def _members(text: str, answer: TopicsOfAnswer | None) -> dict[str, Member]:
-    """Cut a line's JSON into its members."""
+class _Said(NamedTuple):
+    """What a line says: ``request`` and ``response`` as logged, and the values of all other members."""
+
+    values: Mapping[str, Any]
+    request: str
+    response: str | None
+
+
+def _in_order(line: bytes, start: int, end: int) -> _Said | None:
+    """The members of a request that stand as brokers write them; None where they may not.
+
+    Quotes inside a JSON string are escaped. So where what is before the request, the request, the response
+    and what is behind it are JSON each, the line is cut at its own members.
+    """
+    sent = line.find(_TO_REQUEST, start, end)
+    answered = line.find(_TO_RESPONSE, sent, end)
+    behind = line.rfind(_BEHIND, answered, end)
+    if not start < sent < answered < behind:
+        return None
+    request = line[sent + len(_TO_REQUEST) : answered]
+    response = line[answered + len(_TO_RESPONSE) : behind]
+    if not all(text.startswith(b"{") and text.endswith(b"}") for text in (request, response)):
+        return None
+    try:
+        before = orjson.loads(line[start:sent] + b"}")
+        after = orjson.loads(b"{" + line[behind + 1 : end])
+        orjson.loads(request)
+        orjson.loads(response)
+    except ValueError:
+        return None
+    if not before.keys().isdisjoint(after) or not _TEXTS.isdisjoint({*before, *after}):
+        return None
+    values = {**before, **after}
+    return _Said(values, request.decode(), response.decode()) if values.keys() >= _NEEDED else None
+
+
+def _in_any_order(text: str, answer: TopicsOfAnswer | None) -> _Said:
+    """The members of a request, whatever their order. Raises what ``lines.Take`` may."""
     found, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = {"requestHeader", "request", "totalTimeMs"} - found.keys()
+    missing = {*_NEEDED, _REQUEST} - found.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
-    return found
+    if _SURROGATE.search(text):
+        # JSON may escape half of a pair, which is no text: this raises a ValueError then
+        json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")
+    request, response = found[_REQUEST], found.get(_RESPONSE)
+    return _Said(
+        {name: member.value for name, member in found.items()},
+        text[request.start : request.end],
+        None if response is None else _response(text, response, answer),
+    )
 
 
 def _response(text: str, member: Member, answer: TopicsOfAnswer | None) -> str:
     if answer is None:
         return text[member.start : member.end]
     return answer.with_digest(text, member.start, member.end)
-
-
-def _value(members: Mapping[str, Member], name: str) -> Any:
-    return members[name].value if name in members else None
 
 
 def _duration(value: Any) -> float:

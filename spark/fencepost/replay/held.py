@@ -42,7 +42,7 @@ class Held(Around):
         key = table.name, of_coordinators
         if key not in self._held:
             of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
-            self._held[key] = super().scan(table, (), of_topics)
+            self._held[key] = self.collect(super().scan(table, (), of_topics))
         rows = self._held[key]
         if where is not None:
             rows = rows.filter(reduce(pc.or_kleene, (_meets(rows, each) for each in where)))

@@ -1,0 +1,123 @@
+"""Rows that may be more than memory should hold: Arrow tables one after the other, as often as wanted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+
+HELD_BYTES = 128 << 20
+"""So much is held of rows that are made; what is more goes to files."""
+PIECE_BYTES = 32 << 20
+"""Some so many bytes are read at a time of what went to a file."""
+
+
+class Pieces:
+    """Rows of a schema, piece by piece. They are made anew, or read from a file, whenever they are gone
+    through.
+    """
+
+    def __init__(self, schema: pa.Schema, pieces: Callable[[], Iterable[pa.Table]]) -> None:
+        self.schema, self._pieces = schema, pieces
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return iter(self._pieces())
+
+
+Some: TypeAlias = pa.Table | Pieces
+"""Rows, all in memory or not."""
+
+
+def pieces_of(rows: Some) -> Iterable[pa.Table]:
+    """The rows, a piece at a time."""
+    return [rows] if isinstance(rows, pa.Table) else rows
+
+
+def whole(rows: Some) -> pa.Table:
+    """The rows, all in memory."""
+    return rows if isinstance(rows, pa.Table) else pa.concat_tables([rows.schema.empty_table(), *rows])
+
+
+def union(parts: Sequence[Some]) -> Some:
+    """The rows of all parts, which have one schema."""
+    if all(isinstance(part, pa.Table) for part in parts):
+        return pa.concat_tables(parts)
+    return Pieces(parts[0].schema, lambda: (piece for part in parts for piece in pieces_of(part)))
+
+
+class Stored:
+    """Rows of a schema in a temporary file without a name: it is gone when nobody has it any more, also where
+    the process is killed. All are written before any is read.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._writer: pa.ipc.RecordBatchFileWriter | None = pa.ipc.new_file(self._file, schema)
+        self._reader: pa.ipc.RecordBatchFileReader | None = None
+        self._sizes: list[int] = []
+
+    def write(self, rows: pa.Table) -> list[int]:
+        """Add rows; gives back the numbers by which they are read."""
+        assert self._writer is not None, "rows were read already"
+        first = len(self._sizes)
+        for batch in rows.combine_chunks().to_batches():
+            self._writer.write_batch(batch)
+            self._sizes.append(batch.nbytes)
+        return list(range(first, len(self._sizes)))
+
+    def read(self, numbers: Iterable[int]) -> pa.Table:
+        """The rows with these numbers."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer, self._reader = None, pa.ipc.open_file(self._file)
+        assert self._reader is not None
+        return pa.Table.from_batches(map(self._reader.get_batch, numbers), self.schema)
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """All rows, as they were written."""
+        numbers, size = [], 0
+        for number, each in enumerate(self._sizes):
+            numbers.append(number)
+            size += each
+            if size > PIECE_BYTES or number + 1 == len(self._sizes):
+                yield self.read(numbers)
+                numbers, size = [], 0
+
+
+class Gathered:
+    """Rows of several tables while they are made. When they are many, those of the table that holds most go
+    to its file.
+    """
+
+    def __init__(self, schemas: Mapping[str, pa.Schema]) -> None:
+        self._schemas = schemas
+        self._held: dict[str, list[pa.Table]] = {name: [] for name in schemas}
+        self._bytes = dict.fromkeys(schemas, 0)
+        self._stored: dict[str, Stored] = {}
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Take rows of a table."""
+        self._held[name].append(rows)
+        self._bytes[name] += rows.nbytes
+        if sum(self._bytes.values()) > HELD_BYTES:
+            self._store(max(self._bytes, key=lambda each: self._bytes[each]))
+
+    def rows(self) -> dict[str, Some]:
+        """The rows of each table, by its name."""
+        return {name: self._rows(name) for name in self._schemas}
+
+    def _rows(self, name: str) -> Some:
+        if name not in self._stored:
+            return pa.concat_tables([self._schemas[name].empty_table(), *self._held.pop(name)])
+        self._store(name)
+        return Pieces(self._schemas[name], self._stored[name].pieces)
+
+    def _store(self, name: str) -> None:
+        schema = self._schemas[name]
+        if name not in self._stored:
+            self._stored[name] = Stored(schema)
+        self._stored[name].write(pa.concat_tables([schema.empty_table(), *self._held[name]]))
+        self._held[name], self._bytes[name] = [], 0

@@ -1,0 +1,28 @@
+"""Rows that are more than memory should hold make the same silver: read by file, and kept in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from chaptered import Audit
+
+from fencepost.engines import pieces, process
+from fencepost.protocols import protocols
+from fencepost.replay import noted
+
+
+@pytest.mark.parametrize("chapter_ms", [None, 12_000])
+def test_rows_in_pieces_make_the_same_silver(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chapter_ms: int | None
+) -> None:
+    audit = Audit.of(captures / "fencings-4.3.1", tmp_path, [each.name for each in protocols()])
+    expected = audit.whole if chapter_ms is None else audit.rebuilt(chapter_ms)
+    monkeypatch.setattr(process, "_READ_BYTES", 0)
+    monkeypatch.setattr(process, "_ROWS_AT_ONCE", 500)
+    monkeypatch.setattr(pieces, "HELD_BYTES", 100_000)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
+    # as where evidence is large
+    monkeypatch.setattr("fencepost.replay.evidence.held", lambda engine, size: engine)
+    noted.forget_all(audit.catalog)
+    assert audit.rebuilt(chapter_ms) == expected
