@@ -29,7 +29,8 @@ class SparkEngine:
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """All of them."""
-        yield queries
+        if queries:
+            yield queries
 
     def give(self, name: str, rows: pa.Table) -> None:
         """Call a few rows ``name``."""
