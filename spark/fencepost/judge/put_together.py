@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fencepost.judge.chapters import Chapters, where
+from fencepost.judge.chapters import Chapter, Chapters, where
 from fencepost.lake import Where
 from fencepost.tables import EPISODES, PIECES, VERDICT_COVERAGE
 
@@ -33,8 +32,8 @@ _COUNTED = ("checked", "exercised", "holds", "violated", "unknown")
 _PLACED = ("chapter", "kind", *_WITNESS, "begins", "ends", "from_time", "to_time", *_COUNTED)
 """What there is to know of pieces, but the text of what fails: that is most of them."""
 _TIME = pa.timestamp("us", tz="UTC")
-TIMES = pa.schema({"cluster": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
-"""From when to when the chapters of a cluster are; the last one has no end."""
+TIMES = pa.schema({"place": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
+"""From when to when the chapters of a side are; the last one has no end."""
 _SIDES = f"""
 SELECT DISTINCT
   cluster AS place,
@@ -53,7 +52,8 @@ def put_together(engine: Engine, history: Chapters, *, whole: bool) -> None:
     """Make the episodes and the coverage follow ``pieces``, which were found now; or, as a ``whole``, make
     them anew of the pieces of all chapters. Otherwise the lake's are of ``stale`` and of what stands.
     """
-    engine.give("chapters", _times(history))
+    now, old = ((*history.standing, *others) for others in (history.judged, history.stale))
+    engine.give("chapters", pa.concat_tables([_times(_NOW, now), _times(_OLD, old)]))
     if whole:
         engine.fetch("standing", PIECES, where(history.standing))
         engine.view("gathered", _by_side({_NOW: ("pieces", "standing")}, PIECES.columns))
@@ -127,16 +127,19 @@ def _where(found: Iterable[Mapping[str, Any]]) -> Where:
     return where((row["cluster"], row["chapter"]) for row in found)
 
 
-def _times(history: Chapters) -> pa.Table:
-    """From when to when each chapter is."""
+def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
     begins: dict[str, list[int]] = defaultdict(list)
-    for cluster, begin in sorted((*history.standing, *history.judged)):
+    for cluster, begin in sorted(chapters):
         begins[cluster].append(begin)
     rows = [
-        {"cluster": cluster, "chapter": begin, "begins": _moment(begin), "until": until and _moment(until)}
+        {
+            "place": f"{side}{cluster}",
+            "chapter": begin,
+            "begins": _moment(begin),
+            "until": None if until is None else _moment(until),
+        }
         for cluster, of in begins.items()
-        for begin, until in pairwise((*of, None))
-        if begin is not None
+        for begin, until in zip(of, [*of[1:], None], strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=TIMES)
 

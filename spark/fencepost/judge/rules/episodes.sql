@@ -39,10 +39,8 @@ WITH found AS (
     ON met.definition = scopes.definition
     AND met.cluster = scopes.cluster
     AND met.scope = scopes.scope
-  JOIN sides
-    ON met.cluster = sides.place
   LEFT JOIN chapters
-    ON sides.cluster = chapters.cluster
+    ON met.cluster = chapters.place
     AND met.ends < 9223372036854775807
     AND met.to_time >= chapters.begins
     AND (chapters.until IS NULL OR met.to_time < chapters.until)
