@@ -70,6 +70,7 @@ __all__ = [
     "scan_at",
     "size",
     "snapshot",
+    "whole_files",
 ]
 
 
@@ -225,6 +226,15 @@ def batches(
     return found.to_arrow_batch_reader()
 
 
+def whole_files(
+    catalog: Catalog, table: Table, where: Where | None
+) -> tuple[IcebergTable, list[FileScanTask]] | None:
+    """The table, and its files with the rows that ``where`` chooses; None where a file has others, too."""
+    present = catalog.load_table(table.name)
+    tasks = list(present.scan(_condition(where)).plan_files())
+    return (present, tasks) if all(map(commits.is_chosen_whole, tasks)) else None
+
+
 def count(catalog: Catalog, table: Table) -> int:
     """How many rows the table has, as its newest snapshot says: nothing is read."""
     return _summed(catalog, table, "total-records")
@@ -354,10 +364,8 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
 def replace_by_batches(
     catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
 ) -> None:
-    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit, a batch
-    at a time in memory.
-    """
-    commits.replace_by_batches(catalog.load_table(table.name), rows, _condition(where))
+    """As ``replace``, rows that come in batches, some of them at a time in memory."""
+    replace_by_pieces(catalog, table, commits.in_pieces(rows), where)
 
 
 def _condition(where: Where | None) -> Any:
@@ -430,11 +438,12 @@ def _fit_columns(present: IcebergTable, table: Table) -> None:
 def _fit_partitions(present: IcebergTable, table: Table) -> None:
     names = {each.name for each in present.spec().fields}
     gone, new = names - set(table.stored_by), [name for name in table.stored_by if name not in names]
-    if (table.in_chapters and new) or gone:
+    by_chapter = CHAPTER in table.stored_by
+    if (by_chapter and new) or gone:
         with present.update_spec() as update:
             for name in gone:
                 update.remove_field(name)
-            for name in new if table.in_chapters else ():
+            for name in new if by_chapter else ():
                 update.add_identity(name)
 
 
