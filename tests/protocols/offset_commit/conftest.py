@@ -260,6 +260,8 @@ def _metadata(case: Case) -> ClusterMetadata:
     for name, topic_id in {**_TOPIC_IDS, OFFSETS_TOPIC: "C" * 22}.items():
         records.append(MetadataRecord(0, 0, TOPIC, {"name": name, "topic_id": topic_id}))
     records.append(MetadataRecord(0, 0, PARTITION, {"topic_id": "C" * 22, "partition_id": 0}))
+    for at, (name, ms) in enumerate(case.get("created_again", {}).items(), 1):
+        records.append(MetadataRecord(at, ms, TOPIC, {"name": name, "topic_id": "N" * 22}))
     return ClusterMetadata.of(MetadataLog.of_records(records))
 
 
