@@ -1,11 +1,7 @@
 {#- What chooses the rows of the chapters from which on a model is built, or tested; none where that is all of it. -#}
 {% macro changed_chapters(model_name) -%}
-    {%- set since, chosen = var('changed_since'), [] -%}
-    {%- for cluster, chapter in (since.get(model_name, []) if since is mapping else []) -%}
-        {%- set later = 'chapter >= ' ~ chapter -%}
-        {%- do chosen.append(later if cluster is none else "cluster = '" ~ spark_literal(cluster) ~ "' and " ~ later) -%}
-    {%- endfor -%}
-    {{ return('(' ~ chosen | join(' or ') ~ ')' if chosen else none) }}
+    {%- set since = var('changed_since') -%}
+    {{ return(since.get(model_name) if since is mapping else none) }}
 {%- endmacro %}
 
 {#- The rows of a relation that lie in the chapters which are built: all that a row rests on lies in its own. -#}

@@ -148,7 +148,7 @@ def _judge(run: Run) -> Summary:
 def _marts(run: Run) -> Summary:
     from fencepost.marts import build
 
-    result = build(run.spark(), run.settings, run.catalog)
+    result = build(run.settings, run.catalog, run.spark)
     return {
         "models": len(result.models),
         "without_rows": result.empty,

@@ -24,10 +24,10 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from fencepost.catalog import NAME, spark_catalog_conf
+from fencepost.jars import SessionError, prepared, spark_jars
 from fencepost.protocols import functions
 from fencepost.settings import Lake, Settings
 
-JARS_ENV = "FENCEPOST_JARS"
 CLASS_ARCHIVE = "classes.jsa"
 """Beside the jars: the classes of a session, ready to be used (the JVM's dynamic AppCDS archive)."""
 
@@ -38,10 +38,6 @@ _FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 _FOR_MANY_ROWS = {"spark.sql.shuffle.partitions": "4"}
-
-
-class SessionError(Exception):
-    """Spark cannot be started here; the message says what is missing and how to get it."""
 
 
 def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
@@ -114,23 +110,6 @@ def java_options(jars: list[Path], *, small: bool) -> str:
         # an archive of another JVM or class path is left aside without a word
         options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"]
     return " ".join(options)
-
-
-def prepared(jars: list[Path], name: str) -> Path:
-    """Where setting up keeps what it has made once for every lake: beside the jars."""
-    return jars[0].with_name(name)
-
-
-def spark_jars(settings: Settings) -> list[Path]:
-    """The jars Spark needs, from ``FENCEPOST_JARS`` or a folder ``.jars`` nearby. Raises SessionError."""
-    named = os.environ.get(JARS_ENV)
-    near = (Path.cwd(), settings.folder, *Path(__file__).resolve().parents[2:3])
-    folders = [Path(named)] if named else [folder / ".jars" for folder in near]
-    for folder in folders:
-        if jars := sorted((folder / "spark").glob("*.jar")):
-            return [jar.absolute() for jar in jars]
-    looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
-    raise SessionError(f"No jars of Iceberg and SQLite in {looked}. Run `make setup`, or set {JARS_ENV}.")
 
 
 def _with_functions(session: SparkSession) -> SparkSession:

@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table as IcebergTable
 
 from fencepost import lake
 from fencepost.changed import Since, changed_since, earliest
 from fencepost.definitions import modules
-from fencepost.tables import CHAPTER, DECISIONS, EPISODES, FILES
-from fencepost.tables.table import ARROW
+from fencepost.tables import CHAPTER, DECISIONS, EPISODES, FILES, Table
 
 _PROPERTY = "fencepost.marts"
-_ARROW = {**ARROW, "date": pa.date32()}
 _OF_MODULES = {table.name: table for table in (DECISIONS, EPISODES)}
 """Tables that all protocols share: a row says of which module of the specification it is."""
 
@@ -55,6 +54,11 @@ class Model:
     def in_chapters(self) -> bool:
         """Whether a row rests on rows of its own chapter alone."""
         return CHAPTER in self.columns
+
+    @property
+    def table(self) -> Table:
+        """The mart as its contract has it."""
+        return Table(self.relation, self.doc, dict(self.columns), key=())
 
 
 @dataclass(frozen=True)
@@ -95,15 +99,34 @@ class Inputs:
         since = {name: found for name in build if (found := known[name])}
         return Plan(tuple(build), tuple(empty), len(self._models) - len(build) - len(empty), since)
 
+    def model(self, name: str) -> Model:
+        """The model of this name."""
+        return next(each for each in self._models if each.name == name)
+
     def create(self, model: Model) -> None:
         """Create a mart without rows, as its contract has it."""
-        schema = pa.schema([(name, _ARROW[kind]) for name, kind in model.columns.items()])
-        properties = {**model.properties, "comment": model.doc}
         self._catalog.create_namespace_if_not_exists(model.relation.partition(".")[0])
-        new = self._catalog.create_table_transaction(model.relation, schema, properties=properties)
+        new = self._catalog.create_table_transaction(
+            model.relation, model.table.arrow_schema, properties=_properties(model)
+        )
         with new, new.update_spec() as spec:
             for name in model.stored_by:
                 spec.add_identity(name)
+
+    def fit(self, model: Model) -> None:
+        """Make the mart's table as its contract has it: one with other columns goes with its rows."""
+        table = self._table(model.relation)
+        if table is not None and not _fits(table, model):
+            self._catalog.drop_table(model.relation)
+            table = None
+        if table is None:
+            # it may have been a view
+            with suppress(NoSuchViewError, NotImplementedError):
+                self._catalog.drop_view(model.relation)
+            self.create(model)
+        elif not _properties(model).items() <= table.properties.items():
+            with table.transaction() as change:
+                change.set_properties(_properties(model))
 
     def note(self) -> None:
         """Note that all models have been built from what there is now."""
@@ -209,6 +232,21 @@ def _sources(nodes: Mapping[str, Any], node: Any) -> Iterator[str]:
             yield f"{upstream.schema}.{upstream.identifier}"
         else:
             yield from _sources(nodes, upstream)
+
+
+def _properties(model: Model) -> dict[str, str]:
+    return {**model.properties, "comment": model.doc}
+
+
+def _fits(table: IcebergTable, model: Model) -> bool:
+    """Whether a table has the columns of a mart, and is partitioned as it is."""
+    stored_by = tuple(each.name for each in table.spec().fields)
+    wanted = Catalog._convert_schema_if_needed(model.table.arrow_schema)
+    return stored_by == model.stored_by and _columns(table.schema()) == _columns(wanted)
+
+
+def _columns(schema: Schema) -> list[tuple[str, str]]:
+    return [(field.name, str(field.field_type)) for field in schema.fields]
 
 
 def _rows(table: IcebergTable) -> int:

@@ -29,8 +29,8 @@ select
         client_id,
         connection,
         caused_position,
-        caused_at,
-        ended_at,
+        {{ iso_moment('caused_at') }} as caused_at,
+        {{ iso_moment('ended_at') }} as ended_at,
         unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms
     )) as evidence
 from {{ source('silver', 'leader_epoch_fencings') }}

@@ -27,7 +27,7 @@ select
         fencings.caused_by_client_id,
         fencings.caused_by_connection,
         fencings.fenced_position,
-        fencings.fenced_at
+        {{ iso_moment('fencings.fenced_at') }} as fenced_at
     )) as evidence
 from {{ source('silver', 'producer_fencings') }} as fencings
 left join {{ ref('int_producer_clients') }} as clients

@@ -119,6 +119,17 @@ class IcebergReader:
     def _run(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
 
+    def find(self, table: str) -> Table | View | None:
+        """The table or view, as it was when it was first asked for. Raises LakeError."""
+        return self._find(table)
+
+    def learn(self, table: str, now: Table | View) -> None:
+        """From here on the table or view is this one: it is not what it was when it was first asked for."""
+        self._tables[table] = now
+        if table in self._attached:
+            # what was made of it before needs what it needed
+            self._attach(table, self._attached.pop(table))
+
     def _find(self, table: str) -> Table | View | None:
         """The table or view, as it was when it was first asked for. Raises LakeError."""
         if table not in self._tables:

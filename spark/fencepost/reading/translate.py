@@ -9,6 +9,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from fencepost.catalog import NAME
 from fencepost.reading import QueryError
+from fencepost.reading.spark_functions import for_duckdb
 
 _IN_SPARK = (
     "Correct it, or have Spark run it as it stands, which takes longer to start: fencepost sql --engine spark"
@@ -84,7 +85,7 @@ def words(query: exp.Expr) -> frozenset[str] | None:
 
 def to_duckdb(query: exp.Query) -> str:
     """The query's text for DuckDB; its columns keep the names that Spark gives them. Raises QueryError."""
-    named = _with_escapes(_named(query.copy())).transform(_for_duckdb)
+    named = for_duckdb(_with_escapes(_named(query.copy())))
     try:
         return named.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
@@ -138,18 +139,3 @@ def _as_spark_prints(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Binary) and not isinstance(node, exp.Dot):
         return exp.Paren(this=node) if not isinstance(node.parent, exp.Paren) else node
     return node
-
-
-def _for_duckdb(node: exp.Expr) -> exp.Expr:
-    """What sqlglot says in DuckDB's words and DuckDB understands otherwise, or not at all."""
-    if isinstance(node, exp.Quantile):
-        # DuckDB's QUANTILE takes one of the values, Spark's percentile lies between them
-        return exp.Anonymous(this="QUANTILE_CONT", expressions=[node.this, node.args["quantile"]])
-    if isinstance(node, exp.Anonymous) and (factor := _MOMENTS.get(str(node.this).upper())):
-        micros = exp.Mul(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(factor))
-        return exp.Anonymous(this="MAKE_TIMESTAMPTZ", expressions=[exp.cast(micros, "bigint")])
-    return node
-
-
-_MOMENTS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1}
-"""Microseconds in the unit that a function counts a moment in."""

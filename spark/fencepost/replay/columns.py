@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +32,12 @@ class Columns:
         """Every row added so far."""
         self._flush()
         return pa.Table.from_batches(self._batches, schema=self._schema)
+
+    def take(self, at_least: int = 1) -> Iterator[pa.Table]:
+        """The rows added since they were taken last, if they are so many."""
+        if sum(map(len, self._batches)) + len(self._rows) >= at_least:
+            yield self.to_arrow()
+            self._batches = []
 
     def _flush(self) -> None:
         if not self._rows:

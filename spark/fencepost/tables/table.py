@@ -16,6 +16,7 @@ ARROW = {
     "double": pa.float64(),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
+    "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
     "array<int>": pa.list_(pa.int32()),

@@ -22,6 +22,7 @@ from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
 from fencepost.protocols.offset_commit.member_lines import HEARTBEAT_APIS, heartbeat_answer, member_lines
 from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS, commit_request
 from fencepost.protocols.offset_commit.shard import ShardEvidence
 from fencepost.replay.group_coordinator import shards
@@ -239,7 +240,7 @@ def _decoded(
         [record for record in records if isinstance(record, GroupRecord)],
         [record for record in records if isinstance(record, OffsetCommitRecord)],
         [record for record in records if isinstance(record, Marker)],
-        [request for request in commits if request is not None],
+        Requests(request for request in commits if request is not None),
         [line for each in members for line in each],
         [answer for answer in heartbeats if answer is not None],
         {"request.log": case.get("unread_lines", [])},
@@ -259,6 +260,8 @@ def _metadata(case: Case) -> ClusterMetadata:
     for name, topic_id in {**_TOPIC_IDS, OFFSETS_TOPIC: "C" * 22}.items():
         records.append(MetadataRecord(0, 0, TOPIC, {"name": name, "topic_id": topic_id}))
     records.append(MetadataRecord(0, 0, PARTITION, {"topic_id": "C" * 22, "partition_id": 0}))
+    for at, (name, ms) in enumerate(case.get("created_again", {}).items(), 1):
+        records.append(MetadataRecord(at, ms, TOPIC, {"name": name, "topic_id": "N" * 22}))
     return ClusterMetadata.of(MetadataLog.of_records(records))
 
 

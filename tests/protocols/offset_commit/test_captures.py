@@ -106,18 +106,21 @@ def test_what_members_were_told_is_what_records_say(
         states: dict[str, list[dict[str, Any]]] = {}
         for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
             states.setdefault(state["commit_id"], []).append(state)
-        for group_id in {record.group_id for record in evidence.group_records}:
+        requests = evidence.requests.by_group()
+        for group_id in {record.group_id for record in evidence.group_records} & requests.keys():
             witnesses = Witnesses(
+                evidence.requests,
+                requests[group_id],
                 *(
                     [line for line in lines if line.group_id == group_id]
-                    for lines in (evidence.requests, evidence.heartbeats, evidence.member_lines)
+                    for lines in (evidence.heartbeats, evidence.member_lines)
                 ),
-                lateness,
-                metadata.topics,
+                lateness=lateness,
+                topics=metadata.topics,
                 unread_lines={},
             )
             kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
-            for request in (each for each in evidence.requests if each.group_id == group_id):
+            for request in evidence.requests.each(requests[group_id]):
                 told = witnesses.told(request)
                 # what time alone tells is so only where the next record agrees
                 if told is None or told.until_ms is not None:

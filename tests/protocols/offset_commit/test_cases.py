@@ -27,7 +27,7 @@ def _or_unknown(value: object) -> object:
 
 
 def _topic(key: str | None) -> str:
-    names = {"O": "orders", "U": "audit", "X": "nowhere"}
+    names = {"O": "orders", "U": "audit", "X": "nowhere", "N": "anew"}
     return "?" if not key else names[key[0]] + key[22:] if key[0] in names else key
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from fencepost.protocols.offset_commit.matches import Matches, Options
-from fencepost.protocols.offset_commit.requests import Commit
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 
 
 def competing(fitting: Options) -> Iterator[Options]:
     """The commits that compete for records, directly or through others, with the records that fit them."""
     takers = _takers(fitting)
-    seen: set[Commit] = set()
+    seen: set[int] = set()
     for commit in fitting:
         if commit in seen:
             continue
@@ -23,29 +21,29 @@ def competing(fitting: Options) -> Iterator[Options]:
             component[one] = fitting[one]
             for record in fitting[one]:
                 # asked once is enough
-                for other in takers.pop(record.offset, ()):
+                for other in takers.pop(record, ()):
                     if other not in seen:
                         seen.add(other)
                         waiting.append(other)
         yield component
 
 
-def choose(component: Options, matches: Matches, state_at: Callable[[str, int], int]) -> None:
-    """Note what is sure, and what is doubtful, of commits that compete. ``state_at``: the state of a group at
-    an offset.
+def choose(component: Options, matches: Matches, state_at: Callable[[int], int]) -> None:
+    """Note what is sure, and what is doubtful, of commits that compete. ``state_at``: the state of a record's
+    group when it was written.
     """
-    records = sorted({record.offset: record for fits in component.values() for record in fits}.items())
+    records = sorted({record for fits in component.values() for record in fits})
     if len(component) < len(records):
         matches.doubtful.update(component)
     elif len(component) == len(records):
-        if len({state_at(record.group_id, offset) for offset, record in records}) > 1:
+        if len({state_at(record) for record in records}) > 1:
             _choose_apart(component, matches)
             return
         # ordered by where the log allows it first: no broker's clock can be wrong about that
-        in_order = sorted(component, key=lambda commit: _order(commit, component[commit]))
-        for commit, (_, record) in zip(in_order, records, strict=True):
+        in_order = sorted(component, key=lambda commit: (min(component[commit]), commit))
+        for commit, record in zip(in_order, records, strict=True):
             if record in component[commit]:
-                matches.sure[commit] = record
+                matches.record[commit] = record
 
 
 def _choose_apart(component: Options, matches: Matches) -> None:
@@ -58,28 +56,22 @@ def _choose_apart(component: Options, matches: Matches) -> None:
         if not left[commit]:
             continue
         record = left[commit][0]
-        for other in takers[record.offset]:
-            if other is not commit and record in left[other]:
+        for other in takers[record]:
+            if other != commit and record in left[other]:
                 left[other].remove(record)
                 if len(left[other]) == 1:
                     singles.append(other)
     for commit, found in left.items():
         if len(found) == 1:
-            matches.sure[commit] = found[0]
+            matches.record[commit] = found[0]
         elif found:
             matches.doubtful[commit] = found
 
 
-def _takers(options: Options) -> dict[int, list[Commit]]:
-    """The commits that may have written each record, by its offset."""
-    takers: dict[int, list[Commit]] = {}
+def _takers(options: Options) -> dict[int, list[int]]:
+    """The commits that may have written each record."""
+    takers: dict[int, list[int]] = {}
     for commit, found in options.items():
         for record in found:
-            takers.setdefault(record.offset, []).append(commit)
+            takers.setdefault(record, []).append(commit)
     return takers
-
-
-def _order(commit: Commit, fits: Iterable[OffsetCommitRecord]) -> tuple[int, int, str, int, str]:
-    request = commit.request
-    low = min(record.offset for record in fits)
-    return (low, request.responded_ms, request.file, request.position, commit.commit_id)

@@ -67,16 +67,23 @@ class Commits:
         numbers = _numbers(asked)
         committer = _committer(request, managed=managed)
         for commit, met in zip(request.commits, asked.met, strict=True):
-            request_id = commit.commit_id if met and _stands_alone(commit) else request.request_id
+            commit_id = commit.commit_id
+            request_id = commit_id if met and _stands_alone(commit) else request.request_id
             rules = []
             for number, state in met:
                 rule = self._rule(commit, state)
                 rules.append(rule)
                 candidate = number if numbers is None else numbers[number, state.variant]
-                self._write_state(commit, state, rule, request_id=request_id, candidate=candidate)
+                self._write_state(commit, state, rule, ids=(request_id, commit_id), candidate=candidate)
             reason = self._reason(asked, commit, met, rules, matches)
             self._write_commit(
-                asked, commit, matches.sure.get(commit), committer=committer, met=met, reason=reason
+                asked,
+                commit,
+                matches.own(commit),
+                commit_id=commit_id,
+                committer=committer,
+                met=met,
+                reason=reason,
             )
 
     def _rule(self, commit: Commit, state: State) -> str | None:
@@ -88,15 +95,15 @@ class Commits:
         )
 
     def _write_state(
-        self, commit: Commit, state: State, rule: str | None, *, request_id: str, candidate: int
+        self, commit: Commit, state: State, rule: str | None, *, ids: tuple[str, str], candidate: int
     ) -> None:
+        """``ids``: of the request and of the commit."""
         request, position = commit.request, state.state_position
         self.states.add(
             self._cluster,
             request.group_id,
             state.life,
-            request_id,
-            commit.commit_id,
+            *ids,
             candidate,
             request.member_id,
             commit.partition_key,
@@ -141,6 +148,7 @@ class Commits:
         commit: Commit,
         own: OffsetCommitRecord | None,
         *,
+        commit_id: str,
         committer: str,
         met: Sequence[tuple[int, State]],
         reason: str | None,
@@ -152,7 +160,7 @@ class Commits:
             became = self._became(asked, commit)
         self.commits.add(
             self._cluster,
-            commit.commit_id,
+            commit_id,
             request.request_id,
             request.broker_id,
             request.group_id,

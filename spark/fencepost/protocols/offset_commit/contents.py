@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import Commit
 from fencepost.replay.entities import numbered_rows
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
@@ -49,28 +50,21 @@ def same_topic(commit: Commit, record: OffsetCommitRecord) -> bool:
 
 
 def numbered_contents(
-    records: Sequence[OffsetCommitRecord], commits: Sequence[Commit]
+    records: Sequence[OffsetCommitRecord], requests: Requests, commits: Longs
 ) -> tuple[Longs, Longs]:
-    """A number for the content of each record and of each commit, the same for equal ones, in the order in
-    which they come first: those of records, then those that only commits have.
+    """A number for the content of each record and of each of these commits, the same for equal ones, in the
+    order in which they come first: those of records, then those that only commits have.
     """
-    asked = [commit.request for commit in commits]
-    groups = numbered_texts([each.group_id for each in records], [each.group_id for each in asked])
+    groups, of = requests.texts("group_id"), requests.request[commits]
     found = numbered_rows(
-        np.concatenate(groups),
-        _column((each.partition for each in records), (each.partition for each in commits)),
-        _column((each.committed_offset for each in records), (each.committed_offset for each in commits)),
-        _column(
-            (each.committed_leader_epoch for each in records),
-            (each.committed_leader_epoch for each in commits),
+        np.concatenate([groups.numbers_of(each.group_id for each in records), groups.values[of]]),
+        *(
+            np.concatenate([_column(map(attrgetter(name), records)), requests.of_commits(name)[commits]])
+            for name in ("partition", "committed_offset", "committed_leader_epoch")
         ),
-        _column(
-            (each.producer_id if each.is_transactional else -1 for each in records),
-            (-1 if each.producer_id is None else each.producer_id for each in asked),
-        ),
-        _column(
-            (each.producer_epoch if each.is_transactional else -1 for each in records),
-            (-1 if each.producer_epoch is None else each.producer_epoch for each in asked),
+        *(
+            np.concatenate([_in_transaction(records, name), _none_is_minus_one(requests[name][of])])
+            for name in ("producer_id", "producer_epoch")
         ),
     )
     _, first, found = np.unique(found, return_index=True, return_inverse=True)
@@ -80,15 +74,14 @@ def numbered_contents(
     return found[: len(records)], found[len(records) :]
 
 
-def numbered_texts(*columns: Iterable[str | None]) -> list[Longs]:
-    """A number for each text, the same in all columns; -1 for None."""
-    numbers: dict[str | None, int] = {None: -1}
-    return [
-        np.fromiter((numbers.setdefault(each, len(numbers)) for each in column), np.int64)
-        for column in columns
-    ]
+def _column(values: Iterable[int | None]) -> Longs:
+    return np.fromiter((UNKNOWN if each is None else each for each in values), np.int64)
 
 
-def _column(of_records: Iterable[int | None], of_commits: Iterable[int | None]) -> Longs:
-    numbers = (UNKNOWN if each is None else each for each in chain(of_records, of_commits))
-    return np.fromiter(numbers, np.int64)
+def _in_transaction(records: Iterable[OffsetCommitRecord], name: str) -> Longs:
+    value = attrgetter(name)
+    return np.fromiter((value(each) if each.is_transactional else -1 for each in records), np.int64)
+
+
+def _none_is_minus_one(values: Longs) -> Longs:
+    return np.where(values == UNKNOWN, -1, values)

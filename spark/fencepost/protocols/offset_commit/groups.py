@@ -200,14 +200,16 @@ class Group(Lives[Histories]):
         span.ownership.note_generation(generation, self.no)
         known = self._is_known_alive(record)
         for member_id, member in members.items():
-            owned = self._assigned(member, generation, record.timestamp_ms)
+            owned = self._assigned(member, generation, span.ownership, record.timestamp_ms)
             step = classic_step_of(record, self.no, at, member, owned, known=known)
             self._step(member_id, step, span, out)
         for member_id in before:
             if member_id not in members:
                 self._remove(member_id, span, at, out)
 
-    def _assigned(self, member: ClassicMember, generation: int, ms: int) -> list[Owned] | None:
+    def _assigned(
+        self, member: ClassicMember, generation: int, ownership: Ownership, ms: int
+    ) -> list[Owned] | None:
         """What a classic member was assigned: topics by name, with the ids that the names meant then."""
         if member.topics is None:
             return None
@@ -217,6 +219,7 @@ class Group(Lives[Histories]):
             for partition in partitions:
                 key = topic_key(topic_id, topic, partition)
                 if key is not None:
+                    ownership.note_name(topic, partition, key)
                     found[key] = Owned(key, topic_id, None, partition, False, generation, False)
         return list(found.values())
 

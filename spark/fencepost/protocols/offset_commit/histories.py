@@ -35,6 +35,7 @@ class Histories:
         self.owned = Columns(OWNED_PARTITIONS)
         self.revoked = Columns(REVOKED_PARTITIONS)
         self.covered = Columns(COVERAGE)
+        self.tables = (self.groups, self.members, self.owned, self.revoked, self.covered)
 
     def group(self, group: Group, epochs: Epochs, during: Interval) -> None:
         """``silver.consumer_groups``: where a group's epoch is known."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
+from numpy.typing import NDArray
 
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.entities import numbered_rows
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
+
+Flags = NDArray[np.bool_]
 
 _NEAR_MS = 60_000
 
@@ -27,7 +30,7 @@ class Lateness:
         self._tolerance_ms = tolerance_ms
         self._seen: dict[tuple[int, int], int] = {}
         self._around: dict[tuple[int, int], int] = {}
-        self._last: set[CommitRequest] = set()
+        self._is_last: Flags = np.empty(0, dtype=np.bool_)
 
     def note(self, broker_id: int, responded_ms: Longs, late_ms: Longs) -> None:
         """A broker's answers to requests of which it is certain what they wrote: each line came as much later
@@ -40,24 +43,31 @@ class Lateness:
             self._seen[broker_id, minute] = max(self._seen.get((broker_id, minute), 0), late)
         self._around.clear()
 
-    def note_last(self, requests: Iterable[CommitRequest]) -> None:
-        """Requests that no line of their connection follows."""
-        self._last.update(requests)
+    def note_last(self, is_last: Flags) -> None:
+        """Of each request whether no line of its connection follows it, by the request's number."""
+        self._is_last = is_last
 
     def of(self, line: CommitRequest | MemberLine | HeartbeatAnswer) -> int:
         """How late a line may be: twice what was seen around it, since what was seen is not the latest of
         all.
         """
-        key = _key(line)
+        seen = self._seen_around(line.broker_id, line.responded_ms // _NEAR_MS)
+        is_last = seen > self._tolerance_ms and isinstance(line, CommitRequest) and self._is_last[line.number]
+        return LATEST_MS if is_last else max(self._tolerance_ms, 2 * seen)
+
+    def of_requests(self, requests: Requests, numbers: Longs) -> Longs:
+        """``of`` the requests with these numbers."""
+        broker_id, minute = requests["broker_id"][numbers], requests["responded_ms"][numbers] // _NEAR_MS
+        _, first, which = np.unique(numbered_rows(broker_id, minute), return_index=True, return_inverse=True)
+        around = zip(broker_id[first].tolist(), minute[first].tolist(), strict=True)
+        seen = np.fromiter((self._seen_around(*each) for each in around), np.int64, len(first))[which]
+        is_last = (seen > self._tolerance_ms) & self._is_last[numbers]
+        return np.where(is_last, LATEST_MS, np.maximum(self._tolerance_ms, 2 * seen))
+
+    def _seen_around(self, broker_id: int, minute: int) -> int:
+        key = broker_id, minute
         seen = self._around.get(key)
         if seen is None:
-            broker_id, moment = key
-            seen = max(self._seen.get((broker_id, near), 0) for near in (moment - 1, moment, moment + 1))
+            seen = max(self._seen.get((broker_id, near), 0) for near in (minute - 1, minute, minute + 1))
             self._around[key] = seen
-        if seen > self._tolerance_ms and line in self._last:
-            return LATEST_MS
-        return max(self._tolerance_ms, 2 * seen)
-
-
-def _key(line: CommitRequest | MemberLine | HeartbeatAnswer) -> tuple[int, int]:
-    return line.broker_id, line.responded_ms // _NEAR_MS
+        return seen

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fencepost.protocols.offset_commit.choosing import choose, competing
-from fencepost.protocols.offset_commit.contents import numbered_contents, numbered_texts
+from fencepost.protocols.offset_commit.contents import numbered_contents
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches, Options
 from fencepost.protocols.offset_commit.narrowing import Asked, Flags, Pairs, decided, narrowed
 from fencepost.protocols.offset_commit.order import Order, Places
-from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
-from fencepost.replay.requests import LATEST_MS
+from fencepost.replay.requests import LATEST_MS, NONE
 
 _AT_MOST = 64
 """A commit with more records of the same content before it is not looked at without a clock."""
@@ -34,43 +34,43 @@ class Matching:
 
     def __init__(
         self,
-        requests: Sequence[CommitRequest],
+        requests: Requests,
         records: Sequence[OffsetCommitRecord],
         order: Order,
         tolerance_ms: int,
     ) -> None:
-        """``requests`` by their numbers, ``records`` in offset order. ``tolerance_ms``: by how much the
-        broker's clock may go back between a record and its line.
+        """``records`` in offset order. ``tolerance_ms``: by how much the broker's clock may go back between a
+        record and its line.
         """
         self._requests, self._order, self._back_ms = requests, order, tolerance_ms
+        self._matches = Matches(records, len(requests.request))
         # what compaction left tells not how it came about
-        records = [record for record in records if not (record.tombstone or record.based)]
-        commits = [commit for request in requests for commit in request.commits if commit.accepted]
-        of_records, of_commits = numbered_contents(records, commits)
+        written = np.fromiter(
+            (not (each.tombstone or each.based) for each in records), np.bool_, len(records)
+        )
+        numbers = np.flatnonzero(written)
+        records = [records[at] for at in numbers.tolist()]
+        accepted = requests.with_error([NONE])
+        of_records, of_commits = numbered_contents(records, requests, accepted)
         has_record = np.flatnonzero(of_commits <= of_records.max(initial=-1))
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
-        self._commits = [commits[at] for at in commit_order.tolist()]
+        self._commits = accepted[commit_order]
         times = np.fromiter((record.timestamp_ms for record in records), np.int64, len(records))
         record_order = np.lexsort((times, of_records))
         self._records = [records[at] for at in record_order.tolist()]
+        self._numbers = numbers[record_order]
         self._content, self._content_of_record = of_commits[commit_order], of_records[record_order]
         self._times = times[record_order]
         self._offsets = np.fromiter((each.offset for each in self._records), np.int64, len(records))
-        self._topics, self._topics_of_records = numbered_texts(
-            (each.topic for each in self._commits), (each.topic for each in self._records)
-        )
-        self._ids, self._ids_of_records = numbered_texts(
-            (each.topic_id for each in self._commits), (each.topic_id for each in self._records)
-        )
-        count = len(self._commits)
-        self._asked = Asked(
-            np.fromiter((each.request.number for each in self._commits), np.int64, count),
-            np.fromiter((len(each.commits) for each in requests), np.int64, len(requests)),
-        )
-        of = [each.request for each in self._commits]
-        self._requested_ms = np.fromiter((each.requested_ms for each in of), np.int64, count)
-        self._responded_ms = np.fromiter((each.responded_ms for each in of), np.int64, count)
-        self._brokers = np.fromiter((each.broker_id for each in of), np.int64, count)
+        topics, topic_ids = (requests.texts_of_commits(name) for name in ("topic", "topic_id"))
+        self._topics, self._ids = topics.values[self._commits], topic_ids.values[self._commits]
+        self._topics_of_records = topics.numbers_of(each.topic for each in self._records)
+        self._ids_of_records = topic_ids.numbers_of(each.topic_id for each in self._records)
+        of = requests.request[self._commits]
+        self._asked = Asked(of, requests.size)
+        self._requested_ms = requests["requested_ms"][of]
+        self._responded_ms = requests["responded_ms"][of]
+        self._brokers = requests["broker_id"][of]
         self._options = Pairs(*(np.empty(0, dtype=np.int64) for _ in Pairs._fields))
 
     def place_without_clock(self, terms: Terms, lateness: Lateness) -> None:
@@ -95,27 +95,25 @@ class Matching:
             own = brokers == broker_id
             lateness.note(broker_id, self._responded_ms[certain.commits[own]], late_ms[own])
 
-    def place_by_clock(self, lateness: Lateness, state_at: Callable[[str, int], int]) -> Matches:
+    def place_by_clock(self, lateness: Lateness, state_at: Callable[[int], int]) -> Matches:
         """Match the rest by time: a record fits that was written between arrival and answer.
 
-        ``state_at``: the state of a group at an offset. Identical commits that compete take identical records
-        in order, if there are as many of each and all of them met one state; if records are missing nothing
-        is said; otherwise every pair is doubtful.
+        ``state_at``: the state that the group of a record had when it was written. Identical commits that
+        compete take identical records in order, if there are as many of each and all of them met one state;
+        if records are missing nothing is said; otherwise every pair is doubtful.
         """
-        commits, records, certain = self._commits, self._records, self._certain()
-        numbers = zip(certain.commits.tolist(), certain.records.tolist(), strict=True)
-        matches = Matches({commits[commit]: records[record] for commit, record in numbers})
-        is_open = np.ones(len(commits), dtype=np.bool_)
+        matches, certain = self._matches, self._certain()
+        matches.record[self._commits[certain.commits]] = self._numbers[certain.records]
+        is_open = np.ones(len(self._commits), dtype=np.bool_)
         is_open[certain.commits] = False
         left = np.flatnonzero(is_open)
         fitting = self._fitting(left, certain.records, lateness)
         for component in competing(fitting):
             choose(component, matches, state_at)
         late = self._in_time(left, self._requested_ms[left] - LATEST_MS)
-        has_late = np.bincount(late.commits, minlength=len(commits)) > 0
-        for at in left.tolist():
-            commit = commits[at]
-            if commit in matches.sure or commit in matches.doubtful:
+        has_late = np.bincount(late.commits, minlength=len(self._commits)) > 0
+        for at, commit in zip(left.tolist(), self._commits[left].tolist(), strict=True):
+            if matches.record[commit] >= 0 or commit in matches.doubtful:
                 continue
             if commit in fitting:
                 matches.competing.add(commit)
@@ -125,12 +123,11 @@ class Matching:
 
     def between(self, matches: Matches) -> Places:
         """Where each request was decided, as the order of requests tells of those whose record is sure."""
-        sure = matches.sure.items()
-        count = len(sure)
-        own = Pairs(np.arange(count), np.arange(count))
-        of = np.fromiter((commit.request.number for commit, _ in sure), np.int64, count)
-        offsets = np.fromiter((record.offset for _, record in sure), np.int64, count)
-        return self._order.between(decided(own, Asked(of, self._asked.size), offsets))
+        commits, records = matches.sure()
+        offsets = np.fromiter((matches.records[at].offset for at in records.tolist()), np.int64, len(records))
+        own = Pairs(np.arange(len(commits)), np.arange(len(commits)))
+        asked = Asked(self._requests.request[commits], self._asked.size)
+        return self._order.between(decided(own, asked, offsets))
 
     def _certain(self) -> Pairs:
         """The options of those commits that have one."""
@@ -168,8 +165,8 @@ class Matching:
 
     def _fitting(self, commits: Longs, taken: Longs, lateness: Lateness) -> Options:
         """The records, not taken, that each of the commits may have written, by time and order."""
-        late_ms = np.fromiter((lateness.of(self._commits[at].request) for at in commits), np.int64)
         of = self._asked.request[commits]
+        late_ms = lateness.of_requests(self._requests, of)
         start_ms = self._order.arrivals(self._requested_ms[commits], of, late_ms, self._back_ms)
         found = self._in_time(commits, start_ms)
         is_taken = np.zeros(len(self._records), dtype=np.bool_)
@@ -177,16 +174,16 @@ class Matching:
         in_time, options = _listed(found.filter(~is_taken[found.records])), _listed(self._options)
         places = self._order.between(decided(self._options, self._asked, self._offsets))
         fitting: Options = {}
-        for at in commits.tolist():
+        for at, number in zip(commits.tolist(), of.tolist(), strict=True):
             records, own = in_time.get(at, []), options.get(at)
             if own is not None:
                 # one of these is its own: when none is in time, its line was later than the tolerance
                 records = [record for record in records if record in own] or own
-            commit = self._commits[at]
-            place = places.of(commit.request)
-            fits = [record for record in records if place.after < self._offsets[record] < place.before]
+            fits = [
+                each for each in records if places.after[number] < self._offsets[each] < places.before[number]
+            ]
             if fits:
-                fitting[commit] = [self._records[record] for record in fits]
+                fitting[int(self._commits[at])] = self._numbers[fits].tolist()
         return fitting
 
 

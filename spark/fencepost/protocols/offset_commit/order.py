@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.entities import numbered_rows
 from fencepost.replay.group_coordinator.records import ASSIGNMENT_TYPES, MEMBER_TYPES, GroupRecord
 from fencepost.replay.logs import UNKNOWN, Longs
 
@@ -32,7 +34,7 @@ class Between(NamedTuple):
 
 ANYWHERE = Between()
 
-_Any = TypeVar("_Any", bound=CommitRequest | HeartbeatAnswer | MemberLine)
+Answer = HeartbeatAnswer | MemberLine
 
 
 class Places(NamedTuple):
@@ -46,6 +48,50 @@ class Places(NamedTuple):
         return Between(int(self.after[request.number]), int(self.before[request.number]))
 
 
+class Lines(NamedTuple):
+    """Lines of request logs as columns: a number for each ``connection`` of a group's clients (-1 where that
+    is not told), the place of each ``file`` in the order of their names.
+    """
+
+    connection: Longs
+    file: Longs
+    position: Longs
+    responded_ms: Longs
+
+
+def lines_of(requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Lines:
+    """The requests with these numbers and, behind them, answers."""
+
+    def both(of_requests: Longs, of_answers: Iterable[int]) -> Longs:
+        return np.concatenate([of_requests, np.fromiter(of_answers, np.int64, len(answers))])
+
+    files = requests.texts("file")
+    names = sorted({*files.names, *(each.file for each in answers)})
+    rank = {name: number for number, name in enumerate(names)}
+    rank_of_file = np.array([rank[name] for name in files.names], dtype=np.int64)
+    connection, known = _connections(requests, numbers)
+    told = ((each.group_id, each.broker_id, each.connection) for each in answers)
+    connection = both(connection, (known.setdefault(each, len(known)) for each in told))
+    nameless = [number for (*_, name), number in known.items() if name is None]
+    return Lines(
+        np.where(np.isin(connection, nameless), -1, connection),
+        both(rank_of_file[files.values[numbers]], (rank[each.file] for each in answers)),
+        both(requests["position"][numbers], (each.position for each in answers)),
+        both(requests["responded_ms"][numbers], (each.responded_ms for each in answers)),
+    )
+
+
+def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, int]]:
+    """Of each request the number of its group, broker and connection, and what has which number."""
+    group_id, connection = (requests.texts(name) for name in ("group_id", "connection"))
+    broker_id = requests["broker_id"][numbers]
+    rows = numbered_rows(group_id.values[numbers], broker_id, connection.values[numbers])
+    _, first, number = np.unique(rows, return_index=True, return_inverse=True)
+    some = numbers[first]
+    names = zip(group_id.objects(some), broker_id[first].tolist(), connection.objects(some), strict=True)
+    return number, {each: at for at, each in enumerate(names)}
+
+
 class Turns(NamedTuple):
     """Lines in the order in which their connections handled them: ``lines`` are their numbers. Those with the
     same number of ``chain`` came one after the other; ``follows``: behind another one of its chain.
@@ -55,33 +101,19 @@ class Turns(NamedTuple):
     chain: Longs
     follows: NDArray[np.bool_]
 
-    def chains(self, lines: Sequence[_Any]) -> Iterator[list[_Any]]:
+    def chains(self) -> Iterator[Longs]:
         """The lines of each chain; of those that have several."""
         for chained in np.split(self.lines, np.flatnonzero(~self.follows)[1:]):
             if len(chained) > 1:
-                yield [lines[at] for at in chained]
+                yield chained
 
 
-def turns(lines: Sequence[CommitRequest | HeartbeatAnswer | MemberLine]) -> Turns:
+def turns(lines: Lines) -> Turns:
     """The turns of lines, for each group by itself.
 
     A chain is cut where the lines of two files, or a clock that went back, do not tell the order.
     """
-    connections: dict[tuple[str, int, str], int] = {}
-    connection = np.fromiter(
-        (
-            -1
-            if each.connection is None
-            else connections.setdefault((each.group_id, each.broker_id, each.connection), len(connections))
-            for each in lines
-        ),
-        np.int64,
-        len(lines),
-    )
-    names = {name: rank for rank, name in enumerate(sorted({each.file for each in lines}))}
-    file = np.fromiter((names[each.file] for each in lines), np.int64, len(lines))
-    position = np.fromiter((each.position for each in lines), np.int64, len(lines))
-    responded = np.fromiter((each.responded_ms for each in lines), np.int64, len(lines))
+    connection, file, position, responded = lines
     order: Longs = np.lexsort((position, file, responded, connection))
     order = order[connection[order] >= 0]
     one, other = order[:-1], order[1:]
@@ -97,25 +129,23 @@ class Order:
 
     def __init__(
         self,
-        requests: Sequence[CommitRequest],
+        requests: Requests,
         answers: Sequence[HeartbeatAnswer],
         epochs: Mapping[str, Mapping[tuple[str, int], Between]],
     ) -> None:
-        """``requests`` by their numbers. ``epochs``: by group, where each member had each of its epochs, as
-        ``epochs_of`` has it. ``last`` are the requests that no line of their connection follows.
+        """``epochs``: by group, where each member had each of its epochs, as ``epochs_of`` has it.
+        ``is_last``: of each request whether no line of its connection follows it.
         """
         self._count = len(requests)
-        every: list[CommitRequest | HeartbeatAnswer] = [*requests, *answers]
+        every = lines_of(requests, np.arange(len(requests)), answers)
         lines, number, follows = turns(every)
-        is_request = lines < len(requests)
-        responded = np.fromiter((each.responded_ms for each in every), np.int64, len(every))
+        is_request, responded = lines < len(requests), every.responded_ms
         self._since = np.full(len(requests), UNKNOWN)
         behind = np.flatnonzero(follows & is_request)
         self._since[lines[behind]] = responded[lines[behind - 1]]
-        followed = np.zeros(len(requests), dtype=np.bool_)
+        self.is_last = np.ones(len(requests), dtype=np.bool_)
         before = np.flatnonzero(follows) - 1
-        followed[lines[before[is_request[before]]]] = True
-        self.last = [requests[at] for at in np.flatnonzero(~followed).tolist()]
+        self.is_last[lines[before[is_request[before]]]] = False
         places = [
             None
             if each.member_epoch is None

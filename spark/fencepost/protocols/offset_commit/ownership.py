@@ -23,6 +23,20 @@ class Ownership:
         self._records: dict[str, dict[int, list[int]]] = {}
         # the same of records that have every member: who owned something then was one
         self._generations: dict[int, list[int]] = {}
+        # topic and partition -> the key under which a classic generation assigned that name last
+        self._named: dict[tuple[str, int], str] = {}
+
+    def note_name(self, topic: str, partition: int, key: str) -> None:
+        """A classic group assigns the partition of a topic by its name, which has this key now."""
+        self._named[topic, partition] = key
+
+    def key_of(self, topic: str | None, partition: int) -> str | None:
+        """The key under which this name was assigned last; None where it never was.
+
+        Who was assigned a name owns whatever has it: a topic may be deleted and created anew within one
+        generation.
+        """
+        return None if topic is None else self._named.get((topic, partition))
 
     def note_epoch(self, member_id: str, epoch: int, no: int) -> None:
         """The member has the epoch as of its record ``no``."""

@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.order import Between, Order, Places
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
-from fencepost.replay.logs import Term
+from fencepost.replay.logs import Longs, Term
 from fencepost.replay.requests import LATEST_MS
 
 
@@ -53,6 +56,10 @@ class GroupStates:
         """The group's newest record before an offset of its log; 0 for none."""
         return bisect_left(self._offsets, offset)
 
+    def before_all(self, offsets: Longs) -> Longs:
+        """``before`` of many offsets."""
+        return np.searchsorted(self._offsets, offsets)
+
     def during(self, term: Term, start_ms: int, end_ms: int) -> list[int]:
         """Every state that the group had in a term between two times."""
         states = self._in_term.get((term.stretch, term.leader_epoch))
@@ -82,6 +89,43 @@ class _StatesOfTerm:
         return sorted(self._changes[first:end])
 
 
+class Placed(NamedTuple):
+    """Requests by their numbers, each beside a state that it may have met: candidates as columns."""
+
+    number: Longs
+    state_no: Longs
+    stretch: Longs
+    leader_epoch: Longs
+
+    def in_order(self) -> Placed:
+        """By the group's states, and at one state by the order of requests."""
+        order = np.lexsort((self.number, self.state_no))
+        return Placed(*(column[order] for column in self))
+
+
+class Stored:
+    """The requests that have a record: all of a request are appended together, so the first one that is sure
+    tells the state that it met.
+    """
+
+    def __init__(self, requests: Requests, matches: Matches) -> None:
+        commits, records = matches.sure()
+        count = len(matches.records)
+        self._first: Longs = np.full(len(requests), count)
+        np.minimum.at(self._first, requests.request[commits], records)
+        self._places = [
+            np.fromiter((getattr(each, name) for each in matches.records), np.int64, count)
+            for name in ("offset", "stretch", "leader_epoch")
+        ]
+
+    def placed(self, numbers: Longs, states: GroupStates) -> tuple[Placed, Longs]:
+        """Those of a group's requests, and the numbers of the others."""
+        first = self._first[numbers]
+        has = first < len(self._places[0])
+        offset, stretch, leader_epoch = (column[first[has]] for column in self._places)
+        return Placed(numbers[has], states.before_all(offset), stretch, leader_epoch), numbers[~has]
+
+
 def candidates_of(
     request: CommitRequest,
     matches: Matches,
@@ -94,11 +138,11 @@ def candidates_of(
 ) -> list[Candidate]:
     """The states that a request may have met, in log order.
 
-    An accepted one met the state before its own records: all records of one request are appended together, so
-    one commit whose record is sure places the request. A refused one met any state of its group from arrival
-    to answer, as late as its line may be, less what the order of requests excludes (``places``). None for a
-    request that was decided where the coordinator's log has a hole, or is not there, for one without an
-    answer, and for one that a broker answered which was not the group's coordinator.
+    An accepted one without a sure record (see ``Stored``) met the state before one of those that it may have
+    written. A refused one met any state of its group from arrival to answer, as late as its line may be, less
+    what the order of requests excludes (``places``). None for a request that was decided where the
+    coordinator's log has a hole, or is not there, for one without an answer, and for one that a broker
+    answered which was not the group's coordinator.
     """
     for commit in request.commits:
         # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
@@ -133,33 +177,28 @@ def _candidates_of_refused(
 
 
 def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
-    first = None
-    for commit in request.commits:
-        record = matches.sure.get(commit)
-        if record is not None and (first is None or record.offset < first.offset):
-            first = record
-    records = [first] if first is not None else _doubtful_records(request, matches)
+    records = _doubtful_records(request, matches)
     found = [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
     return list(dict.fromkeys(found))
 
 
 def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCommitRecord]:
     """The records that one of the request's commits may have written; any of its commits will do."""
-    if not matches.doubtful:
-        return []
-    doubtful = [commit for commit in request.commits if commit in matches.doubtful]
+    doubtful = [commit for commit in request.commits if commit.number in matches.doubtful]
     if not doubtful:
         return []
-    records = matches.doubtful[min(doubtful, key=lambda commit: commit.commit_id)]
-    return sorted(records, key=lambda record: record.offset)
+    one = min(doubtful, key=lambda commit: commit.commit_id)
+    return [matches.records[each] for each in sorted(matches.doubtful[one.number])]
 
 
-def answered_leaders(matches: Matches) -> Mapping[int, int]:
+def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
     """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
 
     Left out where two brokers are told for one epoch.
     """
+    commits, records = matches.sure()
+    brokers = requests["broker_id"][requests.request[commits]]
     told: dict[int, set[int]] = {}
-    for commit, record in matches.sure.items():
-        told.setdefault(record.leader_epoch, set()).add(commit.request.broker_id)
+    for record, broker_id in zip(records.tolist(), brokers.tolist(), strict=True):
+        told.setdefault(matches.records[record].leader_epoch, set()).add(broker_id)
     return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}

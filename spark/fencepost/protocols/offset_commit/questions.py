@@ -2,52 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
 from fencepost.protocols.offset_commit.commits import Commits, Request
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.places import Candidate, Placed
 from fencepost.protocols.offset_commit.presence import Presence
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unwritten import Memory
+
+_AT_ONCE = 4_096
 
 
 class Questions:
     """What is still to be asked of one group, by the number of its record after which it is to be asked."""
 
     def __init__(
-        self, out: Commits, matches: Matches, memory: Memory, presence: Presence, *, managed: bool
+        self,
+        out: Commits,
+        requests: Requests,
+        matches: Matches,
+        memory: Memory,
+        presence: Presence,
+        *,
+        managed: bool,
     ) -> None:
         """Rows go to ``out``, whose ``write`` tells of ``matches`` and ``managed``."""
         self._out = out
+        self._requests = requests
         self._presence = presence
         self._matches = matches
         self._memory = memory
         self._managed = managed
-        self._at: dict[int, list[Request]] = {}
+        self._to_ask: list[Placed] = []
+        self._several: dict[int, Sequence[Candidate]] = {}
+        self._open: dict[int, Request] = {}
         self._waiting: list[Request] = []
 
-    def ask(self, asked: Request) -> None:
+    def ask(self, placed: Placed) -> None:
+        """Take requests with their one candidate each, before any is answered."""
+        self._to_ask.append(placed)
+
+    def ask_one(self, asked: Request) -> None:
         """Take a request with its candidates, or write at once that nothing is known of what it met."""
-        for candidate in asked.candidates:
-            self._at.setdefault(candidate.state_no, []).append(asked)
+        number = asked.request.number
         if not asked.candidates:
             asked.met = asked.met or [[] for _ in asked.request.commits]
             self._write(asked)
+            return
+        if len(asked.candidates) > 1:
+            self._several[number] = asked.candidates
+        columns = zip(*((number, *candidate) for candidate in asked.candidates), strict=True)
+        self._to_ask.append(Placed(*(np.array(column, dtype=np.int64) for column in columns)))
+
+    def begin(self) -> None:
+        """All requests were taken."""
+        columns = zip(*self._to_ask, strict=True)
+        self._due = self._each(Placed(*map(np.concatenate, columns)).in_order()) if self._to_ask else iter(())
+        self._to_ask.clear()
+        self._next = next(self._due, None)
 
     def answer(self, group: Group) -> None:
         """Answer all that is to be asked of the group as it is now."""
-        for asked in self._at.pop(group.no, ()):
-            if not asked.met:
-                asked.met = [[] for _ in asked.request.commits]
-            # candidates are in log order
-            number = len(asked.met[0])
-            stretch = asked.candidates[number].stretch
-            for commit, met in zip(asked.request.commits, asked.met, strict=True):
-                state = state_met(group, commit, stretch)
-                if state.known and not state.alive:
-                    state.group_known = self._presence.of(group.no, asked.request)
-                met.append((number, state))
-            if len(asked.met[0]) == len(asked.candidates):
-                self._settle(asked)
+        while self._next is not None and self._next[0] == group.no:
+            self._meet(self._next[1], group)
+            self._next = next(self._due, None)
+
+    def _each(self, placed: Placed) -> Iterator[tuple[int, Request]]:
+        """The requests in the order in which they are asked, each with the state that it is asked of: few of
+        them are objects at a time.
+        """
+        for begin in range(0, len(placed.number), _AT_ONCE):
+            some = Placed(*(column[begin : begin + _AT_ONCE] for column in placed))
+            candidates = map(Candidate, *(column.tolist() for column in some[1:]))
+            for request, candidate in zip(self._requests.each(some.number), candidates, strict=True):
+                several = self._several.get(request.number)
+                if several is None:
+                    yield candidate.state_no, Request(request, (candidate,))
+                else:
+                    asked = self._open.setdefault(request.number, Request(request, several))
+                    yield candidate.state_no, asked
+
+    def _meet(self, asked: Request, group: Group) -> None:
+        if not asked.met:
+            asked.met = [[] for _ in asked.request.commits]
+        # candidates are in log order
+        number = len(asked.met[0])
+        stretch = asked.candidates[number].stretch
+        for commit, met in zip(asked.request.commits, asked.met, strict=True):
+            state = state_met(group, commit, stretch)
+            if state.known and not state.alive:
+                state.group_known = self._presence.of(group.no, asked.request)
+            met.append((number, state))
+        if len(asked.met[0]) == len(asked.candidates):
+            self._settle(asked)
 
     def finish(self) -> None:
         """The log is at its end: what a classic group had in memory is told by what came later."""
@@ -68,6 +120,5 @@ class Questions:
     def _write(self, asked: Request) -> None:
         self._out.write(asked, self._matches, managed=self._managed)
         # request and commits name each other: a group may have millions of them, and each is asked once
-        for commit in asked.request.commits:
-            self._matches.sure.pop(commit, None)
         asked.request.commits = []
+        self._open.pop(asked.request.number, None)

@@ -31,11 +31,11 @@ class Reasons:
         request, base = commit.request, self._base
         start_ms = request.requested_ms - self._lateness.of(request)
         content = f"{self._log} has records with this commit's content"
-        if commit in matches.competing:
+        if commit.number in matches.competing:
             return f"not told apart: {content}, and more commits than records"
         if base is not None and base.ms is not None and start_ms <= base.ms:
             return f"cleaned away: compaction has been over {self._log} where this commit was decided"
-        if commit in matches.late:
+        if commit.number in matches.late:
             return (
                 f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
             )

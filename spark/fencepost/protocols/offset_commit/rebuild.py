@@ -45,21 +45,19 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
 def _replay(
     metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
-    tables = {table.name: table for table in TABLES}
-
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         cluster, partition = shard_of_name(shard)
         known = metadata.get(cluster, ClusterMetadata())
         with collection_paused():
             give_back()
             rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
-            decoded = decode_shard(rows, known.topics)
             # a group may have millions of lines: what was decoded is let go
-            del rows, evidence
+            del evidence
+            decoded = decode_shard(rows, known.topics)
+            del rows
             give_back()
             replayed = GroupCoordinatorShard(decoded, known, tolerance_ms)
             del decoded
-            found = replayed.replay()
-        return [(tables[name], each) for name, each in found.items()]
+            yield from replayed.replay()
 
     return run

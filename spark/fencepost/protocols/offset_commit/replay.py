@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from operator import attrgetter
 
+import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
@@ -22,19 +23,19 @@ from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.order import Order, Places, epochs_of
 from fencepost.protocols.offset_commit.places import (
     GroupStates,
+    Stored,
     answered_leaders,
     candidates_of,
     is_decided,
 )
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
-from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.shard import (
     GroupEvidence,
     ShardEvidence,
     by_group,
     decode_shard,
-    numbered,
 )
 from fencepost.protocols.offset_commit.states import state_told
 from fencepost.protocols.offset_commit.terms import Terms
@@ -54,6 +55,10 @@ from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.requests import NONE
+from fencepost.tables import Table
+
+_ROWS_AT_ONCE = 1 << 16
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -68,7 +73,11 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
     """Replay one coordinator's log: {table of silver: its rows}, the seven tables of groups."""
     with collection_paused():
-        return GroupCoordinatorShard(evidence, metadata, tolerance_ms).replay()
+        shard = GroupCoordinatorShard(evidence, metadata, tolerance_ms)
+        rows = {each.table.name: [each.table.arrow_schema.empty_table()] for each in shard.columns}
+        for table, some in shard.replay():
+            rows[table.name].append(some)
+    return {name: pa.concat_tables(each) for name, each in rows.items()}
 
 
 class GroupCoordinatorShard:
@@ -81,22 +90,21 @@ class GroupCoordinatorShard:
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._markers = placed(evidence.markers, evidence.log)
         self._commit_records = placed(evidence.commit_records, evidence.log)
-        requests = numbered(evidence.requests)
+        self._requests = evidence.requests
         self._groups = by_group(
             without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
             self._commit_records,
-            requests,
+            self._requests,
             evidence.member_lines,
             evidence.heartbeats,
         )
         self._lateness = Lateness(tolerance_ms)
-        self._order = self._ordered(requests, evidence.heartbeats)
-        self._matches, self._places, self._undecided = self._matched(
-            requests, evidence.log, evidence.partition
-        )
+        self._order = self._ordered(evidence.heartbeats)
+        self._matches, self._places, self._undecided = self._matched(evidence.log, evidence.partition)
+        self._stored = Stored(self._requests, self._matches)
         self._leaders = self._led(evidence.partition)
         self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
-        self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(evidence.requests))
+        self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(self._requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
         self.commits = Commits(
             evidence.cluster,
@@ -106,27 +114,25 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             base=evidence.log.base,
         )
+        self.columns = (*self.histories.tables, self.commits.commits, self.commits.states)
 
-    def replay(self) -> dict[str, pa.Table]:
-        """Replay everything, once. What has been replayed, or asked, is let go."""
+    def replay(self) -> Iterator[tuple[Table, pa.Table]]:
+        """Replay everything, once; rows are given as they are made. What has been replayed, or asked, is let
+        go.
+        """
         for record in _merged(self._commit_records, self._markers):
             self._offsets.replay(record)
         self._offsets.finish()
-        self._commit_records.clear()
         for group_id in sorted(self._groups):
-            self._replay_group(group_id, self._groups.pop(group_id))
-        tables = (
-            self.histories.groups,
-            self.histories.members,
-            self.histories.owned,
-            self.histories.revoked,
-            self.histories.covered,
-            self.commits.commits,
-            self.commits.states,
-        )
-        return {columns.table.name: columns.to_arrow() for columns in tables}
+            yield from self._replay_group(group_id, self._groups.pop(group_id))
+        yield from self._made()
 
-    def _ordered(self, requests: Sequence[CommitRequest], answers: Sequence[HeartbeatAnswer]) -> Order:
+    def _made(self, at_least: int = 1) -> Iterator[tuple[Table, pa.Table]]:
+        """The rows that were made since they were given last, of tables with so many."""
+        for columns in self.columns:
+            yield from ((columns.table, rows) for rows in columns.take(at_least))
+
+    def _ordered(self, answers: Sequence[HeartbeatAnswer]) -> Order:
         # a hole may hide where a member had an epoch
         whole = len(self._stretches) == 1
         epochs = {
@@ -134,23 +140,22 @@ class GroupCoordinatorShard:
             for group_id, group in self._groups.items()
             if whole and group.heartbeats
         }
-        return Order(requests, answers, epochs)
+        return Order(self._requests, answers, epochs)
 
-    def _matched(
-        self, requests: Sequence[CommitRequest], log: Log, partition: int | None
-    ) -> tuple[Matches, Places, Undecided]:
+    def _matched(self, log: Log, partition: int | None) -> tuple[Matches, Places, Undecided]:
         """The records of accepted commits. How late lines were is known before the clock is asked."""
         elected = {} if partition is None else self._metadata.leaders(OFFSETS_TOPIC, partition)
-        self._lateness.note_last(self._order.last)
-        matching = Matching(requests, self._commit_records, self._order, self._tolerance_ms)
+        self._lateness.note_last(self._order.is_last)
+        matching = Matching(self._requests, self._commit_records, self._order, self._tolerance_ms)
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self._lateness)
         matches = matching.place_by_clock(self._lateness, self._state_at)
-        undecided = Undecided(requests, self._commit_records, log, elected, self._lateness)
+        undecided = Undecided(self._requests, log, elected, self._lateness)
         undecided.settle(matches)
         return matches, matching.between(matches), undecided
 
-    def _state_at(self, group_id: str, offset: int) -> int:
-        return bisect_left(self._groups[group_id].records, offset, key=attrgetter("offset"))
+    def _state_at(self, number: int) -> int:
+        record = self._commit_records[number]
+        return bisect_left(self._groups[record.group_id].records, record.offset, key=attrgetter("offset"))
 
     def _led(self, partition: int | None) -> dict[int, int | None]:
         """Who led the log, by leader epoch: whoever answered a request whose record is in it, else who was
@@ -159,10 +164,10 @@ class GroupCoordinatorShard:
         leaders: dict[int, int | None] = {}
         if partition is not None:
             leaders.update(self._metadata.leaders(OFFSETS_TOPIC, partition))
-        leaders.update(answered_leaders(self._matches))
+        leaders.update(answered_leaders(self._requests, self._matches))
         return leaders
 
-    def _replay_group(self, group_id: str, evidence: GroupEvidence) -> None:
+    def _replay_group(self, group_id: str, evidence: GroupEvidence) -> Iterator[tuple[Table, pa.Table]]:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
@@ -172,20 +177,25 @@ class GroupCoordinatorShard:
         first = next((record for record in evidence.commit_records if not record.tombstone), None)
         evidence.commit_records.clear()
         witnesses = Witnesses(
+            self._requests,
             evidence.requests,
             evidence.heartbeats,
             # of a group that is, or was, no classic one they are told by another rule
             []
             if any(record.type != CLASSIC_METADATA for record in evidence.records)
             else evidence.member_lines,
-            self._lateness,
-            self._metadata.topics,
+            lateness=self._lateness,
+            topics=self._metadata.topics,
             unread_lines=self._unread_lines,
         )
         answers = Answers(evidence.member_lines, self._lateness)
         memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
-        questions = Questions(self.commits, self._matches, memory, presence, managed=bool(evidence.records))
-        for request in evidence.requests:
+        questions = Questions(
+            self.commits, self._requests, self._matches, memory, presence, managed=bool(evidence.records)
+        )
+        placed, others = self._stored.placed(evidence.requests, states)
+        questions.ask(placed)
+        for request in self._requests.each(others):
             candidates = candidates_of(
                 request,
                 self._matches,
@@ -202,8 +212,8 @@ class GroupCoordinatorShard:
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
             elif not candidates and self._undecided.met_none(request):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
-            questions.ask(asked)
-        evidence.requests.clear()
+            questions.ask_one(asked)
+        questions.begin()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
         questions.answer(group)
         for batch, ends in batches:
@@ -212,6 +222,7 @@ class GroupCoordinatorShard:
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
                 questions.answer(group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
+            yield from self._made(_ROWS_AT_ONCE)
         group.finish(self.histories)
         questions.finish()
         if not evidence.records and first is not None:
@@ -238,14 +249,15 @@ def _merged(
     return sorted([*commits, *markers], key=attrgetter("offset"))
 
 
-def _refused_keys(requests: Iterable[CommitRequest]) -> set[tuple[str, str, int]]:
+def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:
     """What refused commits were about: of these the past of the stored offset is asked for."""
-    return {
-        (request.group_id, commit.topic, commit.partition)
-        for request in requests
-        for commit in request.commits
-        if commit.topic is not None and commit.accepted is False
-    }
+    errors = requests.texts_of_commits("broker_error")
+    accepted = (errors.values == errors.numbers_of([NONE])) | requests.stored
+    refused = np.flatnonzero((errors.values >= 0) & ~accepted)
+    groups = requests.texts("group_id").objects(requests.request[refused])
+    topics = requests.texts_of_commits("topic").objects(refused)
+    partitions = requests.of_commits("partition")[refused].tolist()
+    return {each for each in zip(groups, topics, partitions, strict=True) if each[1] is not None}
 
 
 def _taken_over(batch: Sequence[GroupRecord]) -> frozenset[str]:

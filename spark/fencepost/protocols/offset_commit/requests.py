@@ -63,12 +63,13 @@ class CommitRequest:
 class Commit:
     """One partition of a CommitRequest.
 
-    ``broker_error`` is Kafka's name; None when the line has no answer, as ``accepted`` (it was stored, see
-    Undecided) and ``fenced`` (a fencing rule refused it).
+    ``reference`` is how the request names the topic. ``broker_error`` is Kafka's name; None when the line has
+    no answer, as ``accepted`` (it was stored, see Undecided) and ``fenced`` (a fencing rule refused it).
+    ``number`` is its place among the commits of its coordinator's requests.
     """
 
     request: CommitRequest
-    commit_id: str
+    reference: str | None
     topic: str | None
     topic_id: str | None
     partition: int
@@ -78,6 +79,22 @@ class Commit:
     broker_error: str | None
     accepted: bool | None
     fenced: bool | None
+    number: int = -1
+
+    @property
+    def commit_id(self) -> str:
+        """A digest of the request and of the partition as it names it."""
+        return digest_of(self.request.request_id, self.reference, self.partition)
+
+
+def is_accepted(error: str | None) -> bool | None:
+    """Whether a broker says with this error that it took the commit."""
+    return None if error is None else error == NONE
+
+
+def is_fenced(error: str | None) -> bool | None:
+    """Whether it says that a fencing rule refused it."""
+    return None if error is None else error in FENCING
 
 
 def commit_request(line: RequestLine, topics: Topics) -> CommitRequest | None:
@@ -154,7 +171,7 @@ def _commit(
     key = topic_key(topic_id, name, number)
     return Commit(
         request,
-        digest_of(request.request_id, reference, number),
+        None if reference is None else intern(reference),
         name,
         topic_id,
         number,
@@ -162,8 +179,8 @@ def _commit(
         integer(partition.get("committedOffset"), 64),
         -1 if leader_epoch is None else integer(leader_epoch),
         error,
-        None if error is None else error == NONE,
-        None if error is None else error in FENCING,
+        is_accepted(error),
+        is_fenced(error),
     )
 
 

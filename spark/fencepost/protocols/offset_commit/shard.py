@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 
+import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.member_lines import (
@@ -16,13 +16,14 @@ from fencepost.protocols.offset_commit.member_lines import (
     heartbeat_answer,
     member_lines,
 )
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS, CommitRequest, commit_request
 from fencepost.replay.collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
-from fencepost.replay.logs import Log
+from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
 
@@ -32,7 +33,7 @@ APIS = (*COMMIT_APIS, *CLASSIC_APIS, *HEARTBEAT_APIS)
 
 @dataclass(slots=True)
 class ShardEvidence:
-    """``ShardRows``, decoded: plain objects, in any order. A case written by hand begins here."""
+    """``ShardRows``, decoded: requests, and objects in any order. A case written by hand begins here."""
 
     cluster: str
     partition: int | None
@@ -40,7 +41,7 @@ class ShardEvidence:
     group_records: Sequence[GroupRecord]
     commit_records: Sequence[OffsetCommitRecord]
     markers: Sequence[Marker]
-    requests: Sequence[CommitRequest]
+    requests: Requests
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
@@ -48,11 +49,11 @@ class ShardEvidence:
 
 @dataclass(slots=True)
 class GroupEvidence:
-    """What of the evidence is about one group."""
+    """What of the evidence is about one group; of ``requests`` their numbers."""
 
     records: list[GroupRecord] = field(default_factory=list)
     commit_records: list[OffsetCommitRecord] = field(default_factory=list)
-    requests: list[CommitRequest] = field(default_factory=list)
+    requests: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     member_lines: list[MemberLine] = field(default_factory=list)
     heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
 
@@ -62,7 +63,9 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
 
     ``rows`` has no requests afterwards: of a large group they are most of all, and are let go at once.
     """
-    requests, lines, heartbeats = _requests(rows.requests, topics)
+    lines: list[MemberLine] = []
+    heartbeats: list[HeartbeatAnswer] = []
+    requests = Requests(_requests(rows.requests, topics, lines, heartbeats))
     rows.requests = rows.requests.schema.empty_table()
     give_back()
     return ShardEvidence(
@@ -80,11 +83,9 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
 
 
 def _requests(
-    rows: pa.Table, topics: Topics
-) -> tuple[list[CommitRequest], list[MemberLine], list[HeartbeatAnswer]]:
-    requests: list[CommitRequest] = []
-    lines: list[MemberLine] = []
-    heartbeats: list[HeartbeatAnswer] = []
+    rows: pa.Table, topics: Topics, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer]
+) -> Iterator[CommitRequest]:
+    """The commits among lines; what the others tell is added to ``lines`` and ``heartbeats``."""
     for line in each_line(rows, APIS):
         try:
             if line.api_key in HEARTBEAT_APIS:
@@ -99,22 +100,13 @@ def _requests(
             # it is JSON, but no broker's: it names nothing, and ends no run
             continue
         if request is not None:
-            requests.append(request)
-    return requests, lines, heartbeats
-
-
-def numbered(requests: Iterable[CommitRequest]) -> list[CommitRequest]:
-    """The requests in the order of their answers, each with its number."""
-    found = sorted(requests, key=attrgetter("responded_ms", "file", "position", "request_id"))
-    for number, request in enumerate(found):
-        request.number = number
-    return found
+            yield request
 
 
 def by_group(
     records: Iterable[GroupRecord],
     commit_records: Iterable[OffsetCommitRecord],
-    requests: Iterable[CommitRequest],
+    requests: Requests,
     member_lines: Iterable[MemberLine],
     heartbeats: Iterable[HeartbeatAnswer],
 ) -> dict[str, GroupEvidence]:
@@ -124,8 +116,8 @@ def by_group(
         groups[record.group_id].records.append(record)
     for commit in commit_records:
         groups[commit.group_id].commit_records.append(commit)
-    for request in requests:
-        groups[request.group_id].requests.append(request)
+    for group_id, numbers in requests.by_group().items():
+        groups[group_id].requests = numbers
     for line in member_lines:
         groups[line.group_id].member_lines.append(line)
     for answer in heartbeats:

@@ -132,17 +132,19 @@ def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
 def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
     """A topic that the topology of a streams group does not have is read by no task.
 
-    Consumer groups own topic ids. Classic groups own names, so a name will do where the id is not known.
+    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do where
+    the id is not known.
     """
+    span = group.span_in(stretch)
     if group.group_type == "streams":
-        span = group.span_in(stretch)
         if span is None or not span.has_topology:
             return _NO_TASK if known else None
         return _task(span, commit)
     key = commit.partition_key
-    if group.group_type == "classic" or key is None:
-        return key
-    return None if key.startswith(NAMED) else key
+    if group.group_type == "classic":
+        named = None if span is None else span.ownership.key_of(commit.topic, commit.partition)
+        return key if named is None else named
+    return None if key is None or key.startswith(NAMED) else key
 
 
 def _task(span: Span, commit: Commit) -> str | None:

@@ -8,8 +8,11 @@ was told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from math import inf
+
+import numpy as np
 
 from fencepost.protocols.offset_commit.contents import (
     Content,
@@ -19,6 +22,7 @@ from fencepost.protocols.offset_commit.contents import (
 )
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.lives import NO_LIFE
@@ -34,22 +38,15 @@ class Undecided:
 
     def __init__(
         self,
-        requests: Iterable[CommitRequest],
-        records: Iterable[OffsetCommitRecord],
+        requests: Requests,
         log: Log,
         leaders: Mapping[int, int],
         lateness: Lateness,
     ) -> None:
         """``leaders``: who was elected, by leader epoch."""
-        self._commits = [
-            commit
-            for request in requests
-            for commit in request.commits
-            if commit.broker_error in _ANSWERED_LATER
-        ]
-        self._records = records
+        self._requests = requests
         self._leaders, self._lateness = leaders, lateness
-        self._stored: dict[Commit, list[OffsetCommitRecord]] = {}
+        self._stored: dict[int, list[int]] = {}
         # what compaction has been over, and what a hole may hide, shows nothing
         self._from_ms, self._to_ms = -inf, -inf
         if len(log.stretches) == 1 and len(log):
@@ -59,26 +56,23 @@ class Undecided:
 
     def settle(self, matches: Matches) -> None:
         """Take the request of a commit that alone can have written a record, and no other, for accepted."""
-        if not self._commits:
+        requests = self._requests
+        errors = requests.with_error(_ANSWERED_LATER)
+        if not len(errors):
             return
-        taken = {own.offset for own in matches.sure.values()}
-        taken.update(record.offset for found in matches.doubtful.values() for record in found)
-        free: dict[Content, list[OffsetCommitRecord]] = {}
-        for record in self._records:
-            if not (record.tombstone or record.based or record.offset in taken):
-                free.setdefault(content_of_record(record), []).append(record)
-        takers: dict[int, int] = {}
-        for commit in self._commits:
-            found = [each for each in free.get(content_of(commit), ()) if self._fits(commit, each)]
-            self._stored[commit] = found
-            for record in found:
-                takers[record.offset] = takers.get(record.offset, 0) + 1
-        for commit, found in self._stored.items():
-            if len(found) == 1 and takers[found[0].offset] == 1:
-                matches.sure[commit] = found[0]
-                # the records of one request are written together, or none is
-                for each in commit.request.commits:
-                    each.accepted = each.accepted or each.broker_error in _ANSWERED_LATER
+        free = _free(matches)
+        for request in requests.each(np.unique(requests.request[errors])):
+            for commit in request.commits:
+                if commit.broker_error in _ANSWERED_LATER:
+                    found = free.get(content_of(commit), ())
+                    fits = [each for each in found if self._fits(commit, matches.records[each])]
+                    self._stored[commit.number] = fits
+            request.commits = []
+        takers = Counter(record for found in self._stored.values() for record in found)
+        sure = [number for number, found in self._stored.items() if len(found) == 1 == takers[found[0]]]
+        matches.record[sure] = [self._stored[number][0] for number in sure]
+        # the records of one request are written together, or none is
+        requests.stored[errors] = np.isin(requests.request[errors], requests.request[sure])
 
     def _fits(self, commit: Commit, record: OffsetCommitRecord) -> bool:
         request = commit.request
@@ -96,10 +90,19 @@ class Undecided:
         start_ms = request.requested_ms - self._lateness.of(request)
         is_shown = self._from_ms < start_ms and request.responded_ms <= self._to_ms
         return all(
-            commit.broker_error == LOADING
-            or (is_shown and commit in self._stored and not self._stored[commit])
+            commit.broker_error == LOADING or (is_shown and self._stored.get(commit.number) == [])
             for commit in request.commits
         )
+
+
+def _free(matches: Matches) -> dict[Content, list[int]]:
+    """The records that no commit certainly wrote, nor may have written, by their contents."""
+    taken = {*matches.record.tolist(), *(each for found in matches.doubtful.values() for each in found)}
+    free: dict[Content, list[int]] = {}
+    for number, record in enumerate(matches.records):
+        if not (record.tombstone or record.based or number in taken):
+            free.setdefault(content_of_record(record), []).append(number)
+    return free
 
 
 def state_of_none() -> State:

@@ -12,7 +12,7 @@ so of dynamic members for ever; a static one stays a member of generations that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,13 +20,15 @@ import pyarrow as pa
 from fencepost.formats.decode import decode
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
-from fencepost.protocols.offset_commit.order import turns
+from fencepost.protocols.offset_commit.order import lines_of, turns
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
 from fencepost.protocols.offset_commit.told_by_time import Moving, Timelines
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.keys import topic_key
+from fencepost.replay.logs import Longs
 from fencepost.replay.metadata import Topics
 
 _Line = CommitRequest | Answer
@@ -48,18 +50,20 @@ class Witnesses:
 
     def __init__(
         self,
-        requests: Iterable[CommitRequest],
+        requests: Requests,
+        numbers: Longs,
         heartbeats: Sequence[HeartbeatAnswer],
         lines: Sequence[MemberLine],
+        *,
         lateness: Lateness,
         topics: Topics,
-        *,
         unread_lines: UnreadLines,
     ) -> None:
+        """``numbers``: of the group's requests."""
         self._unread_lines = unread_lines
         self._topics = topics
         self._lateness = lateness
-        self._told: dict[CommitRequest, Told] = {}
+        self._told: dict[int, Told] = {}
         # the generation of a classic member in a consumer group is its member epoch: another rule
         answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
         moving: dict[str, list[Answer]] = {}
@@ -71,14 +75,13 @@ class Witnesses:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
         self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
         if answers:
-            every: list[_Line] = [*requests, *answers]
-            for chain in turns(every).chains(every):
-                self._note(chain)
+            for chain in turns(lines_of(requests, numbers, answers)).chains():
+                self._note(_lines(chain, requests, numbers, answers))
         self._timelines = Timelines(answers, lateness)
 
     def told(self, request: CommitRequest) -> Told | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
-        told = self._told.get(request)
+        told = self._told.get(request.number)
         if told is None or told.until_ms is not None:
             told = self._timelines.told(request) or told
         if told is None or request.instance_id in (None, told.instance_id):
@@ -101,12 +104,13 @@ class Witnesses:
         }
         return frozenset(key for key in keys if key is not None)
 
-    def _note(self, chain: Sequence[_Line]) -> None:
+    def _note(self, chain: Iterable[_Line]) -> None:
         newest: dict[str, _Last] = {}
         waiting: dict[str, list[CommitRequest]] = {}
         for line in chain:
             if isinstance(line, CommitRequest):
-                waiting.setdefault(line.member_id, []).append(line)
+                if line.member_id in newest:
+                    waiting.setdefault(line.member_id, []).append(line)
                 continue
             before = newest.pop(line.member_id, None)
             asked = waiting.pop(line.member_id, ())
@@ -116,8 +120,7 @@ class Witnesses:
             if told is not None:
                 newest[line.member_id] = _Last(line, told, _firm(line, told, before))
         for member_id, asked in waiting.items():
-            if member_id in newest:
-                self._settle(asked, newest[member_id], None)
+            self._settle(asked, newest[member_id], None)
 
     def _settle(self, asked: Iterable[CommitRequest], before: _Last, after: Answer | None) -> None:
         """Take what was told before as what was met, where it was so all along."""
@@ -125,6 +128,9 @@ class Witnesses:
         lasts = after is not None and epoch_of(after) == told.epoch and not joins(after)
         if after is not None and self._skips(told, after):
             return
+        kept = told._replace(
+            until_ms=None if after is not None and (lasts or stays(after)) else self._until(before)
+        )
         for request in asked:
             # who presents a later epoch was told more than is in the log
             if lasts or (
@@ -132,8 +138,7 @@ class Witnesses:
                 and self._is_next(before, request, after)
                 and self._is_kept(before, request, after)
             ):
-                shown = after is not None and (lasts or stays(after))
-                self._told[request] = told._replace(until_ms=None if shown else self._until(before))
+                self._told[request.number] = kept
 
     def _skips(self, told: Told, after: Answer) -> bool:
         """Whether a classic member was told more in between than is in the log: it joins one generation after
@@ -177,6 +182,13 @@ class Witnesses:
         if firm is None or not timeouts:
             return None
         return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
+
+
+def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Iterator[_Line]:
+    """The lines of a chain: places among the requests with these numbers and, behind them, the answers."""
+    asked = requests.each_alone(numbers[chain[chain < len(numbers)]])
+    for at in chain.tolist():
+        yield next(asked) if at < len(numbers) else answers[at - len(numbers)]
 
 
 def _firm(line: Answer, told: Told, before: _Last | None) -> MemberLine | None:

@@ -1,0 +1,141 @@
+"""The marts built in this process: dbt says what each model is, DuckDB runs it, PyIceberg commits its rows.
+
+What dbt and Spark do to each model is done here, too: its columns are those of its contract, it is tested
+when it is there, and what rests on something that failed is left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from graphlib import TopologicalSorter
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake, views
+from fencepost.changed import Since
+from fencepost.lake import AtLeast, Where
+from fencepost.marts.compiled import Node, Project, rows_built
+from fencepost.marts.project import condition
+from fencepost.marts.result import MartsResult, failure, faults
+from fencepost.reading import rows as as_rows
+from fencepost.reading.iceberg import IcebergReader
+from fencepost.reading.tables import View
+from fencepost.settings import Settings
+from fencepost.stale import Inputs, Model, Plan
+from fencepost.tables import CHAPTER
+
+
+def build_in_process(
+    settings: Settings, catalog: Catalog, project: Project, inputs: Inputs, plan: Plan
+) -> MartsResult:
+    """Build and test what the plan names. Raises MartsError where a model or a test fails, QueryError where
+    DuckDB cannot run it, and NotImplementedError where the catalog has no views.
+    """
+    begun = time.monotonic()
+    nodes = project.chosen(plan.build)
+    with IcebergReader(settings.lake) as reader:
+        builder = _Builder(catalog, inputs, reader, plan.since)
+        for node, upstream in _in_order(nodes):
+            builder.do(node, upstream)
+    if builder.failed:
+        raise failure(builder.failed, len(nodes))
+    return MartsResult(
+        models=tuple(builder.built),
+        tests=builder.passed,
+        warnings=tuple(builder.warnings),
+        seconds=round(time.monotonic() - begun, 1),
+    )
+
+
+def _in_order(nodes: Sequence[Node]) -> Iterator[tuple[Node, frozenset[str]]]:
+    """Each node with those that it rests on, which come first; a model also rests on its models' tests."""
+    named = {each.name: each for each in nodes}
+    rests_on = {name: each.rests_on & named.keys() for name, each in named.items()}
+    tests = {name: models for name, models in rests_on.items() if named[name].is_test}
+    for name in named.keys() - tests.keys():
+        rests_on[name] |= {test for test, models in tests.items() if models <= rests_on[name]}
+    return ((named[each], rests_on[each]) for each in TopologicalSorter(rests_on).static_order())
+
+
+class _Builder:
+    """Builds and tests one node after the other."""
+
+    def __init__(
+        self, catalog: Catalog, inputs: Inputs, reader: IcebergReader, since: Mapping[str, Since]
+    ) -> None:
+        self.built: list[str] = []
+        self.passed = 0
+        self.warnings: list[str] = []
+        self.failed: dict[str, str] = {}
+        self._catalog = catalog
+        self._inputs = inputs
+        self._reader = reader
+        self._since = since
+        self._broken: set[str] = set()
+
+    def do(self, node: Node, upstream: Set[str]) -> None:
+        """Build a model, or test some; nothing where what it rests on has failed."""
+        sql = node.sql
+        for name in node.rests_on | {node.name}:
+            since = self._since.get(name)
+            sql = sql.replace(rows_built(name), condition(since) if since else "true")
+        node = replace(node, sql=sql)
+        if not self._broken.isdisjoint(upstream):
+            self._broken.add(node.name)
+        elif node.is_test:
+            self._test(node)
+        elif (model := self._inputs.model(node.name)).is_table:
+            self._build_table(node, model)
+        else:
+            self._build_view(node, model)
+
+    def _build_table(self, node: Node, model: Model) -> None:
+        rows = self._reader.query(node.sql)
+        wanted = model.table.arrow_schema
+        found = {field.name: field.type for field in rows.schema}
+        if found != {field.name: field.type for field in wanted}:
+            self._fail(node, f"its contract has {_columns(wanted)}, its query gives {_columns(rows.schema)}")
+            return
+        self._inputs.fit(model)
+        lake.replace(self._catalog, model.table, rows, _where(self._since.get(model.name)))
+        self._reader.learn(model.relation, self._catalog.load_table(model.relation))
+        self.built.append(model.name)
+
+    def _build_view(self, node: Node, model: Model) -> None:
+        """A view that says the same already stays."""
+        found = self._reader.query(f"select * from (\n{node.sql}\n) limit 0")
+        view = View(tuple(found.column_names), node.sql)
+        if self._reader.find(model.relation) != view:
+            views.replace(self._catalog, model.relation, found.schema, view.sql, model.doc)
+            self._reader.learn(model.relation, view)
+        self.built.append(model.name)
+
+    def _test(self, node: Node) -> None:
+        rows = as_rows(self._reader.query(node.sql))
+        if not rows:
+            self.passed += 1
+            return
+        message = faults(rows) if "fault" in rows[0] else f"{len(rows)} rows are not as they should be"
+        if node.only_warns:
+            self.warnings.append(f"{node.name}: {message}")
+        else:
+            self._fail(node, message)
+
+    def _fail(self, node: Node, why: str) -> None:
+        self.failed[node.name] = why
+        self._broken.add(node.name)
+
+
+def _where(since: Since | None) -> Where | None:
+    """The rows of the chapters from which on a model is built; None: all."""
+    if not since:
+        return None
+    of = ({} if cluster is None else {"cluster": cluster} for cluster in since)
+    return [{**cluster, CHAPTER: AtLeast(begin)} for cluster, begin in zip(of, since.values(), strict=True)]
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)

@@ -1,0 +1,123 @@
+"""The marts built by dbt on Spark, inside this process, on the session that is already open.
+
+One process and one JVM for the whole build. dbt's own session method would start a session of its own
+configuration; here it finds ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from fencepost.marts.project import NOT_IN_A_BUILD, condition, invoke, log_folder, parse
+from fencepost.marts.result import MartsError, MartsResult, failure, faults
+from fencepost.settings import Settings
+from fencepost.stale import Plan
+
+_CODEGEN = "spark.sql.codegen.factoryMode"
+_FAILED = ("error", "fail", "runtime error")
+
+COMPILED_FROM = 1_000_000
+"""Rows read from which on it pays that Spark compiles the expressions of a query."""
+
+
+def build_by_spark(spark: SparkSession, settings: Settings, rows: int, plan: Plan) -> MartsResult:
+    """Build and test what the plan names, which reads so many rows. Raises MartsError."""
+    since = {name: condition(each) for name, each in plan.since.items()}
+    with _compiling(spark, settings, rows):
+        return run_dbt(
+            spark, settings, ["build", "--select", *plan.build, *NOT_IN_A_BUILD], parse(settings), since
+        )
+
+
+def build_all(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
+    """Build and test every mart, or those that dbt's ``select`` names, even unchanged. Raises MartsError."""
+    chosen = ("--select", select) if select else ()
+    return run_dbt(spark, settings, ["build", *chosen, *NOT_IN_A_BUILD])
+
+
+def run_dbt(
+    spark: SparkSession,
+    settings: Settings,
+    arguments: Sequence[str],
+    manifest: Any = None,
+    since: Mapping[str, str] = MappingProxyType({}),
+) -> MartsResult:
+    """Run one dbt command (``build``, ``test --select generated``, ``docs generate``...) on the open session.
+
+    ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
+    """
+    with _ours(spark), _same_mode(spark):
+        outcome = invoke(settings, arguments, manifest, since)
+    return _result(spark, outcome, log_folder(settings))
+
+
+def _result(spark: SparkSession, outcome: Any, log: str) -> MartsResult:
+    results = getattr(outcome.result, "results", None) or []
+    failed = [each for each in results if each.status in _FAILED]
+    if failed:
+        why = {each.node.name: _faults(spark, each) or _message(each) for each in failed}
+        raise failure(why, len(results), log)
+    if not outcome.success:
+        raise MartsError(f"dbt could not run: {outcome.exception} (log: {log}).")
+    done = [each for each in results if each.status == "success"]
+    return MartsResult(
+        models=tuple(each.node.name for each in done if each.node.resource_type == "model"),
+        tests=sum(each.status == "pass" for each in results),
+        warnings=tuple(f"{each.node.name}: {_message(each)}" for each in results if each.status == "warn"),
+        seconds=round(sum(each.execution_time for each in results), 1),
+    )
+
+
+def _faults(spark: SparkSession, result: Any) -> str:
+    """What a failed test ``sound`` found; nothing of any other node."""
+    if result.node.resource_type != "test" or not result.node.name.endswith("_sound"):
+        return ""
+    return faults([row.asDict() for row in spark.sql(result.node.compiled_code).collect()])
+
+
+def _message(result: Any) -> str:
+    # Spark's messages end in a query plan of many screens
+    return re.split(r"; line \d+ pos \d+;|\n\s*JVM stacktrace", str(result.message or "no message").strip())[
+        0
+    ][:2000]
+
+
+@contextmanager
+def _compiling(spark: SparkSession, settings: Settings, rows: int) -> Iterator[None]:
+    """Expressions are compiled where rows are many, unless the configuration says otherwise. Whole stages
+    are not: their code is so large that compiling it took more than it saved.
+    """
+    before = spark.conf.get(_CODEGEN)
+    if rows >= COMPILED_FROM and _CODEGEN not in settings.spark:
+        spark.conf.set(_CODEGEN, "FALLBACK")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CODEGEN, str(before))
+
+
+@contextmanager
+def _same_mode(spark: SparkSession) -> Iterator[None]:
+    """dbt-spark turns ANSI mode off in the session that it is given; what runs after it must not notice."""
+    ansi = spark.conf.get("spark.sql.ansi.enabled")
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", str(ansi))
+
+
+@contextmanager
+def _ours(spark: SparkSession) -> Iterator[None]:
+    """dbt takes the process's first session; where a process has several lakes, that may be another one's."""
+    before = SparkSession._instantiatedSession
+    SparkSession._instantiatedSession = spark
+    try:
+        yield
+    finally:
+        SparkSession._instantiatedSession = before

@@ -1,0 +1,121 @@
+"""dbt's project: parsed, compiled, or handed to any other command of dbt, inside this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fencepost.changed import Since
+from fencepost.definitions import definitions
+from fencepost.jars import prepared, spark_jars
+from fencepost.marts.result import MartsError
+from fencepost.places import project_folder, work_folder
+from fencepost.report import first_paragraph
+from fencepost.settings import Settings
+
+PARSED = "partial_parse.msgpack"
+"""dbt's own name for the project as it has parsed it: it reads again only the files that differ."""
+
+# The generated tests repeat the gate's question for analysts: a violation must not hold the marts back.
+NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "test_type:unit")
+_NO_QUERIES = ("--no-populate-cache", "--no-introspect", "--no-write-json")
+
+
+def parse(settings: Settings) -> Any:
+    """The project as dbt reads it (its manifest). Raises MartsError."""
+    return _result(invoke(settings, ["parse"]), "read its project")
+
+
+def compile_all(settings: Settings, manifest: Any, since: Mapping[str, str]) -> list[Any]:
+    """All models and their tests, as dbt has compiled them: each node has its SQL. No query is run for it.
+
+    ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
+    """
+    outcome = invoke(settings, ["compile", *_NO_QUERIES, *NOT_IN_A_BUILD], manifest, since)
+    return [each.node for each in _result(outcome, "compile its models").results]
+
+
+def invoke(
+    settings: Settings,
+    arguments: Sequence[str],
+    manifest: Any = None,
+    since: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """What dbt says to a command. Its files (compiled SQL, logs, run results) go to the folder ``dbt`` beside
+    the lake. ``manifest``: the project as it was parsed; ``since``: of models that are not built whole, the
+    condition of the rows that are.
+    """
+    from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
+
+    folder, output = project_folder("dbt"), work_folder(settings, "dbt")
+    places = {"--project-dir": folder, "--profiles-dir": folder, "--target-path": output / "target"}
+    places["--log-path"] = output / "logs"
+    take_parsed(settings, output / "target" / PARSED)
+    common = [str(part) for option in places.items() for part in option]
+    variables: dict[str, Any] = {
+        "marked_definitions": marked_definitions(),
+        "fencing_protocols": fencing_protocols(folder / "models"),
+    }
+    if since:
+        # of a project that was parsed already: with other variables dbt would parse it again
+        variables["changed_since"] = dict(since)
+    quiet = ["--log-level", "none", "--log-level-file", "info", "--no-use-colors"]
+    with _same_directory():
+        return dbtRunner(manifest).invoke([*arguments, *common, "--vars", json.dumps(variables), *quiet])
+
+
+def take_parsed(settings: Settings, place: Path) -> None:
+    """Give a new lake the project as setting up has parsed it, if it has: parsing takes dbt five seconds."""
+    parsed = prepared(spark_jars(settings), PARSED)
+    if parsed.is_file() and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(parsed, place)
+
+
+def marked_definitions() -> dict[str, str]:
+    """``{"<module>.<id>": what it means}`` of every compiled definition."""
+    return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
+
+
+def fencing_protocols(models: Path) -> list[str]:
+    """The protocols that have a model of their fencings, which is named after them."""
+    found = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
+    return sorted(name for name in found if (models / name / f"int_{name}_fencings.sql").is_file())
+
+
+def condition(since: Since) -> str:
+    """The rows from the first changed chapters on, in Spark's SQL."""
+    found = []
+    for cluster, begin in since.items():
+        name = (cluster or "").replace("\\", "\\\\").replace("'", "\\'")
+        found.append(
+            f"chapter >= {begin}" if cluster is None else f"cluster = '{name}' and chapter >= {begin}"
+        )
+    return f"({' or '.join(found)})"
+
+
+def log_folder(settings: Settings) -> str:
+    """Where dbt writes its log."""
+    return str(work_folder(settings, "dbt") / "logs")
+
+
+def _result(outcome: Any, what: str) -> Any:
+    if not outcome.success:
+        raise MartsError(f"dbt could not {what}: {outcome.exception}")
+    return outcome.result
+
+
+@contextmanager
+def _same_directory() -> Iterator[None]:
+    """dbt changes into its project and may stay there."""
+    before = Path.cwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)

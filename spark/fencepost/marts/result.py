@@ -1,0 +1,34 @@
+"""What a build of the marts comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class MartsError(Exception):
+    """The marts could not be built; the message lists each failing node and why."""
+
+
+@dataclass(frozen=True)
+class MartsResult:
+    """``models``: tables and views built; ``tests``: data tests passed; ``warnings``: ``node: message``;
+    ``empty``: marts created without rows; ``kept``: models that are as they would be built.
+    """
+
+    models: tuple[str, ...]
+    tests: int
+    warnings: tuple[str, ...]
+    seconds: float
+    empty: int = 0
+    kept: int = 0
+
+
+def failure(failed: dict[str, str], nodes: int, log: str = "") -> MartsError:
+    """Of so many models and tests some have failed: by name, why."""
+    lines = "\n".join(f"  {name}: {why}" for name, why in failed.items())
+    return MartsError(f"{len(failed)} of {nodes} models and tests failed{log and f' (log: {log})'}.\n{lines}")
+
+
+def faults(rows: list[dict[str, object]]) -> str:
+    """What a test ``sound`` found, in words."""
+    return "; ".join(f"{row['fault']} ({row['faulty_rows']} rows)" for row in rows)

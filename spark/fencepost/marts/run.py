@@ -1,0 +1,53 @@
+"""Build what may have other rows than it has, in this process or by Spark."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyiceberg.catalog import Catalog
+
+from fencepost.engines import why_spark
+from fencepost.marts import compiled
+from fencepost.marts.in_process import build_in_process
+from fencepost.marts.result import MartsResult
+from fencepost.reading import QueryError
+from fencepost.settings import Settings
+from fencepost.stale import Inputs
+from fencepost.unchanged import made_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LARGEST = 5_000_000
+"""Rows that marts read from which on Spark builds them: in this process all rows of a mart are in memory."""
+
+_log = logging.getLogger(__name__)
+
+
+def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]) -> MartsResult:
+    """Build and test every mart that may have other rows than it has; ``session`` is called if Spark is
+    needed. Raises MartsError.
+    """
+    project = compiled.project(settings)
+    inputs = Inputs(catalog, project.models, made_by("marts", settings))
+    plan = inputs.plan()
+    for mart in plan.empty:
+        inputs.create(mart)
+    result = MartsResult((), 0, (), 0.0)
+    if plan.build:
+        reason = why_spark(settings, inputs.rows, LARGEST, "rows that marts read")
+        try:
+            if reason is None:
+                result = build_in_process(settings, catalog, project, inputs, plan)
+        except (QueryError, NotImplementedError) as error:
+            reason = str(error)
+        if reason is not None:
+            from fencepost.marts.in_spark import build_by_spark
+
+            _log.info("marts: by Spark, because %s", reason)
+            result = build_by_spark(session(), settings, inputs.rows, plan)
+    inputs.note()
+    return replace(result, empty=len(plan.empty), kept=plan.kept)
