@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -55,6 +56,7 @@ class Stored:
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._writer: pa.ipc.RecordBatchFileWriter | None = pa.ipc.new_file(self._file, schema)
         self._reader: pa.ipc.RecordBatchFileReader | None = None
         self._sizes: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
-from fencepost.protocols.producer_epoch.producer_requests import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
+from fencepost.protocols.producer_epoch.things_named import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
 from fencepost.replay.requests import NONE
 
 _LOADING = "COORDINATOR_LOAD_IN_PROGRESS"

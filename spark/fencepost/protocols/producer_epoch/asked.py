@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import milliseconds
-from fencepost.protocols.producer_epoch.producer_requests import (
+from fencepost.protocols.producer_epoch.things_named import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
     COMMIT,

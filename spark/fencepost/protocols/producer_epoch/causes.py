@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.asked import BUSY, Asked
-from fencepost.protocols.producer_epoch.producer_requests import END, INIT
+from fencepost.protocols.producer_epoch.things_named import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
 from fencepost.replay.requests import NONE
 

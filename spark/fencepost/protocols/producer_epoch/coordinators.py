@@ -11,15 +11,13 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import asked
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, slices
+from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
 from fencepost.protocols.producer_epoch.homes import PARTITION
 from fencepost.protocols.producer_epoch.id_before import ids_before
 from fencepost.protocols.producer_epoch.refusals import Connection, Had
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
-from fencepost.protocols.producer_epoch.transaction_state_manager import (
-    CoordinatorEvidence,
-    TransactionStateManager,
-)
+from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key

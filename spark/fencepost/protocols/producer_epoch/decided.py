@@ -8,7 +8,6 @@ from typing import Any
 
 from fencepost.protocols.producer_epoch.asked import BUSY, FENCED, Asked
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
-from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.states_met import Candidate, MetStates
 from fencepost.protocols.producer_epoch.tables import (
@@ -19,6 +18,7 @@ from fencepost.protocols.producer_epoch.tables import (
     INIT_PRODUCER_ID_STATES,
     INIT_PRODUCER_IDS,
 )
+from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.witnesses import Told
 from fencepost.replay.columns import Columns

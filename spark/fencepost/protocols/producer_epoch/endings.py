@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fencepost.protocols.producer_epoch.asked import BUSY, Asked
 from fencepost.protocols.producer_epoch.causes import Content, Pair, pairs
-from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END, INIT
+from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, PREPARE_COMMIT, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.requests import NONE

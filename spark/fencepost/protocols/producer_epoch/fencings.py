@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from fencepost.protocols.producer_epoch.asked import FENCED, Asked
 from fencepost.protocols.producer_epoch.clocks import Clocks, Span
-from fencepost.protocols.producer_epoch.producer_requests import COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.refusals import Had, Refusal
 from fencepost.protocols.producer_epoch.states_met import MetStates
+from fencepost.protocols.producer_epoch.things_named import COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING
 from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN, NEW_INSTANCE, Transition
 from fencepost.replay.logs import Log

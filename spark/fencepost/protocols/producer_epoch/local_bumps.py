@@ -2,7 +2,7 @@
 
 After org.apache.kafka.clients.producer.internals.TransactionManager: at a local bump the client begins at
 sequence 0 and may send again what was in flight. The partition takes it; whether it has the same records
-already, the checksums of the batches tell, of which no payload is read.
+already, ``same_records`` tells.
 """
 
 from __future__ import annotations
@@ -12,37 +12,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fencepost.formats.crc32c import TABLES, followed_by_zeros
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.log_before import BUMPED, OVER
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
+from fencepost.protocols.producer_epoch.same_records import (
+    of_bumping_producers,
+    of_producers,
+    originals,
+    untold,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
-
-_HEADER_SIZE = 61
-_LOG_APPEND_TIME = 8
-# what the checksum covers of a header: the field and its bytes, in this order
-_CHECKED = (
-    ("attributes", 2), ("last_offset_delta", 4), ("base_timestamp_ms", 8), ("max_timestamp_ms", 8),
-    ("producer_id", 8), ("producer_epoch", 2), ("base_sequence", 4), ("record_count", 4),
-)  # fmt: skip
-_TAKEN = (
-    "size", "crc", "attributes", "base_timestamp_ms", "max_timestamp_ms", "producer_id", "producer_epoch",
-    "base_sequence", "record_count",
-)  # fmt: skip
-
-# what two batches with the same records have alike
-_SAME = ("size", "record_count", "attributes", "base_timestamp_ms", "records_checksum")
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def add_local_bumps(replayed: PartitionLog, rows: Columns) -> None:
     """Add the rows of one log (``silver.local_bumps``)."""
     if replayed.key[1] == OFFSETS_TOPIC or not replayed.has_producers:
         return
-    earlier, behind = _before(replayed), _of_bumping_producers(replayed)
+    earlier, behind = _before(replayed), of_bumping_producers(replayed)
     going_on = {producer_id for producer_id, each in earlier.items() if each["has_bump"]}
     own = _by_producer(behind)
     for producer_id in sorted(own.keys() | going_on):
@@ -63,7 +51,7 @@ def bumped(replayed: PartitionLog) -> Piece:
     """BUMPED of one log where it is cut for the next chapter."""
     found: list[Mapping[str, int]] = []
     if replayed.key[1] != OFFSETS_TOPIC and replayed.cut is not None:
-        earlier, behind = _before(replayed), _of_producers(replayed)
+        earlier, behind = _before(replayed), of_producers(replayed)
         own = _by_producer({name: column[behind["offset"] < replayed.cut] for name, column in behind.items()})
         for producer_id in sorted(own.keys() | earlier.keys()):
             batches, known = own.get(producer_id), earlier.get(producer_id)
@@ -82,7 +70,7 @@ def _after(producer_id: int, own: Piece, known: Mapping[str, int] | None) -> Map
         "producer_epoch": int(epochs[-1]),
         "highest_epoch": max(int(epochs.max()), UNKNOWN if known is None else known["highest_epoch"]),
         "newest_ms": max(int(newest_ms.max()), UNKNOWN if known is None else known["newest_ms"]),
-        "is_untold": int(bool(_untold(own).any()) or (known is not None and known["is_untold"] == 1)),
+        "is_untold": int(bool(untold(own).any()) or (known is not None and known["is_untold"] == 1)),
         "has_bump": 0,
     }
     bumps = list(_bumps(own, known)) if said["highest_epoch"] > 0 else []
@@ -143,60 +131,6 @@ class LocalBump:
     original_offset: int | None
 
 
-def _of_bumping_producers(replayed: PartitionLog) -> Piece:
-    """The batches of producers that never were in a transaction here and wrote with several epochs.
-
-    In the order of the log; ``records_checksum``, ``offset``, ``last_offset``, ``stretch`` and ``is_whole``
-    (nothing of the log is missing before, and nothing of the batch) beside _TAKEN.
-    """
-    of, rows = replayed.evidence.batches, replayed.log.rows
-    ids = of["producer_id"][rows]
-    return _of_producers(replayed, np.unique(ids[of["producer_epoch"][rows] > 0]))
-
-
-def _of_producers(replayed: PartitionLog, which: Longs | None = None) -> Piece:
-    """The same of ``which`` producers, or all, that never were in a transaction here."""
-    log, of = replayed.log, replayed.evidence.batches
-    rows = log.rows
-    ids = of["producer_id"][rows]
-    in_transactions = (of["is_transactional"][rows] == 1) | (of["is_control"][rows] == 1)
-    chosen = np.setdiff1d(ids[ids >= 0] if which is None else which[which >= 0], ids[in_transactions])
-    at = np.flatnonzero(np.isin(ids, chosen))
-    taken = {name: of[name][rows[at]] for name in _TAKEN}
-    offset, last_offset = log.base_offset[at], log.last_offset[at]
-    complete = taken["record_count"] == last_offset - offset + 1
-    return {
-        **taken,
-        "offset": offset,
-        "last_offset": last_offset,
-        "stretch": log.stretch[at] - (log.stretch[0] if len(log) else 0),
-        # the first stretch begins with the log itself; the cleaner takes records out of batches
-        "is_whole": ((log.stretch[at] == 0) & complete).astype(np.int64),
-        "records_checksum": _records_checksums({**taken, "last_offset_delta": last_offset - offset}),
-    }
-
-
-def _records_checksums(batches: Piece) -> Longs:
-    """What the checksum of a batch says of its records alone, among batches of one size; else UNKNOWN."""
-    register = np.zeros(len(batches["crc"]), dtype=np.uint32)
-    for name, width in _CHECKED:
-        for byte in reversed(range(width)):
-            value = ((batches[name] >> np.int64(8 * byte)) & np.int64(0xFF)).astype(np.uint32)
-            register = TABLES[0, (register ^ value) & np.uint32(0xFF)] ^ (register >> np.uint32(8))
-    for size in np.unique(batches["size"]):
-        alike = batches["size"] == size
-        if size >= _HEADER_SIZE:
-            register[alike] = followed_by_zeros(register[alike], int(size) - _HEADER_SIZE)
-    known = (batches["crc"] != UNKNOWN) & (batches["size"] >= _HEADER_SIZE)
-    return np.where(known, batches["crc"] ^ register.astype(np.int64), UNKNOWN)
-
-
-def _untold(own: Piece) -> NDArray[np.bool_]:
-    """Of which batches the records may be those of another one that nothing tells of."""
-    hidden = (own["is_whole"] == 0) | (own["records_checksum"] == UNKNOWN)
-    return np.asarray(hidden | ((own["attributes"] & _LOG_APPEND_TIME) != 0))
-
-
 def _standing(own: Piece, known: Mapping[str, int]) -> Piece:
     """Two batches that stand for all that a producer wrote before these: they have no records."""
     same = {
@@ -218,10 +152,9 @@ def _bumps(own: Piece, known: Mapping[str, int] | None = None) -> Iterator[Local
         own = {name: np.concatenate([standing[name], column]) for name, column in own.items()}
         before_own = 2
     epochs = own["producer_epoch"]
-    original = _originals(own)
-    untold = _untold(own)
+    original, is_untold = originals(own), untold(own)
     highest, newest_ms = (np.maximum.accumulate(own[name]) for name in ("producer_epoch", "max_timestamp_ms"))
-    untold_so_far = np.logical_or.accumulate(untold)
+    untold_so_far = np.logical_or.accumulate(is_untold)
     changes = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
     changes = changes[changes >= before_own]
     if known is not None and known["has_bump"]:
@@ -235,7 +168,7 @@ def _bumps(own: Piece, known: Mapping[str, int] | None = None) -> Iterator[Local
         again = np.flatnonzero(original[first:end] != UNKNOWN) + first
         # who puts records together anew keeps their timestamps and their order: what begins later is new
         old = own["base_timestamp_ms"][first:end] <= newest_ms[before]
-        may_be_again = untold_so_far[before] or bool((untold[first:end] | old).any())
+        may_be_again = untold_so_far[before] or bool((is_untold[first:end] | old).any())
         found = len(again) > 0
         yield LocalBump(
             producer_epoch=int(epochs[first]),
@@ -266,7 +199,7 @@ def _continued(known: Mapping[str, int], more: Piece, original: Longs) -> LocalB
                 int(more["offset"][again[0]]),
                 int(original[again[0]]),
             )
-    elif twice is False and bool((_untold(more) | old).any()):
+    elif twice is False and bool((untold(more) | old).any()):
         twice = None
     counts = {
         "batches": len(original),
@@ -277,18 +210,3 @@ def _continued(known: Mapping[str, int], more: Piece, original: Longs) -> LocalB
     added = {name: (said[name] or 0) + count for name, count in counts.items()}
     last = {"last_offset": int(more["last_offset"][-1])} if len(original) else {}
     return LocalBump(**{**said, **added, **last, "written_twice": twice})  # type: ignore[arg-type]
-
-
-def _originals(own: Piece) -> Longs:
-    """The offset of the first batch with the same records, if that is of an earlier epoch; else UNKNOWN."""
-    columns = [own[name] for name in _SAME]
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ column.astype(np.uint64)) * _ODD
-    _, firsts, groups = np.unique(mixed, return_index=True, return_inverse=True)
-    first = firsts[groups]
-    same = own["records_checksum"] != UNKNOWN
-    for column in columns:
-        same &= column == column[first]
-    same &= own["producer_epoch"][first] < own["producer_epoch"]
-    return np.where(same, own["offset"][first], UNKNOWN)

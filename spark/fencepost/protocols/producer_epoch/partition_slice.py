@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, Piece
-from fencepost.protocols.producer_epoch.expiration import DEFAULT_MS
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.log_before import Carried
 from fencepost.protocols.producer_epoch.producer_state import (
     MARKER,
-    NO_CAUSE,
     NONE,
     SNAPSHOT,
     Appends,
@@ -28,16 +23,10 @@ from fencepost.protocols.producer_epoch.producer_state import (
     states,
     transactions,
 )
-from fencepost.replay.keys import digests_of
 from fencepost.replay.logs import Log
 
 if TYPE_CHECKING:
     from fencepost.protocols.producer_epoch.partition_log import PartitionLog
-
-MARKER_TYPES = ("ABORT", "COMMIT")
-"""Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""
-
-_SEGMENT = re.compile(r"(\d{20})\.log[^/]*$")
 
 
 @dataclass(frozen=True)
@@ -71,8 +60,8 @@ class PartitionSlice:
         self, of: PartitionLog, rows: Piece, stretches: Stretches, carried: Carried | None, *, is_last: bool
     ) -> None:
         """Append ``rows``, going on from what is ``carried``."""
-        self._of = of
-        self._stretches = stretches
+        self.log = of
+        self.stretches = stretches
         self._begun = Begun(0, 0)
         if carried is not None:
             rows = {name: np.concatenate([carried.rows[name], column]) for name, column in rows.items()}
@@ -92,12 +81,12 @@ class PartitionSlice:
         self.following = np.full(len(numbers), NONE, dtype=np.int64)
         later = np.flatnonzero(self.states.previous != NONE)
         self.following[self.states.previous[later]] = later
-        self._is_new = np.arange(len(numbers)) >= self._begun.rows
+        self.is_new = np.arange(len(numbers)) >= self._begun.rows
         # but for the first rows of transactions, which are only there to be looked up
-        self._is_newest = self._is_new.copy()
-        self._is_newest[: carried.producers if carried is not None else 0] = True
-        self._pending = np.zeros(len(numbers), dtype=np.bool_)
-        self._open = np.zeros(count, dtype=np.bool_)
+        self.is_newest = self.is_new.copy()
+        self.is_newest[: carried.producers if carried is not None else 0] = True
+        self.pending = np.zeros(len(numbers), dtype=np.bool_)
+        self.open = np.zeros(count, dtype=np.bool_)
         self.carried: Carried | None = None
         if not is_last:
             self.carried = self._carry_on(appends, entry)
@@ -107,14 +96,14 @@ class PartitionSlice:
         stretch = int(appends.stretch[-1])
         live = np.flatnonzero(entry.stretch == stretch)
         newest, found = entry.newest[live], self.transactions
-        self._pending[newest] = True
+        self.pending[newest] = True
         in_stretch = self.columns["stretch"][found.first_row] == stretch
-        self._open = (found.end_row == NONE) & in_stretch
-        first = found.first_row[self._open]
+        self.open = (found.end_row == NONE) & in_stretch
+        first = found.first_row[self.open]
         at = np.concatenate([newest, first])
-        kept = Transactions(*(column[self._open] for column in found))
+        kept = Transactions(*(column[self.open] for column in found))
         kept.first_row[:] = np.arange(len(newest), len(at))
-        numbers = np.cumsum(self._open) - 1
+        numbers = np.cumsum(self.open) - 1
         carried = Entries(*(column[live] for column in entry))
         carried.newest[:] = np.arange(len(live))
         has_one = carried.transaction != NONE
@@ -127,160 +116,6 @@ class PartitionSlice:
             kept,
         )
 
-    def producer_states(self) -> Piece:
-        """``silver.producer_states``; ``cause`` is a place in CAUSES.
-
-        A producer whose past is hidden has a row of nulls from where its stretch begins. A leader may have
-        forgotten one that was silent for long: what it knew before its next batch is null too.
-        """
-        columns, following, stretches = self.columns, self.following, self._stretches
-        stretch, ms = columns["stretch"], columns["timestamp_ms"]
-        begins, ends = np.maximum(columns["last_offset"], stretches.begins[stretch]), stretches.ends[stretch]
-        until = np.where(following == NONE, ends, columns["last_offset"][following])
-        last_ms = np.where(ends == UNKNOWN, UNKNOWN, stretches.last_ms[stretch])
-        until_ms = np.where(following == NONE, last_ms, ms[following])
-        silent = self._silent(ms)
-        # the state is true for its own position; it needs a second one to be forgotten in
-        fits = (until != UNKNOWN) & (until > begins + 1)
-        settled = np.flatnonzero(self._is_newest & ~self._pending)
-        forgotten = np.flatnonzero(silent & fits)
-        unseen = (self.states.previous == NONE) & (stretches.complete[stretch] == 0)
-        hidden = np.flatnonzero(unseen & self._is_new)
-        told = np.where(silent & fits, begins + 1, until)
-        unknown = np.full(len(hidden), UNKNOWN)
-        at = np.concatenate([settled, forgotten, hidden])
-        intervals = {
-            "from_position": np.concatenate(
-                [begins[settled], begins[forgotten] + 1, stretches.begins[stretch[hidden]]]
-            ),
-            "to_position": np.concatenate([told[settled], until[forgotten], columns["last_offset"][hidden]]),
-            "from_time": np.concatenate([ms[settled], ms[forgotten], unknown]),
-            "to_time": np.concatenate([until_ms[settled], until_ms[forgotten], ms[hidden]]),
-        }
-        known = np.arange(len(at)) < len(settled)
-        known[: len(settled)] &= ~silent[settled] | fits[settled]
-        ends = intervals["to_position"]
-        kept = (ends == UNKNOWN) | (intervals["from_position"] < ends)
-        intervals = {name: column[kept] for name, column in intervals.items()}
-        return self._states_at(at[kept], known[kept], intervals)
-
-    def _silent(self, ms: Longs) -> Flags:
-        """After which rows a leader may have forgotten the producer: after a day, or later if it was told so.
-
-        Not sooner: what is missing between two batches of one day is missing, whoever noticed it.
-        """
-        following, expiration = self.following, self._of.evidence.expiration
-        silent: Flags = (following != NONE) & (ms[following] - ms >= DEFAULT_MS)
-        for at in np.flatnonzero(silent).tolist():
-            since, until = int(ms[at]), int(ms[following[at]])
-            least = expiration.least(since, until)
-            silent[at] = least is None or until - since >= least
-        return silent
-
-    def _states_at(self, at: Longs, known: Flags, intervals: Piece) -> Piece:
-        def state(column: Longs) -> Longs:
-            return np.where(known, column[at], UNKNOWN)
-
-        columns, states = self.columns, self.states
-        return {
-            "producer_id": columns["producer_id"][at],
-            "producer_epoch": state(columns["epoch"]),
-            "first_sequence": state(states.first_sequence),
-            "last_sequence": state(states.last_sequence),
-            "last_offset": state(columns["newest_offset"]),
-            "coordinator_epoch": state(states.coordinator_epoch),
-            "current_txn_first_offset": state(states.current_txn_first_offset),
-            "marker": np.where(known, self.kind[at] == MARKER, UNKNOWN),
-            "transactional": state(columns["transactional"]),
-            "cause": np.where(known, states.cause[at], NO_CAUSE),
-            **intervals,
-        }
-
-    def held(self) -> Mapping[str, Any]:
-        """The transactions that the partition holds: account.HELD.
-
-        When a batch was first answered for tells when it was written by the broker's clock; its own timestamp
-        is the producer's.
-        """
-        columns = self.columns
-        found = Transactions(*(column[~self._open] for column in self.transactions))
-        first, end = found.first_row, found.end_row
-        ended = end != NONE
-        ids = columns["producer_id"][first]
-        types = np.where(ended, columns["marker_type"][end], UNKNOWN)
-        last = self._stretches.ends[columns["stretch"][first]] == UNKNOWN
-        cluster, _, _, partition_key = self._of.key
-
-        def of_marker(column: Longs) -> Longs:
-            return np.where(ended, column[end], UNKNOWN)
-
-        return {
-            "producer_id": ids,
-            "partition_transaction_id": pa.array(
-                digests_of((cluster, partition_key), ids.tolist(), found.first_offset.tolist()), pa.string()
-            ),
-            "producer_epoch": columns["epoch"][first],
-            "first_offset": found.first_offset,
-            "last_offset": found.last_offset,
-            "batches": found.batches,
-            "records": found.records,
-            "open": np.where(ended, 0, np.where(last, 1, UNKNOWN)),
-            "aborted": np.where(types == UNKNOWN, UNKNOWN, types == 0),
-            "indexed": self._indexed(found, types == 0),
-            "marker_epoch": of_marker(columns["epoch"]),
-            "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
-            "ended_position": of_marker(columns["base_offset"]),
-            "first_ms": columns["timestamp_ms"][first],
-            "ended_ms": of_marker(columns["timestamp_ms"]),
-            **self._of.answered.of(found.first_offset),
-            "before_cut": ended & self._is_before_cut(columns["base_offset"][end]),
-        }
-
-    def _indexed(self, found: Transactions, aborted: Flags) -> Longs:
-        """Whether each aborted transaction is in the index of aborted transactions of its marker's segment.
-
-        Not known where that index was not captured from the broker whose segment holds the marker. The last
-        marker of the log may have been read before its entry was written.
-        """
-        of, columns = self._of, self.columns
-        said = np.full(len(found.first_row), UNKNOWN, dtype=np.int64)
-        at = np.flatnonzero(aborted)
-        if not len(at):
-            return said
-        ends = found.end_row[at]
-        rows = columns["row"][ends]
-        known = found.first_known[at] & (columns["base_offset"][ends] < of.last_offset)
-        for number, producer_id, first_offset, file, broker_id, settled in zip(
-            at.tolist(),
-            columns["producer_id"][found.first_row[at]].tolist(),
-            found.first_offset[at].tolist(),
-            of.evidence.batches["file"][rows].tolist(),
-            of.evidence.batches["broker_id"][rows].tolist(),
-            known.tolist(),
-            strict=True,
-        ):
-            if (producer_id, first_offset) in of.entered:
-                said[number] = 1
-            elif settled and (broker_id, _segment_of(of.evidence.files[file])) in of.captured:
-                said[number] = 0
-        return said
-
-    def markers(self) -> Mapping[str, Any]:
-        """Every marker: account.MARKER; ``type`` is a place in MARKER_TYPES."""
-        columns, at = self.columns, np.flatnonzero(self._is_new & (self.kind == MARKER))
-        return {
-            "producer_id": columns["producer_id"][at],
-            "producer_epoch": columns["epoch"][at],
-            "offset": columns["base_offset"][at],
-            "timestamp_ms": columns["timestamp_ms"][at],
-            "type": columns["marker_type"][at],
-            "coordinator_epoch": columns["coordinator_epoch"][at],
-            "before_cut": self._is_before_cut(columns["base_offset"][at]),
-        }
-
-    def _is_before_cut(self, offsets: Longs) -> Flags:
-        return offsets < (NONE if self._of.cut is None else self._of.cut)
-
     def in_transactions(self) -> Longs:
         """The producers that have transactions here."""
         inside = (self.columns["transactional"] == 1) | (self.kind == MARKER)
@@ -291,13 +126,13 @@ class PartitionSlice:
 
         Of the newest one before these rows: when it last did.
         """
-        at = np.flatnonzero((self._is_new | self._is_newest) & (self.kind != SNAPSHOT))
+        at = np.flatnonzero((self.is_new | self.is_newest) & (self.kind != SNAPSHOT))
         ids, epochs, ms = (self.columns[name][at] for name in ("producer_id", "epoch", "timestamp_ms"))
         return first_of_each(ids, epochs, ms)
 
     def wrote(self, offsets: Longs) -> tuple[Longs, Longs]:
         """The producer ids and epochs of the batches at these offsets, UNKNOWN where there is none."""
-        there = self._is_new & (self.kind != SNAPSHOT)
+        there = self.is_new & (self.kind != SNAPSHOT)
         known = self.columns["base_offset"][there]
         if not len(known):
             return np.full_like(offsets, UNKNOWN), np.full_like(offsets, UNKNOWN)
@@ -326,9 +161,3 @@ def _put_back(carried: Carried, producer: Longs, entry: Entries, told: States, f
         column[producer[: carried.producers]] = values
     for column, values in zip(found, carried.transactions, strict=True):
         column[:count] = values
-
-
-def _segment_of(file: str) -> int | None:
-    """The base offset of the segment in a file's name."""
-    found = _SEGMENT.search(file)
-    return int(found[1]) if found else None

@@ -9,52 +9,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.account import Account, Replayed
-from fencepost.protocols.producer_epoch.arrow import (
-    UNKNOWN,
-    Gathered,
-    Key,
-    Longs,
-    Named,
-    Piece,
-    longs,
-    milliseconds,
-    nullable,
-    ranks,
-    split,
-)
+from fencepost.protocols.producer_epoch.account import Replayed
+from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bumped
 from fencepost.protocols.producer_epoch.log_before import following, logs_before
-from fencepost.protocols.producer_epoch.partition_log import (
-    BATCH,
-    PartitionEvidence,
-    PartitionLog,
-)
-from fencepost.protocols.producer_epoch.partition_slice import MARKER_TYPES, PartitionSlice, first_of_each
-from fencepost.protocols.producer_epoch.producer_state import CAUSES
+from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
+from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
+from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.stored_states import STORED
-from fencepost.protocols.producer_epoch.tables import (
-    LOCAL_BUMPS,
-    LOG_COVERAGE,
-    PARTITION_LOGS,
-    PRODUCER_SNAPSHOTS,
-    PRODUCER_STATES,
-)
-from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, Began, answered_to, began
-from fencepost.replay.columns import Columns
-from fencepost.replay.coverage import LogKey, log_coverage
+from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
+from fencepost.protocols.producer_epoch.verifications import VERIFIED, Began, answered_to
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
 
 PIECE_ROWS = 200_000
 """How many batches of producers make a piece of what is told."""
 
-_PARTITION = ("cluster", "topic", "partition")
-_INCARNATION = (*_PARTITION, "topic_id")
-_LOG = (*_PARTITION, "partition_key")
+_INCARNATION = (*PARTITION, "topic_id")
 
 BATCH_COLUMNS = (*_INCARNATION, *BATCH)
 """What is read of ``bronze.batches``."""
@@ -100,134 +72,19 @@ def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterat
     """
     answers = answered_to(given.answers, given.verified)
     columns = {"row": np.arange(answers.num_rows), "base_offset": longs(answers["base_offset"])}
-    of_partitions = split(answers, _PARTITION, columns)
-    piece = _Rows(given.answers, asking, answers)
+    of_partitions = split(answers, PARTITION, columns)
+    piece = PartitionRows(given.answers, asking, answers)
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
-        snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), _FirstEpochs()
+        snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), FirstEpochs()
         begun = Began(of_partitions.get(evidence.key[:3]))
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
-                piece = _Rows(given.answers, asking, answers)
+                piece = PartitionRows(given.answers, asking, answers)
             piece.add(evidence.key, each, snapshots, firsts, begun)
         piece.close(replayed, snapshots, firsts, begun)
     yield piece.replayed()
-
-
-class _FirstEpochs:
-    """When the producers of one log that have no transactions first wrote with each epoch."""
-
-    def __init__(self) -> None:
-        self._in_transactions = np.empty(0, dtype=np.int64)
-        self._firsts: list[Piece] = []
-
-    def add(self, of: PartitionSlice) -> None:
-        self._in_transactions = np.union1d(self._in_transactions, of.in_transactions())
-        firsts = of.first_epochs()
-        idempotent = ~np.isin(firsts["producer_id"], self._in_transactions)
-        self._firsts.append({name: column[idempotent] for name, column in firsts.items()})
-
-    def columns(self) -> Piece:
-        if not self._firsts:
-            return first_of_each(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-        ids, epochs, ms = (
-            np.concatenate([each[name] for each in self._firsts])
-            for name in ("producer_id", "producer_epoch", "first_ms")
-        )
-        idempotent = ~np.isin(ids, self._in_transactions)
-        return first_of_each(ids[idempotent], epochs[idempotent], ms[idempotent])
-
-
-class _Rows:
-    """What slices and whole logs tell, gathered until it is enough for a piece."""
-
-    def __init__(self, answers: pa.Table, asking: Collection[str], verified: pa.Table) -> None:
-        kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
-        self.count = 0
-        self._states = Gathered(PRODUCER_STATES.arrow_schema)
-        self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
-        self._local_bumps, self._before = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
-        self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
-        self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
-        columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
-        self._questions = split(self._asked, _PARTITION, columns)
-        self._wrote: list[tuple[Longs, Longs, Longs]] = []
-        self._verified = verified
-        self._began = [(np.empty(0, dtype=np.int64),) * 3]
-
-    def add(
-        self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: _FirstEpochs, begun: Began
-    ) -> None:
-        """Take a slice."""
-        key = dict(zip(_LOG, log, strict=True))
-        rows, held, markers = each.producer_states(), each.held(), each.markers()
-        snapshots.compare(rows)
-        firsts.add(each)
-        begun.add(held)
-        causes, types = Named(rows["cause"], CAUSES), Named(markers["type"], MARKER_TYPES)
-        self.count += len(rows["producer_id"])
-        self._states.add(len(rows["producer_id"]), {**key, **rows, "cause": causes})
-        self._kinds[account.HELD].add(len(held["producer_id"]), {**key, **held})
-        self._kinds[account.MARKER].add(len(markers["producer_id"]), {**key, **markers, "type": types})
-        asked = self._questions.get(log[:3])
-        if asked:
-            ids, epochs = each.wrote(asked["base_offset"])
-            there = ids != UNKNOWN
-            self._wrote.append((asked["row"][there], ids[there], epochs[there]))
-
-    def close(self, replayed: PartitionLog, snapshots: Snapshots, firsts: _FirstEpochs, begun: Began) -> None:
-        """Take what a log tells when all of it was seen."""
-        key = dict(zip(_LOG, replayed.key, strict=True))
-        epochs = firsts.columns()
-        self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
-        snapshots.add_to(self._snapshots)
-        add_local_bumps(replayed, self._local_bumps)
-        if replayed.evidence.next_ms is not None:
-            at_cut = replayed.at_cut(bumped(replayed))
-            if at_cut is not None:
-                cluster, topic, partition, _ = replayed.key
-                self._before.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
-        self._began.append(begun.columns())
-        if replayed.has_producers:
-            log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
-        if len(replayed.log):
-            (first, *others) = replayed.log.stretches
-            unbroken = not others and first.to_offset is None
-            before = replayed.evidence.before
-            unbroken &= before is None or not before.stretch.is_broken
-            whole = unbroken and first.number == 0
-            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
-
-    def replayed(self) -> Replayed:
-        """All of it."""
-        tables = {
-            PRODUCER_STATES.name: self._states.to_arrow(),
-            LOG_COVERAGE.name: self._coverage.to_arrow(),
-            PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
-            LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
-            PARTITION_LOGS.name: self._before.to_arrow(),
-            # of all logs at once: taking rows costs a copy of each column, however few they are
-            BEGAN.name: began(self._verified, *map(np.concatenate, zip(*self._began, strict=True))),
-        }
-        return Replayed(tables, self._account())
-
-    def _account(self) -> Account:
-        kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}
-        kinds[account.WROTE] = self._wrote_by_connections()
-        return kinds
-
-    def _wrote_by_connections(self) -> pa.Table:
-        schema = account.schema_of(account.WROTE)
-        if not self._wrote:
-            return schema.empty_table()
-        at, ids, epochs = (np.concatenate(columns) for columns in zip(*self._wrote, strict=True))
-        asked = self._asked.take(pa.array(at))
-        given = {name: asked[name] for name in ("cluster", "broker_id", "connection", "transactional_id")}
-        given["producer_id"] = nullable(ids, pa.int64())
-        given["producer_epoch"] = nullable(epochs, pa.int32())
-        given["at_ms"] = nullable(milliseconds(asked["responded_at"]), pa.int64())
-        return pa.table([given[field.name] for field in schema], schema=schema)
 
 
 def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
@@ -246,7 +103,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
         "responded_ms": milliseconds(given.answers["responded_at"]),
         "broker_id": longs(given.answers["broker_id"]),
     }
-    answers = split(given.answers, _PARTITION, answered)
+    answers = split(given.answers, PARTITION, answered)
     unread, before = _unread(given.quarantine), logs_before(given.before)
     for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key

@@ -22,7 +22,7 @@ from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import facts
 from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, newest_homes
 from fencepost.protocols.producer_epoch.markers_due import newest_of
-from fencepost.protocols.producer_epoch.producer_requests import APIS, LINE_COLUMNS, producer_requests
+from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.tables import (
     CARRIED_COUNTS,
@@ -41,6 +41,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONS,
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, NEWEST, WROTE, of_kinds
+from fencepost.protocols.producer_epoch.things_named import APIS
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.asked import FENCED, Asked, is_refusal
-from fencepost.protocols.producer_epoch.producer_requests import PRODUCE
+from fencepost.protocols.producer_epoch.things_named import PRODUCE
 from fencepost.replay.requests import NONE
 
 BROKERS_OWN = "AddPartitionsManager-client-"

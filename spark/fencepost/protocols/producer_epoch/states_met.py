@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
-from fencepost.protocols.producer_epoch.producer_requests import END, INIT
+from fencepost.protocols.producer_epoch.things_named import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition
 from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses

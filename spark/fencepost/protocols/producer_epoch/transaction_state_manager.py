@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.asked import Asked, granted
 from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
+from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided import decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
 from fencepost.protocols.producer_epoch.facts import NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
-from fencepost.protocols.producer_epoch.id_before import IdBefore, Ids, id_before
-from fencepost.protocols.producer_epoch.producer_requests import END, INIT
+from fencepost.protocols.producer_epoch.id_before import IdBefore, id_before
 from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
+from fencepost.protocols.producer_epoch.things_named import END, INIT
 from fencepost.protocols.producer_epoch.told_transactions import told_transactions
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
@@ -36,25 +34,6 @@ from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverag
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log, UnreadPiece, damaged_batches, unread_pieces
 from fencepost.replay.metadata import ClusterMetadata
-
-
-@dataclass(frozen=True)
-class CoordinatorEvidence:
-    """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
-    there is no log. ``end``: the first offset that was never written; None where that is not known.
-    ``before``: what an earlier chapter knew of its ids; ``began``: from where to where the log was
-    known then; ``next_ms``: since when the next chapter reads it, if there is one.
-    """
-
-    key: tuple[str, str, int | None, str | None]
-    batches: pa.Table
-    records: pa.Table
-    quarantine: pa.Table
-    cleaned_to: Sequence[int]
-    end: int | None = None
-    before: Ids = field(default_factory=dict)
-    began: tuple[int, int] | None = None
-    next_ms: int | None = None
 
 
 @dataclass
@@ -89,7 +68,7 @@ class TransactionStateManager:
                 self._unnamed.append(each)
             else:
                 self._ids.setdefault(each.transactional_id, _Id()).asked.append(each)
-        self._before, self._cut = evidence.before, _cut_of_next(evidence)
+        self._before, self._cut = evidence.before, evidence.cut_of_next()
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -221,15 +200,6 @@ class TransactionStateManager:
             fencing = history.of(refusal)
             if fencing is not None:
                 add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
-
-
-def _cut_of_next(evidence: CoordinatorEvidence) -> int | None:
-    """Where the next chapter begins to read the log: as replay.window cuts it."""
-    if evidence.next_ms is None or not evidence.batches.num_rows:
-        return None
-    inside = pc.greater_equal(evidence.batches["max_timestamp_ms"], evidence.next_ms)
-    first = pc.min(evidence.batches.filter(inside)["base_offset"]).as_py()
-    return int(pc.max(evidence.batches["last_offset"]).as_py()) + 1 if first is None else int(first)
 
 
 def _compacted_epochs(transitions: Iterable[Transition], before: IdBefore | None) -> dict[int, int]:

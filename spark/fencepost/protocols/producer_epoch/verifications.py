@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import Longs, Piece, nullable
 from fencepost.protocols.producer_epoch.asked import Asked
-from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, PRODUCE
 from fencepost.protocols.producer_epoch.refusals import BROKERS_OWN
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
+from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, PRODUCE
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 

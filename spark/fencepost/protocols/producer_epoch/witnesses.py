@@ -33,7 +33,7 @@ from fencepost.protocols.producer_epoch.answers import (
 )
 from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.order_of_lines import Lines
-from fencepost.protocols.producer_epoch.producer_requests import ADD_PARTITIONS, END
+from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, END
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING
 from fencepost.replay.requests import NONE
 
