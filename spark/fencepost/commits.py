@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, count
 from typing import Any
@@ -91,6 +91,16 @@ class _Exchange(_OverwriteFiles):
     def _existing_manifests(self) -> list[ManifestFile]:
         found = super()._existing_manifests()
         return [each for each in found if each.has_added_files() or each.has_existing_files()]
+
+    def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:
+        # PyIceberg 0.12 has several threads share an evaluator, which notes the manifest that it looks at: a
+        # file that is there was missed now and then, and the commit refused
+        build = super()._build_manifest_evaluator
+
+        def is_concerned(manifest: ManifestFile) -> bool:
+            return build(spec_id)(manifest)
+
+        return is_concerned
 
 
 def append(table: IcebergTable, rows: pa.Table | pa.RecordBatchReader) -> None:
