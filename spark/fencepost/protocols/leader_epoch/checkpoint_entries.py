@@ -27,7 +27,10 @@ class Entry(NamedTuple):
 
 def entries_by_log(checkpoints: pa.Table) -> dict[tuple[Any, ...], list[list[Entry]]]:
     """By LOG_COLUMNS the entries of each content of each replica's checkpoint, in order, by epoch."""
-    ms = pc.divide(checkpoints["captured_at"].cast(pa.int64()), 1000)
+    # microseconds
+    ms = pc.round(pc.divide(checkpoints["captured_at"].cast(pa.int64()).cast(pa.float64()), 1000)).cast(
+        pa.int64()
+    )
     names = (*LOG_COLUMNS, *(name for name in Entry._fields if name != "captured_ms"))
     rows = checkpoints.select(names).add_column(names.index("file"), "captured_ms", ms)
     found: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Entry]]] = {}
