@@ -218,6 +218,17 @@ QUERIES = [
     "SELECT datediff(day, date '2026-01-01') AS days, date_format(at, 'yyyy-MM-dd HH:mm') AS f "
     "FROM odd.kinds WHERE n = 1",
     "SELECT timestampdiff(SECOND, timestamp '2026-01-01', timestamp '2026-01-01 00:01:30') AS s",
+    "SELECT count_if(n > 0) AS c, count(*) AS a FROM odd.kinds WHERE n < -9",
+    "SELECT max_by(a, b) AS x, min_by(unix_millis(c), b) AS y FROM VALUES (1, 1, null), "
+    "(null, 2, timestamp '1969-01-01 00:00:00.0007') AS t (a, b, c)",
+    "SELECT floor(n / 2) AS f, floor(-0.5D) AS g, unix_millis(timestamp '2026-01-01 00:00:00.0009') AS m "
+    "FROM odd.kinds",
+    r"""SELECT to_json(struct(a, b, c)) AS j, to_json(collect_list(struct(b, a)) OVER ()) AS k FROM VALUES
+    (null, 'x"y,"b":null{', null), (1, null, array(named_struct('d', null))),
+    (null, null, null) AS t (a, b, c)""",
+    "SELECT n, stack(2, 'one', n, 'ten', n * 10) AS (name, number), cluster FROM odd.kinds",
+    "SELECT date_format(at, 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSXXX') AS f FROM odd.kinds WHERE n < 9",
+    "SELECT /*+ broadcast(b) */ a.id FROM odd.deleted a JOIN odd.deleted b ON a.id = b.id ORDER BY 1",
     "SELECT stddev(id) > 1 AS s, approx_count_distinct(cluster) AS a, any_value(1) AS v FROM odd.deleted",
 ]
 

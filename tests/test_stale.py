@@ -61,6 +61,27 @@ def test_a_mart_is_built_when_what_it_reads_has_changed(catalog: Catalog) -> Non
     assert Inputs(catalog, [MART], "code").plan().build == ("fct",)
 
 
+def test_a_mart_has_the_columns_of_its_contract(catalog: Catalog) -> None:
+    """Rows stay as long as they fit."""
+    inputs = Inputs(catalog, [MART], "code")
+    inputs.fit(MART)
+    catalog.load_table(MART.relation).append(pa.table({"name": ["a"]}))
+    inputs.fit(dataclasses.replace(MART, doc="Better said."))
+    table = catalog.load_table(MART.relation)
+    assert (table.properties["comment"], table.scan().count()) == ("Better said.", 1)
+    for other in (
+        dataclasses.replace(MART, columns={"name": "string", "at": "timestamp", "parts": "array<string>"}),
+        dataclasses.replace(MART, columns={"name": "string"}, stored_by=("name",)),
+    ):
+        inputs.fit(other)
+        table = catalog.load_table(MART.relation)
+        assert [field.name for field in table.schema().fields] == list(other.columns)
+        assert tuple(each.name for each in table.spec().fields) == other.stored_by
+        assert table.scan().count() == 0
+        inputs.fit(other)
+        assert catalog.load_table(MART.relation).metadata.table_uuid == table.metadata.table_uuid
+
+
 def test_a_mart_whose_rows_should_be_gone_is_built(catalog: Catalog) -> None:
     _built(catalog, MART)
     catalog.load_table("silver.rows").delete(AlwaysTrue())

@@ -85,7 +85,7 @@ select
     bumps_per_day,
     case
         when is_current and days_left <= {{ most_days }}
-            then timestamp_millis(cast(unix_millis(known_until) + days_left * 86400000D as bigint))
+            then timestamp_millis(floor(unix_millis(known_until) + days_left * 86400000D))
     end as exhausted_at,
     if(kind = 'idempotent', null, rotations) as rotations,
     is_stuck,

@@ -7,6 +7,7 @@ has left it: a run that has it does without dbt, whose import takes longer than 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -20,6 +21,9 @@ from fencepost.unchanged import code
 
 COMPILED = "marts.json"
 """The name of the file."""
+
+_known: dict[str, Project] = {}
+"""What this process has read or compiled, by the digest of the code."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,25 @@ def rows_built(model: str) -> str:
 def project(settings: Settings) -> Project:
     """The project as it is kept, or as dbt compiles it now. Raises MartsError."""
     digest = code(dbt=True)
-    place = work_folder(settings, "dbt") / COMPILED
-    for file in (place, prepared(spark_jars(settings), COMPILED)):
+    if digest not in _known:
+        _known[digest] = _kept(settings, digest) or _made(settings, digest)
+    return _known[digest]
+
+
+def _kept(settings: Settings, digest: str) -> Project | None:
+    for file in (work_folder(settings, "dbt") / COMPILED, prepared(spark_jars(settings), COMPILED)):
         if file.is_file() and (kept := json.loads(file.read_text()))["code"] == digest:
             return _read(kept)
+    return None
+
+
+def _made(settings: Settings, digest: str) -> Project:
     made = _compiled(settings)
-    place.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
+    place = work_folder(settings, "dbt") / COMPILED
+    # a run that is killed leaves no half of it
+    half = place.with_name(f"{COMPILED}.{os.getpid()}")
+    half.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
+    half.replace(place)
     return made
 
 

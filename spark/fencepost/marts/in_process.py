@@ -31,8 +31,8 @@ from fencepost.tables import CHAPTER
 def build_in_process(
     settings: Settings, catalog: Catalog, project: Project, inputs: Inputs, plan: Plan
 ) -> MartsResult:
-    """Build and test what the plan names. Raises MartsError where a model or a test fails, QueryError where
-    DuckDB cannot run it, and NotImplementedError where the catalog has no views.
+    """Build and test what the plan names. Raises MartsError where a model or a test fails, LakeError where it
+    takes Spark to read or run something, and NotImplementedError where PyIceberg makes no views.
     """
     begun = time.monotonic()
     nodes = project.chosen(plan.build)

@@ -13,7 +13,7 @@ from fencepost.engines import why_spark
 from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
 from fencepost.marts.result import MartsResult
-from fencepost.reading import QueryError
+from fencepost.reading import LakeError
 from fencepost.settings import Settings
 from fencepost.stale import Inputs
 from fencepost.unchanged import made_by
@@ -42,7 +42,7 @@ def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
         try:
             if reason is None:
                 result = build_in_process(settings, catalog, project, inputs, plan)
-        except (QueryError, NotImplementedError) as error:
+        except (LakeError, NotImplementedError) as error:
             reason = str(error)
         if reason is not None:
             from fencepost.marts.in_spark import build_by_spark

@@ -109,7 +109,8 @@ class IcebergReader:
         try:
             found = self._connection.sql(sql, params=dict(parameters) if parameters else None)
             return _arrow(found)
-        except duckdb.Error as error:
+        # a sum may be too large for what Spark has for it
+        except (duckdb.Error, ValueError) as error:
             raise QueryError(
                 f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
                 "It was translated from Spark's SQL. Correct it, or have Spark run it as it stands, "

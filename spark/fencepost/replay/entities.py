@@ -53,9 +53,10 @@ def numbered_rows(*columns: Longs) -> Longs:
     """A number for each row of columns: the same for rows that are equal, whatever values there are."""
     found = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
-        values, number = np.unique(column, return_inverse=True)
+        values = pa.array(column).dictionary_encode()
         # numbers, not values: of columns of many values no product passes 64 bits
-        _, found = np.unique(found * len(values) + number, return_inverse=True)
+        both = found * len(values.dictionary) + longs(values.indices)
+        found = longs(pa.array(both).dictionary_encode().indices)
     return found
 
 

@@ -20,6 +20,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<string>": pa.list_(pa.string()),
     "array<int>": pa.list_(pa.int32()),
+    "array<bigint>": pa.list_(pa.int64()),
 }
 """Arrow's type for each Spark type that a table has."""
 

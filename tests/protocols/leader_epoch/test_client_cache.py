@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,9 +11,9 @@ from fencepost.formats.request_ids import Range
 from fencepost.protocols.leader_epoch.answers import END, ListAnswer, PartitionAnswer, TopicAnswer
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.instances import sent_by, software_of
 from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent
-from fencepost.replay.requests import RequestLine
 from fencepost.tables import REQUESTS
 
 JAVA, V12 = "apache-kafka-java", 12
@@ -189,9 +188,11 @@ def test_the_counter_is_known_while_none_can_have_told_more() -> None:
         assert cache.max_partition_epoch == known
 
 
-def line(correlation_id: int, connection: Connection = ONE) -> RequestLine:
-    said: dict[str, Any] = {}
-    return RequestLine("", connection[0], 3, V12, correlation_id, "c", connection[1], 0, 0, said, said, "", 0)
+def line(correlation_id: int, connection: Connection = ONE) -> ClientRequest:
+    return ClientRequest(
+        "", connection[0], 3, V12, correlation_id, "c", connection[1], 0, 0, "", 0, None,
+        asks_all=False, replica_id=-1, partitions=(),
+    )  # fmt: skip
 
 
 def client(*sent: Sent, asked: tuple[int, ...] = ()) -> Client:

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.numbering import Numbering
-from fencepost.replay.requests import RequestLine
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
 """Where an offset comes from."""
@@ -25,7 +25,7 @@ class ToldOffset:
     request_id: str
     group_id: str | None
     topic_id: str | None
-    line: RequestLine
+    line: ClientRequest
 
     def is_of(self, group_id: str | None, offset: int) -> bool:
         """Whether it is what a group had committed, at that offset."""
@@ -43,7 +43,7 @@ class Position:
     topic_id: str | None
     offset: int
     leader_epoch: int
-    line: RequestLine
+    line: ClientRequest
     row: int
     began_at: int
     began_of: str | None
@@ -77,7 +77,7 @@ class Client:
     def __post_init__(self) -> None:
         self.cache = ClientCache(a_producer=self.is_producer)
 
-    def hear(self, line: RequestLine) -> None:
+    def hear(self, line: ClientRequest) -> None:
         """Its next line: where a request before it may be missing, so may be an answer that it had.
 
         Where answers come late, one that is missing may have come as late.
@@ -88,7 +88,7 @@ class Client:
             self.cache.lose()
         self.heard = max(self.heard, line.correlation_id)
 
-    def has_answer(self, line: RequestLine) -> bool:
+    def has_answer(self, line: ClientRequest) -> bool:
         """Whether it certainly had the answer to a request for metadata, and did not give it up before.
 
         It has one such request at a time, and who gives one up closes its connection: so it had the answer if
@@ -100,7 +100,7 @@ class Client:
             return False
         return self.numbering.last(connection) >= self.asked[after]
 
-    def is_known_until(self, line: RequestLine) -> bool:
+    def is_known_until(self, line: ClientRequest) -> bool:
         """Whether every request before one is known, since its first, which told which versions it speaks."""
         return self.numbering.is_whole(0, line.correlation_id)
 
@@ -111,6 +111,6 @@ class Client:
             told = reads.told
         return told if told is not None and told.is_of(group_id, offset) else None
 
-    def sent_nothing_else(self, one: RequestLine, other: RequestLine) -> bool:
+    def sent_nothing_else(self, one: ClientRequest, other: ClientRequest) -> bool:
         """Whether every request between two of its requests is known: no correlation id is missing."""
         return self.numbering.is_whole(one.correlation_id, other.correlation_id)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fencepost.protocols.leader_epoch.client import Client
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.instances import Software
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import APIS, FETCH, PartitionLine
 from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
 from fencepost.protocols.leader_epoch.numbering import Connection
-from fencepost.replay.requests import NONE, RequestLine, error_name, host_of
+from fencepost.replay.requests import NONE, error_name, host_of
 
 
 def _fits(api_key: int, error: str | None, asked: str | None, topic_id: str) -> bool:
@@ -41,7 +42,7 @@ class ClientLines:
     software: Software
     told: dict[Connection, int] = field(default_factory=dict)
 
-    def hear(self, line: RequestLine, since: int) -> None:
+    def hear(self, line: ClientRequest, since: int) -> None:
         """An answer gives away that its broker had the metadata log up to there."""
         connection = (line.broker_id, line.connection or "")
         self.told[connection] = max(since, self.told.get(connection, 0))
@@ -51,21 +52,21 @@ class ClientLines:
         life = self.known.history.topics.get(topic_id) if topic_id is not None else None
         return None if life is None else life.topic
 
-    def window(self, line: RequestLine) -> Window:
+    def window(self, line: ClientRequest) -> Window:
         """Where the metadata log was while a request was handled."""
         return self.known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
-    def image(self, line: RequestLine) -> Window:
+    def image(self, line: ClientRequest) -> Window:
         """What its broker may have had of the metadata log: it may be behind."""
         # a broker takes the next request of a connection when it has answered the one before
         told = self.told.get((line.broker_id, line.connection or ""), 0)
         return self.known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms, told)
 
-    def live(self, line: RequestLine, topic: str, partition: int) -> Live:
+    def live(self, line: ClientRequest, topic: str, partition: int) -> Live:
         """What lived then."""
         return live(self.known.history, self.window(line), topic, partition)
 
-    def answered_from(self, line: RequestLine, each: PartitionLine, topic: str) -> list[Live]:
+    def answered_from(self, line: ClientRequest, each: PartitionLine, topic: str) -> list[Live]:
         """What a broker, which may be behind, may have answered from, as far as its answer fits to it."""
         place, asked = (topic, each.asked.partition), each.asked.topic_id
         error = error_name(each.error)
@@ -82,14 +83,14 @@ class ClientLines:
         life = self.known.history.partition(topic_id, partition)
         return None if life is None else life.partition_epoch
 
-    def client_columns(self, line: RequestLine, client: Client | None) -> tuple[object, ...]:
+    def client_columns(self, line: ClientRequest, client: Client | None) -> tuple[object, ...]:
         """From client to connection."""
         software = self.software.get((line.broker_id, line.connection or ""), (None, None))
         name = None if client is None else client.name
         return (name, line.client_id, host_of(line.connection), *software, line.connection)
 
 
-def line_columns(line: RequestLine) -> tuple[object, ...]:
+def line_columns(line: ClientRequest) -> tuple[object, ...]:
     """From request_id to position."""
     return (
         line.request_id, line.broker_id, APIS[line.api_key], line.api_version, line.correlation_id,
@@ -97,6 +98,6 @@ def line_columns(line: RequestLine) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def span_columns(window: Window, line: RequestLine) -> tuple[object, ...]:
+def span_columns(window: Window, line: ClientRequest) -> tuple[object, ...]:
     """The interval in the metadata log, from the lowest offset to behind the highest, and the line's time."""
     return (window.lowest, window.highest + 1, line.requested_ms, line.responded_ms)

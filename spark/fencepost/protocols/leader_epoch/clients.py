@@ -6,11 +6,13 @@ from bisect import insort
 from collections.abc import Iterable, Mapping, Set
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.client import Client, Place
 from fencepost.protocols.leader_epoch.client_lines import ClientLines
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Moments
-from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, CommitLines
+from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, ClientNames, ReadBefore, commit_lines
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
 from fencepost.protocols.leader_epoch.handed import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
@@ -23,17 +25,14 @@ from fencepost.protocols.leader_epoch.instances import (
 from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     CLIENT_APIS,
+    COMMIT_APIS,
     DESCRIBE_TOPIC_PARTITIONS,
     FETCH,
     LIST_OFFSETS,
     METADATA,
-    OFFSET_COMMIT,
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
-    TXN_OFFSET_COMMIT,
     PartitionLine,
-    partition_lines,
-    replica_of,
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
 from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent, sent_of
@@ -43,7 +42,6 @@ from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine
 from fencepost.tables import Table
 
 _OF_LEADERS = (FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH)
@@ -71,7 +69,7 @@ def replay_clients(
     known: Mapping[str, Known],
     before: pa.Table | None = None,
 ) -> dict[str, pa.Table]:
-    """The rows of TABLES from rows of ``bronze.requests``, all that there are of each client id.
+    """The rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id.
 
     ``ids``: rows of ``bronze.request_ids`` of the same. ``producers``: rows of PRODUCERS. ``before``: rows of
     HANDED_CLIENTS that the chapter before handed down.
@@ -88,38 +86,49 @@ def replay_clients(
             continue
         software = software_of(lines)
         sent = sent_of(numbers[name,]) if (name,) in numbers else {}
-        for key, found in by_client(lines, CLIENT_APIS, software):
-            own = [line for line in found if line.api_key != FETCH or replica_of(line) < 0]
+        readers = _readers(lines)
+        reading = frozenset(each or "" for each in readers.to_pylist())
+        names: dict[tuple[str, int, str], str] = {}
+        for key, own in by_client(lines, CLIENT_APIS, software, readers):
             named = named_before.get((cluster, key.client_id), {})
             of = instances(cluster, own, key.software, named) if known[cluster].complete else {}
-            rows.name(cluster, key.client_id, of)
+            names |= {(key.client_id, *each): told for each, told in of.items() if told is not None}
+            if key.client_id not in reading:
+                continue
             clients = _clients(of, key, sent, produced.get(name, set()))
             meaning = ClientLines(cluster, known[cluster], software)
             _note_asked(own, clients)
             for instance in _by_instance(own, of):
                 _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
+        rows.add(ClientLines(cluster, known[cluster], software), lines, names)
     return rows.to_arrow()
+
+
+def _readers(requests: pa.Table) -> pa.Array:
+    """The client ids that did more than to commit: what others had read is not known."""
+    commits = pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32()))
+    return pc.unique(requests.filter(pc.invert(commits))["client_id"])
 
 
 class _Rows:
     """The rows of TABLES while they are made."""
 
     def __init__(self) -> None:
-        self.answers, self.positions, self.commits = MetadataAnswers(), FetchPositions(), CommitLines()
+        self.answers, self.positions, self.read_before = MetadataAnswers(), FetchPositions(), ReadBefore()
         self._clients = Columns(HANDED_CLIENTS)
+        self._commits = [COMMIT_LINES.arrow_schema.empty_table()]
 
-    def name(self, cluster: str, client_id: str, of: Mapping[Connection, str | None]) -> None:
-        """The instances of connections."""
-        for connection, name in of.items():
-            if name is not None:
-                self._clients.add(cluster, client_id or None, *connection, name)
+    def add(self, lines: ClientLines, requests: pa.Table, names: ClientNames) -> None:
+        """The commits and the instances of one cluster."""
+        self._commits.append(commit_lines(lines, requests, names, self.read_before))
+        for (client_id, *connection), name in names.items():
+            self._clients.add(lines.cluster, client_id or None, *connection, name)
 
     def to_arrow(self) -> dict[str, pa.Table]:
-        positions, commits = self.positions.to_arrow(), self.commits.to_arrow()
         return {
             **self.answers.to_arrow(),
-            MET_FETCHES.name: positions,
-            COMMIT_LINES.name: commits,
+            MET_FETCHES.name: self.positions.to_arrow(),
+            COMMIT_LINES.name: pa.concat_tables(self._commits),
             HANDED_CLIENTS.name: self._clients.to_arrow(),
         }
 
@@ -147,7 +156,7 @@ def _clients(
     return {connection: clients[name] for connection, name in of.items() if name is not None}
 
 
-def _note_asked(lines: Iterable[RequestLine], clients: Mapping[Connection, Client]) -> None:
+def _note_asked(lines: Iterable[ClientRequest], clients: Mapping[Connection, Client]) -> None:
     """Each client's requests for metadata."""
     for line in lines:
         client = clients.get((line.broker_id, line.connection or ""))
@@ -156,16 +165,16 @@ def _note_asked(lines: Iterable[RequestLine], clients: Mapping[Connection, Clien
 
 
 def _by_instance(
-    lines: Iterable[RequestLine], of: Mapping[Connection, str | None]
-) -> Iterable[list[RequestLine]]:
+    lines: Iterable[ClientRequest], of: Mapping[Connection, str | None]
+) -> Iterable[list[ClientRequest]]:
     """The lines of each instance, and of those that are nobody's."""
-    found: dict[str | None, list[RequestLine]] = {}
+    found: dict[str | None, list[ClientRequest]] = {}
     for line in lines:
         found.setdefault(of.get((line.broker_id, line.connection or "")), []).append(line)
     return found.values()
 
 
-def _in_order(lines: Iterable[RequestLine], moments: Moments) -> list[RequestLine]:
+def _in_order(lines: Iterable[ClientRequest], moments: Moments) -> list[ClientRequest]:
     """Lines in the order of their answers: that of the requests, but for what certainly was late."""
     ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
     for at in reversed(range(len(ordered))):
@@ -181,7 +190,7 @@ def _in_order(lines: Iterable[RequestLine], moments: Moments) -> list[RequestLin
 
 
 def _replay(
-    lines: Iterable[RequestLine], clients: Mapping[Connection, Client], meaning: ClientLines, rows: _Rows
+    lines: Iterable[ClientRequest], clients: Mapping[Connection, Client], meaning: ClientLines, rows: _Rows
 ) -> None:
     """The lines of one instance."""
     for line in lines:
@@ -190,22 +199,27 @@ def _replay(
             client.hear(line)
         if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
             rows.answers.add(meaning, line, client)
+        elif line.api_key not in COMMIT_APIS:
+            _replay_partitions(line, client, meaning, rows)
+        elif client is not None:
+            rows.read_before.add(meaning, line, client)
+
+
+def _replay_partitions(line: ClientRequest, client: Client | None, meaning: ClientLines, rows: _Rows) -> None:
+    """What a client reads, and what it is told of offsets."""
+    for each in line.partitions:
+        topic = each.asked.topic or meaning.topic_of(each.asked.topic_id)
+        if topic is None:
             continue
-        for each in partition_lines(line):
-            topic = each.asked.topic or meaning.topic_of(each.asked.topic_id)
-            if topic is None:
-                continue
-            if client is not None:
-                _see_epochs(line, each, (topic, each.asked.partition), client)
-            if line.api_key == FETCH:
-                rows.positions.add(meaning, line, each, topic, client)
-            elif line.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
-                rows.commits.add(meaning, line, each, topic, client)
-            elif client is not None:
-                hear_offset(meaning, line, each, (topic, each.asked.partition), client)
+        if client is not None:
+            _see_epochs(line, each, (topic, each.asked.partition), client)
+        if line.api_key == FETCH:
+            rows.positions.add(meaning, line, each, topic, client)
+        elif client is not None:
+            hear_offset(meaning, line, each, (topic, each.asked.partition), client)
 
 
-def _see_epochs(line: RequestLine, each: PartitionLine, place: Place, client: Client) -> None:
+def _see_epochs(line: ClientRequest, each: PartitionLine, place: Place, client: Client) -> None:
     """What a client shows that it knows, and the leader epochs that it is told beside its metadata."""
     if line.api_key in _OF_LEADERS:
         client.cache.use(place[0], each.asked.topic_id)
@@ -214,4 +228,4 @@ def _see_epochs(line: RequestLine, each: PartitionLine, place: Place, client: Cl
     if each.answered_epoch >= 0 and line.api_key in (OFFSET_FETCH, LIST_OFFSETS):
         client.cache.see(*place, each.answered_epoch)
     if each.leader_told is not None:
-        client.cache.see(*place, each.leader_told[1])
+        client.cache.see(*place, each.leader_told)

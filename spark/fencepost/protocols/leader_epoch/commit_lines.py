@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.client import Client
-from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns
-from fencepost.protocols.leader_epoch.lines import PartitionLine
-from fencepost.replay.columns import Columns
-from fencepost.replay.requests import RequestLine, error_name
+from fencepost.protocols.leader_epoch.client_lines import ClientLines
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest, of_partitions
+from fencepost.protocols.leader_epoch.lines import APIS, COMMIT_APIS
+from fencepost.replay.entities import distinct
+from fencepost.replay.requests import error_name, host_of
 from fencepost.tables import Table
 
 COMMIT_LINES = Table(
@@ -30,6 +33,9 @@ COMMIT_LINES = Table(
     },
     ("cluster", "request_id", "topic", "topic_id", "partition"),
 )  # fmt: skip
+
+ClientNames = Mapping[tuple[str, int, str], str]
+"""The instance of a client, by its client id, broker and connection."""
 
 
 class CommitLine(NamedTuple):
@@ -64,33 +70,94 @@ class CommitLine(NamedTuple):
     position: int
 
 
-class CommitLines:
-    """The rows of COMMIT_LINES while they are made."""
+class Read(NamedTuple):
+    """What a client had read where it commits; the columns of COMMIT_LINES of the same names."""
+
+    fetched_topic_id: str | None
+    told_from_ms: int | None = None
+    told_to_ms: int | None = None
+    told_leader_epoch: int | None = None
+
+
+class ReadBefore:
+    """What clients had read where they commit, by the request and the number of the partition in it."""
 
     def __init__(self) -> None:
-        self._rows = Columns(COMMIT_LINES)
+        self._found: dict[tuple[str, int], Read] = {}
 
-    def add(
-        self, lines: ClientLines, line: RequestLine, each: PartitionLine, topic: str, client: Client | None
-    ) -> None:
-        """A partition of an OffsetCommit or a TxnOffsetCommit."""
-        place = (topic, each.asked.partition)
-        reads = None if client is None else client.reads.get(place)
-        of = None if reads is None else reads.incarnation_of(each.offset) or None
-        if client is not None and reads is not None and of != lines.live(line, *place).topic_id:
-            # it may have gone on to another incarnation since, in lines that are missing
-            sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
-            of = of if sure else None
-        told = None if client is None or of else client.committed(place, each.group_id, each.offset)
-        again: tuple[int | None, ...] = (None, None, None)
-        if told is not None and client is not None and client.sent_nothing_else(told.line, line):
-            again = (told.line.requested_ms, told.line.responded_ms, told.leader_epoch)
-        self._rows.add(
-            lines.cluster, each.group_id, topic, each.asked.topic_id, each.asked.partition, each.offset,
-            each.offset_epoch, error_name(each.error), of, *again, *lines.client_columns(line, client),
-            *line_columns(line),
-        )  # fmt: skip
+    def add(self, lines: ClientLines, line: ClientRequest, client: Client) -> None:
+        """An OffsetCommit or a TxnOffsetCommit."""
+        if not client.reads and not client.told:
+            return
+        for number, each in enumerate(line.partitions):
+            topic = each.asked.topic or lines.topic_of(each.asked.topic_id)
+            if topic is None:
+                continue
+            place = (topic, each.asked.partition)
+            reads = client.reads.get(place)
+            of = None if reads is None else reads.incarnation_of(each.offset) or None
+            if reads is not None and of != lines.live(line, *place).topic_id:
+                # it may have gone on to another incarnation since, in lines that are missing
+                sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
+                of = of if sure else None
+            told = None if of else client.committed(place, each.group_id, each.offset)
+            if told is not None and client.sent_nothing_else(told.line, line):
+                again = (told.line.requested_ms, told.line.responded_ms, told.leader_epoch)
+                self._found[line.request_id, number] = Read(of, *again)
+            elif of is not None:
+                self._found[line.request_id, number] = Read(of)
 
-    def to_arrow(self) -> pa.Table:
-        """Every row."""
-        return self._rows.to_arrow()
+    def columns(self, request_ids: pa.Array, numbers: list[int]) -> dict[str, pa.Array]:
+        """The columns of Read, of partitions of requests."""
+        kinds = {name: COMMIT_LINES.arrow_schema.field(name).type for name in Read._fields}
+        if not self._found:
+            return {name: pa.nulls(len(request_ids), kind) for name, kind in kinds.items()}
+        nothing = Read(None)
+        found = [self._found.get(key, nothing) for key in zip(request_ids.to_pylist(), numbers, strict=True)]
+        columns = zip(*found, strict=True) if found else ((),) * len(kinds)
+        return {name: pa.array(of, kinds[name]) for name, of in zip(kinds, columns, strict=True)}
+
+
+def commit_lines(
+    lines: ClientLines, requests: pa.Table, names: ClientNames, read_before: ReadBefore
+) -> pa.Table:
+    """The rows of COMMIT_LINES of one cluster, from rows of CLIENT_REQUESTS."""
+    commits = requests.filter(pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32())))
+    row, number, partitions = of_partitions(commits)
+    about = [name for name in COMMIT_LINES.columns if name in commits.column_names]
+    request = commits.select([*about, "api_key"]).take(pa.array(row))
+    clients, client = distinct([request[name] for name in ("client_id", "broker_id", "connection")])
+    of_client = _clients(lines, clients, names)
+    columns: dict[str, Any] = {
+        **{name: request[name] for name in about},
+        **{name: of_client[name].take(client) for name in of_client.column_names},
+        **{name: partitions[name] for name in ("group_id", "topic_id", "partition", "offset")},
+        **read_before.columns(request["request_id"], number.tolist()),
+        "topic": pc.coalesce(partitions["topic"], _named(partitions["topic_id"], lines.topic_of)),
+        "leader_epoch": partitions["offset_epoch"],
+        "error": _named(partitions["error"], error_name),
+        "api_name": _named(request["api_key"], APIS.get),
+    }
+    found = pa.table([columns[name] for name in COMMIT_LINES.columns], names=list(COMMIT_LINES.columns))
+    return found.filter(pc.is_valid(found["topic"])).cast(COMMIT_LINES.arrow_schema)
+
+
+def _clients(lines: ClientLines, clients: Sequence[tuple[Any, ...]], names: ClientNames) -> pa.Table:
+    """The columns of each client id, broker and connection."""
+    columns = ("client", "client_host", "software_name", "software_version")
+    rows = [
+        (
+            names.get((client_id or "", broker_id, connection or "")),
+            host_of(connection),
+            *lines.software.get((broker_id, connection or ""), (None, None)),
+        )
+        for client_id, broker_id, connection in clients
+    ]
+    found = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return pa.table([pa.array(of, pa.string()) for of in found], names=list(columns))
+
+
+def _named(values: pa.ChunkedArray, name: Callable[[Any], str | None]) -> pa.Array:
+    """What each value is called; null is nothing."""
+    coded = values.combine_chunks().dictionary_encode()
+    return pa.array([name(value) for value in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest, client_requests, each_request
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.controller_fencings import (
@@ -27,10 +28,8 @@ from fencepost.protocols.leader_epoch.lines import (
     APIS,
     BROKER_HEARTBEAT,
     BROKER_REGISTRATION,
+    CLIENT_APIS,
     CONTROLLED_SHUTDOWN,
-    FETCH,
-    partition_lines,
-    replica_of,
 )
 from fencepost.protocols.leader_epoch.live import live
 from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, METADATA_TOPIC_ID
@@ -82,8 +81,9 @@ def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table
         software = software_of(lines)
         # most requests are not refused, and need not be read for that
         refused = lines.filter(pc.match_substring_regex(lines["response"], _ANY_ERROR))
+        read = {each.request_id: each for each in each_request(client_requests(refused), CLIENT_APIS)}
         for line in each_line(refused, REFUSABLE):
-            for each in _refused(line):
+            for each in _refused(line, read.get(line.request_id)):
                 of = software.get((line.broker_id, line.connection or ""), (None, None))
                 row = _row(str(cluster), known[str(cluster)], line, each, of)
                 if row is not None:
@@ -91,9 +91,9 @@ def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table
     return rows.to_arrow()
 
 
-def _refused(line: RequestLine) -> Iterator[_Refused]:
+def _refused(line: RequestLine, of_client: ClientRequest | None) -> Iterator[_Refused]:
     sent, answer = line.sent, line.answer or {}
-    replica = replica_of(line) if line.api_key == FETCH else -1
+    replica = -1 if of_client is None else of_client.replica_id
     broker_id = sent.get("brokerId") if line.api_key in _OF_BROKERS else replica if replica >= 0 else None
     whole = error_name(answer.get("errorCode"))
     for node in refused_candidates(line):
@@ -107,12 +107,11 @@ def _refused(line: RequestLine) -> Iterator[_Refused]:
         yield _Refused(_KINDS[whole], whole, None, None, None, sent.get("brokerEpoch"), broker_id)
     elif line.api_key == ALTER_PARTITION:
         yield from _alter_partition(sent, answer, broker_id)
-    for each in partition_lines(line):
+    for each in () if of_client is None else of_client.partitions:
         error = error_name(each.error)
         if error in _KINDS:
             epoch = None if each.leader_epoch < 0 else each.leader_epoch
-            told = None if each.leader_told is None else each.leader_told[1]
-            yield _Refused(_KINDS[error], error, *each.asked, epoch, broker_id, told)
+            yield _Refused(_KINDS[error], error, *each.asked, epoch, broker_id, each.leader_told)
 
 
 def _alter_partition(

@@ -17,6 +17,7 @@ from fencepost.protocols.leader_epoch.client import (
     ToldOffset,
 )
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.lines import (
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
@@ -27,7 +28,7 @@ from fencepost.protocols.leader_epoch.states import MET_FETCHES, columns_of
 from fencepost.protocols.leader_epoch.tables import METADATA_LOG
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
-from fencepost.replay.requests import RequestLine, error_name
+from fencepost.replay.requests import error_name
 
 _COLUMNS = list(MET_FETCHES.columns)
 _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_position_id")
@@ -44,7 +45,7 @@ class Origin(NamedTuple):
 
 
 def hear_offset(
-    lines: ClientLines, line: RequestLine, each: PartitionLine, place: Place, client: Client
+    lines: ClientLines, line: ClientRequest, each: PartitionLine, place: Place, client: Client
 ) -> None:
     """A client is told an offset: by OffsetFetch, ListOffsets or OffsetForLeaderEpoch."""
     if each.error != 0 or each.answered < 0:
@@ -69,7 +70,7 @@ class FetchPositions:
         self._rows: list[list[object]] = []
 
     def add(
-        self, lines: ClientLines, line: RequestLine, each: PartitionLine, topic: str, client: Client | None
+        self, lines: ClientLines, line: ClientRequest, each: PartitionLine, topic: str, client: Client | None
     ) -> None:
         """A partition of a Fetch: it goes on from the one before, or begins anew."""
         place = (topic, each.asked.partition)
@@ -146,7 +147,7 @@ def _goes_on(before: Position, of: str | None, offset: int, error: int | None) -
 
 
 def _origin(
-    told: ToldOffset | None, before: Position | None, offset: int, line: RequestLine, client: Client | None
+    told: ToldOffset | None, before: Position | None, offset: int, line: ClientRequest, client: Client | None
 ) -> Origin:
     if client is None:
         return Origin()

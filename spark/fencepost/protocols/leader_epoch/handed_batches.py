@@ -36,8 +36,10 @@ def together(before: pa.Table, batches: pa.Table) -> pa.Table:
     Where the same batches are in both, those that were read count. From the first of these on they may have
     been written over what was known, so what stood for batches on both sides of it is cut there.
     """
-    if not (before.num_rows and batches.num_rows):
-        return pa.concat_tables([before, batches])
+    if not before.num_rows:
+        return batches
+    if not batches.num_rows:
+        return before
     read = _Read(batches)
     above = pc.greater_equal(before["last_offset"], read.begin)
     kept = [row for known in before.filter(above).to_pylist() for row in read.rest_of(known)]

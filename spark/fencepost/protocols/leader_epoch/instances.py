@@ -14,10 +14,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.request_ids import merged
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
 from fencepost.protocols.leader_epoch.numbering import Connection, Sent, count, overlap
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import digest_of
-from fencepost.replay.requests import RequestLine, each_line, host_of
+from fencepost.replay.requests import host_of
 
 _JAVA = "apache-kafka-java"
 _NEAR_MS = 40_000
@@ -32,7 +33,7 @@ Software = Mapping[Connection, tuple[str | None, str | None]]
 
 
 def software_of(requests: pa.Table) -> Software:
-    """From rows of ``bronze.requests`` of one cluster.
+    """From rows of ``bronze.requests``, or of CLIENT_REQUESTS, of one cluster.
 
     Where lines of one connection name several, it is one of them, in whatever order the lines come.
     """
@@ -55,15 +56,16 @@ class ClientKey(NamedTuple):
 
 
 def by_client(
-    requests: pa.Table, api_keys: Collection[int], software: Software
-) -> Iterator[tuple[ClientKey, list[RequestLine]]]:
-    """The lines of these APIs by client, from rows of ``bronze.requests`` of one cluster.
+    requests: pa.Table, api_keys: Collection[int], software: Software, readers: pa.Array | None = None
+) -> Iterator[tuple[ClientKey, list[ClientRequest]]]:
+    """The lines of these APIs by client, from rows of CLIENT_REQUESTS of one cluster.
 
-    One client id is read after another: the parsed lines of all of them would take much memory.
+    Partitions are read of the client ids ``readers``, or of all. One client id is read after another: the
+    lines of all of them would take much memory.
     """
-    lines = each_line(requests, api_keys, ("client_id",))
+    lines = each_request(requests, api_keys, ("client_id",), readers)
     for client_id, of_id in groupby(lines, key=lambda line: line.client_id or ""):
-        found: dict[ClientKey, list[RequestLine]] = {}
+        found: dict[ClientKey, list[ClientRequest]] = {}
         for line in of_id:
             named = software.get((line.broker_id, line.connection or ""), (None, None))[0]
             key = ClientKey(client_id, host_of(line.connection) or "", named or "")
@@ -78,7 +80,7 @@ def is_java(software: str | None) -> bool:
 
 def instances(
     cluster: str,
-    lines: Iterable[RequestLine],
+    lines: Iterable[ClientRequest],
     software: str | None,
     before: Mapping[Connection, str] = _NOBODY,
 ) -> dict[Connection, str | None]:

@@ -13,6 +13,7 @@ from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Rows
 from fencepost.protocols.leader_epoch.admin import AdminRequests, orders
 from fencepost.protocols.leader_epoch.answers import Answers
+from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS
 from fencepost.protocols.leader_epoch.clocks import Applied, Clocks, Moments, Order
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.lines import BROKER_HEARTBEAT
@@ -50,7 +51,7 @@ def known_clusters(
     by_admin: Mapping[str, AdminRequests],
     asked: Rows,
 ) -> dict[str, Known]:
-    """What is known of each cluster; of its clients' lines (``asked``: rows of ``bronze.requests``) only the
+    """What is known of each cluster; of its clients' requests (``asked``: rows of CLIENT_REQUESTS) only the
     order of things at different brokers.
     """
     engine = given.engine
@@ -98,7 +99,7 @@ def _told(given: Evidence, said: Mapping[str, Cluster], asked: Rows) -> dict[str
         of = orders_of(evidence["requests"], said)
         yield from ((table, of[table.name]) for table in ORDER_TABLES)
 
-    evidence = {"requests": [with_entity(engine, REQUESTS, asked, entity)]}
+    evidence = {"requests": [with_entity(engine, CLIENT_REQUESTS, asked, entity)]}
     told = engine.replay(evidence, run, list(ORDER_TABLES))
     return {table.name: engine.collect(told[table.name]) for table in ORDER_TABLES}
 

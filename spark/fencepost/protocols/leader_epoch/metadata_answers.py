@@ -16,9 +16,10 @@ from fencepost.protocols.leader_epoch.client_cache import (
     ClientCache,
 )
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.lines import DESCRIBE_TOPIC_PARTITIONS, METADATA
+from fencepost.protocols.leader_epoch.lines import DESCRIBE_TOPIC_PARTITIONS
 from fencepost.protocols.leader_epoch.tables import (
     METADATA_ANSWER_PARTITIONS,
     METADATA_ANSWERS,
@@ -26,7 +27,7 @@ from fencepost.protocols.leader_epoch.tables import (
 )
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
-from fencepost.replay.requests import NONE, RequestLine
+from fencepost.replay.requests import NONE
 
 _TELLS_AS = {DESCRIBE_TOPIC_PARTITIONS: 12}
 """DescribeTopicPartitions tells what Metadata v12 does."""
@@ -38,9 +39,9 @@ class MetadataAnswers:
     def __init__(self) -> None:
         self._answers, self._partitions = Columns(METADATA_ANSWERS), Columns(METADATA_ANSWER_PARTITIONS)
 
-    def add(self, lines: ClientLines, line: RequestLine, client: Client | None) -> None:
+    def add(self, lines: ClientLines, line: ClientRequest, client: Client | None) -> None:
         """An answer to Metadata or DescribeTopicPartitions."""
-        answer = lines.known.answers.of((line.answer or {}).get("topics"))
+        answer = lines.known.answers.of(line.topics_digest)
         if answer is None:
             return
         image, asked = lines.image(line), lines.window(line)
@@ -53,7 +54,7 @@ class MetadataAnswers:
         cache = _lost() if client is None or describes else client.cache
         cached_max, changed = cache.max_partition_epoch, 0
         version = _TELLS_AS.get(line.api_key, line.api_version)
-        is_full = line.api_key == METADATA and line.sent.get("topics") is None
+        is_full = line.asks_all
         is_received = client is not None and client.has_answer(line)
         is_newest = partial(_is_newest, lines.known.history, asked.highest, image, version)
         unknown = cache.unknown(answer, is_full=is_full)
@@ -78,7 +79,7 @@ class MetadataAnswers:
     def _add(
         self,
         lines: ClientLines,
-        line: RequestLine,
+        line: ClientRequest,
         place: tuple[str | None, int | None],
         row: Sequence[object],
     ) -> None:

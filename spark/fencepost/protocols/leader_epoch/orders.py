@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.answers import END, Answers
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Applied, Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.instances import by_client, instances, software_of
@@ -22,14 +23,12 @@ from fencepost.protocols.leader_epoch.lines import (
     METADATA,
     OFFSET_COMMIT,
     Asked,
-    partition_lines,
-    replica_of,
 )
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import RequestLine
+from fencepost.replay.requests import requested_ms
 from fencepost.tables import Table
 
 ORDERS = Table(
@@ -74,7 +73,7 @@ def heartbeats_of(requests: pa.Table) -> pa.Table:
         "broker_id": _number_in(told["request"], "brokerId", 9).cast(pa.int32()),
         "clock": told["broker_id"],
         "position": _number_in(told["request"], "currentMetadataOffset", 18),
-        "ms": _requested_ms(told),
+        "ms": requested_ms(told),
     }
     rows = pa.table(columns).drop_null()
     # what a broker says again says nothing new
@@ -88,12 +87,6 @@ def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray
     # quotes inside a JSON string are escaped, so no text can pass for a member
     found = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
     return pc.struct_field(found, 0).cast(pa.int64())
-
-
-def _requested_ms(requests: pa.Table) -> pa.ChunkedArray:
-    """RequestLine.requested_ms."""
-    took = pc.subtract(requests["logged_at_ms"].cast(pa.float64()), requests["total_time_ms"])
-    return pc.floor(took).cast(pa.int64())
 
 
 def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
@@ -112,7 +105,7 @@ def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], l
 
 @collection_paused()
 def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.Table]:
-    """Rows of TABLES from rows of ``bronze.requests``, all that there are of each client id and host."""
+    """Rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id and host."""
     rows, images = Columns(ORDERS), Columns(APPLIED)
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
@@ -127,8 +120,7 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
                 furthest[each.broker_id] = each.position
                 images.add(cluster, *each)
         software = software_of(lines)
-        for key, found in by_client(_of_several_brokers(lines), _CONSUMED, software):
-            own = [line for line in found if line.api_key == OFFSET_COMMIT or replica_of(line) < 0]
+        for key, own in by_client(_of_several_brokers(lines), _CONSUMED, software):
             _consumed(own, instances(cluster, own, key.software), closest)
         for order in closest:
             rows.add(cluster, *order)
@@ -172,7 +164,7 @@ def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
     The same answer is given again and again: its first and its last time by each broker say all of it.
     """
     history = known.history
-    for broker_id, digest, responded_ms, requested_ms in _told_by_each(requests):
+    for broker_id, digest, responded_ms, asked_ms in _told_by_each(requests):
         answer = known.answers.of(digest)
         if answer is None:
             continue
@@ -186,28 +178,22 @@ def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
         for clock, (positions, times) in known.heartbeats.get(broker_id, {}).items():
             at = bisect_left(positions, answer.until)
             if at < len(times):
-                yield Order(broker_id, requested_ms, clock, times[at])
+                yield Order(broker_id, asked_ms, clock, times[at])
 
 
 def _told_by_each(requests: pa.Table) -> Iterable[tuple[Any, ...]]:
     """Broker, digest of the topics it told, when it first answered so, and when it was last asked so."""
     told = requests.filter(pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32())))
-    # quotes inside a JSON string are escaped, so no name can pass for this
-    digests = pc.struct_field(pc.extract_regex(told["response"], r'"topics": ?"(?P<topics>[0-9a-f]{64})"'), 0)
-    columns = {
-        "broker": told["broker_id"],
-        "digest": digests,
-        "responded": told["logged_at_ms"],
-        "asked": _requested_ms(told),
-    }
-    of_each = pa.table(columns).group_by(["broker", "digest"])
-    rows = of_each.aggregate([("responded", "min"), ("asked", "max")])
-    return tuples(rows.sort_by([("responded_min", "ascending"), ("digest", "ascending")]))
+    of_each = told.group_by(["broker_id", "topics_digest"])
+    rows = of_each.aggregate([("responded_ms", "min"), ("requested_ms", "max")])
+    return tuples(rows.sort_by([("responded_ms_min", "ascending"), ("topics_digest", "ascending")]))
 
 
-def _consumed(lines: list[RequestLine], of: Mapping[tuple[int, str], str | None], closest: _Closest) -> None:
+def _consumed(
+    lines: list[ClientRequest], of: Mapping[tuple[int, str], str | None], closest: _Closest
+) -> None:
     """A consumer commits an offset behind what it fetched: that fetch was before."""
-    found: dict[str, list[RequestLine]] = {}
+    found: dict[str, list[ClientRequest]] = {}
     for line in sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id)):
         client = of.get((line.broker_id, line.connection or ""))
         if client is not None:
@@ -218,7 +204,7 @@ def _consumed(lines: list[RequestLine], of: Mapping[tuple[int, str], str | None]
             closest.add(order)
 
 
-def _last_that_tells(lines: Sequence[RequestLine], closest: _Closest) -> int:
+def _last_that_tells(lines: Sequence[ClientRequest], closest: _Closest) -> int:
     """How many lines of a client there are up to the last commit that may be closer to a fetch from another
     broker than what is known.
     """
@@ -236,11 +222,11 @@ def _last_that_tells(lines: Sequence[RequestLine], closest: _Closest) -> int:
     return last
 
 
-def _read_before_committed(lines: Iterable[RequestLine]) -> Iterator[Order]:
+def _read_before_committed(lines: Iterable[ClientRequest]) -> Iterator[Order]:
     """The lines of one client."""
-    reads: dict[Asked, deque[tuple[int, RequestLine]]] = {}
+    reads: dict[Asked, deque[tuple[int, ClientRequest]]] = {}
     for line in lines:
-        for each in partition_lines(line):
+        for each in line.partitions:
             # by id and by name are of different versions: a client that mixes them is not followed
             if line.api_key == FETCH:
                 if each.error == 0 and each.offset >= 0:

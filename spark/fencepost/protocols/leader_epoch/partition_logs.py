@@ -1,4 +1,4 @@
-"""Leader epochs of partitions' own logs: what batches carry, beside what the metadata log gave.
+"""Leader epochs of partitions' own logs: what batches carry.
 
 An epoch has one leader, who appends behind the end of its log: so the lowest batch of an epoch, on whatever
 replica, is where the epoch begins. What a deposed leader has there of older epochs, its followers never had,
@@ -7,24 +7,17 @@ or cut off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
-from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.handed_batches import LOG_APPEND_TIME, handed
-from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UNKNOWN, Batches, Log, Longs, UnreadPiece, longs
-
-_LATE_MS = 60_000
-"""A batch that a broker dated so long before the newest record of the metadata log was appended before it."""
 
 _COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
@@ -245,83 +238,3 @@ class PartitionLog:
             behind = same & (self._position >= self._position[at])
             epoch[behind] = np.maximum(epoch[behind], epoch[before].max())
         return epoch
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
-
-    ``first`` None: what was before is not known. ``final``: it is gone, there are no more. ``lives``: its
-    topic's name has no other incarnation now.
-    """
-
-    elections: tuple[Election, ...] = ()
-    first: int | None = None
-    last: int | None = None
-    final: bool = False
-    lives: bool = False
-    known_ms: int | None = None
-
-    def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
-        """Whether it gave an epoch; ``dated_ms``: when a broker appended a batch with it. None: not known."""
-        if self.last is None:
-            return None
-        if leader_epoch > self.last:
-            late = dated_ms is not None and self.known_ms is not None and dated_ms + _LATE_MS < self.known_ms
-            return False if self.final or late else None
-        if self.first is None:
-            return True if any(each.leader_epoch == leader_epoch for each in self.elections) else None
-        return leader_epoch >= self.first
-
-
-def given_by(history: ClusterHistory | None, place: LogPlace) -> Given:
-    """What a cluster's metadata log gave one partition."""
-    life = None if history is None else history.partition(place.topic_id, place.partition)
-    if history is None or life is None or place.topic_id == METADATA_TOPIC_ID:
-        return Given()
-    epochs = [each.leader_epoch for each in life.elections if each.leader_epoch is not None]
-    epochs += [state.leader_epoch for state in life.states.states if state and state.leader_epoch is not None]
-    whole = (
-        history.is_covered(life.states.begins[0].position, _end(history, life))
-        if life.states.begins
-        else False
-    )
-    gone = history.topics[place.topic_id or ""].gone
-    created = any(each.how == "created" for each in life.elections)
-    return Given(
-        tuple(life.elections),
-        min(epochs, default=None) if created and whole else None,
-        max(epochs, default=None) if whole else None,
-        gone is not None and whole,
-        _lives(history, place),
-        history.log.known_ms,
-    )
-
-
-def _lives(history: ClusterHistory, place: LogPlace) -> bool:
-    newest = history.by_name.get(place.topic, [])[-1:]
-    return any(life.topic_id == place.topic_id and life.gone is None and life.known for life in newest)
-
-
-def _end(history: ClusterHistory, life: PartitionLife) -> int:
-    last = life.states.begins[-1].position
-    return last if life.states.newest is None else max(last, history.log.known_to - 1)
-
-
-def lost_of(given: Given, epoch: int, lost: Mapping[int, Lost]) -> Lost | None:
-    """What an epoch wrote over; nothing, where a leader of the ISR was elected and nothing shows more."""
-    if epoch in lost:
-        return lost[epoch]
-    how = next((each.how for each in given.elections if each.leader_epoch == epoch), None)
-    return None if how in (None, "unclean", "none") else Lost(0, 0, -1, ())
-
-
-def entries_in_order(entries: pa.Table) -> Iterator[list[dict[str, Any]]]:
-    """The entries of each content of each replica's checkpoint, by epoch; rows of one log."""
-    of: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in entries.to_pylist():
-        of.setdefault((row["broker_id"], row["state"], row["content_digest"]), []).append(row)
-    for key in sorted(of, key=str):
-        yield sorted(
-            (row for row in of[key] if row["leader_epoch"] is not None), key=lambda row: row["leader_epoch"]
-        )

@@ -9,20 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS, Entry, entries_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.given_epochs import Given, given_by, lost_of
 from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
 from fencepost.protocols.leader_epoch.handed_batches import as_handed, together
 from fencepost.protocols.leader_epoch.partition_logs import (
-    Given,
     LogPlace,
     Lost,
     PartitionLog,
     Run,
-    entries_in_order,
-    given_by,
-    lost_of,
 )
 from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCH_ENTRIES,
@@ -39,7 +36,6 @@ from fencepost.replay.keys import METADATA_TOPIC, digest_of
 from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
 
 TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, PARTITION_EXTENTS)
-_LOG = ("cluster", "topic", "topic_id", "partition")
 
 
 @dataclass(frozen=True)
@@ -63,15 +59,13 @@ def replay_partitions(
 ) -> dict[str, pa.Table]:
     """The rows of TABLES; ``histories`` by cluster. ``goes_on``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches, entries = (
-        by_log(as_handed(_but_metadata(given.batches)), *_LOG),
-        by_log(given.checkpoints, *_LOG),
-    )
-    before, down = by_log(given.before, *_LOG), [HANDED_BATCHES.arrow_schema.empty_table()]
+    batches = by_log(as_handed(_but_metadata(given.batches)), *LOG_COLUMNS)
+    entries = entries_by_log(given.checkpoints)
+    before, down = by_log(given.before, *LOG_COLUMNS), [HANDED_BATCHES.arrow_schema.empty_table()]
     unread, cleaned = _unread(given.quarantine), by_log(given.cleaned, "cluster", "topic", "partition")
-    nothing, no_entries = down[0], LEADER_EPOCH_CHECKPOINTS.arrow_schema.empty_table()
+    nothing = down[0]
     for key in sorted({*batches, *before, *entries}, key=str):
-        place = LogPlace(*key)  # type: ignore[arg-type]
+        place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
             continue
         swept = cleaned.get((place.cluster, place.topic, place.partition))
@@ -84,7 +78,7 @@ def replay_partitions(
         )
         gave = given_by(histories.get(place.cluster), place)
         cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
-        _Rows(rows, log, gave, cut).add(entries.get(key, no_entries))
+        _Rows(rows, log, gave, cut).add(entries.get(key, []))
         if place.cluster in goes_on:
             down.append(log.handed_down())
     return {
@@ -116,8 +110,8 @@ class _Rows:
         self._about = log.place.about
         self._runs, self._first = log.runs(), log.first_offsets()
 
-    def add(self, entries: pa.Table) -> None:
-        """Everything; ``entries`` are the rows of its checkpoints."""
+    def add(self, entries: Sequence[Sequence[Entry]]) -> None:
+        """Everything; ``entries`` are those of each content of its checkpoints."""
         log = self._log.log
         log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
         self._batches()
@@ -149,36 +143,34 @@ class _Rows:
                 end_ms,
             )
 
-    def _entries(self, entries: pa.Table) -> tuple[dict[int, list[bool | None]], int | None]:
+    def _entries(self, entries: Sequence[Sequence[Entry]]) -> tuple[dict[int, list[bool | None]], int | None]:
         """The rows of checkpoints: whether they agree, by epoch; where the log begins by the newest."""
         agreed: dict[int, list[bool | None]] = {}
-        newest: tuple[Any, int] | None = None
-        for content in entries_in_order(entries):
+        newest: tuple[int, int] | None = None
+        for content in entries:
             for number, entry in enumerate(content):
-                epoch, start = entry["leader_epoch"], entry["start_offset"]
+                epoch, start = entry.leader_epoch, entry.start_offset
                 agrees = self._agrees(epoch, start, is_first=number == 0)
                 agreed.setdefault(epoch, []).append(agrees)
-                after = content[number + 1]["start_offset"] if number + 1 < len(content) else None
+                after = content[number + 1].start_offset if number + 1 < len(content) else None
                 self._rows[LEADER_EPOCH_ENTRIES.name].add(
                     *self._about,
-                    digest_of(
-                        *self._about[:2], entry["broker_id"], entry["state"], entry["content_digest"], epoch
-                    ),
-                    entry["broker_id"],
-                    entry["state"],
+                    digest_of(*self._about[:2], entry.broker_id, entry.state, entry.content_digest, epoch),
+                    entry.broker_id,
+                    entry.state,
                     epoch,
                     start,
                     self._first.get(epoch),
                     agrees,
-                    _ms(entry["captured_at"]),
-                    entry["file"],
+                    entry.captured_ms,
+                    entry.file,
                     start,
                     after,
                     None,
                     None,
                 )
-            if content and content[0]["state"] == "live":
-                said = (content[0]["captured_at"], content[0]["start_offset"])
+            if content and content[0].state == "live":
+                said = (content[0].captured_ms, content[0].start_offset)
                 newest = said if newest is None else max(newest, said)
         return agreed, None if newest is None else newest[1]
 
@@ -257,10 +249,6 @@ def _together(agreed: list[bool | None]) -> bool | None:
     if False in agreed:
         return False
     return True if agreed and None not in agreed else None
-
-
-def _ms(moment: Any) -> int | None:
-    return None if moment is None else round(moment.timestamp() * 1000)
 
 
 def never_captured(cluster: str, history: ClusterHistory, captured: Collection[tuple[str, str]]) -> pa.Table:

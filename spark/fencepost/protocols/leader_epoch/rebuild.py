@@ -20,6 +20,7 @@ from fencepost.protocols.leader_epoch import clients, committed, partition_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS, of_clients
 from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
 from fencepost.protocols.leader_epoch.commit_facts import Groups
@@ -82,15 +83,17 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     of_logs = _partitions(given, histories, truncations(cut, histories))
     logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
     asked = _requests(engine, CLIENT_APIS)
-    known = known_clusters(given, histories, by_admin, asked)
+    of = engine.keep(engine.map(asked, of_clients, CLIENT_REQUESTS.arrow_schema))
+    known = known_clusters(given, histories, by_admin, of)
     refused = engine.map(
         engine.union([asked, _requests(engine, REFUSABLE.keys() - set(CLIENT_APIS))]),
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
-    told = _clients(given, known, asked)
     # lines are much: they are let go
     del asked
+    told = _clients(given, known, of)
+    del of
     groups = Groups(known, leaders, given.tolerance_ms)
     met = _groups(given, groups, of_logs[STORED.name], told)
     elsewhere = {
@@ -204,7 +207,7 @@ def _clients(given: Evidence, known: Mapping[str, Known], asked: Rows) -> Mappin
             yield names[name], rows
 
     evidence = {
-        "requests": [with_entity(engine, REQUESTS, asked, entity)],
+        "requests": [with_entity(engine, CLIENT_REQUESTS, asked, entity)],
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
         "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
     }

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.leader_epoch.client_requests import client_requests, each_request
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.handed import TRUNCATED
-from fencepost.protocols.leader_epoch.lines import FETCH, partition_lines, replica_of
+from fencepost.protocols.leader_epoch.lines import FETCH
 from fencepost.replay.columns import Columns
 from fencepost.replay.logs import by_log
-from fencepost.replay.requests import each_line
 
 _DIVERGING = '"divergingEpoch"'
 
@@ -37,12 +37,11 @@ def truncated_replicas(requests: pa.Table) -> pa.Table:
     rows = Columns(TRUNCATED)
     told = requests.filter(pc.fill_null(pc.match_substring(requests["response"], _DIVERGING), False))
     for (cluster,), lines in sorted(by_log(told, "cluster").items(), key=str):
-        for line in each_line(lines, (FETCH,)):
-            replica = replica_of(line)
-            for each in partition_lines(line) if replica >= 0 else ():
+        for line in each_request(client_requests(lines), (FETCH,)):
+            for each in line.partitions if line.replica_id >= 0 else ():
                 if 0 <= each.answered < each.offset:
                     epochs = (each.offset_epoch, each.leader_epoch)
-                    rows.add(cluster, *each.asked, replica, each.answered, each.offset, *epochs)
+                    rows.add(cluster, *each.asked, line.replica_id, each.answered, each.offset, *epochs)
     return rows.to_arrow()
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.groups import Generation
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
+from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 

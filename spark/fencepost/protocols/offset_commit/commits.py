@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from fencepost.protocols.offset_commit.asked import Request
 from fencepost.protocols.offset_commit.brokers import (
     ASSIGNMENT_EPOCH,
     NAMES_MISSING_GROUPS,
@@ -14,7 +14,7 @@ from fencepost.protocols.offset_commit.brokers import (
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
-from fencepost.protocols.offset_commit.places import Candidate
+from fencepost.protocols.offset_commit.outcomes import Outcomes, outcome_of
 from fencepost.protocols.offset_commit.reasons import Reasons
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
@@ -25,18 +25,6 @@ from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.requests import NONE
-
-
-@dataclass(slots=True)
-class Request:
-    """A request with the states that it may have met. ``met``: for each of its commits, in their order, the
-    states with the number of the candidate that each belongs to.
-    """
-
-    request: CommitRequest
-    candidates: Sequence[Candidate]
-    met: list[list[tuple[int, State]]] = field(default_factory=list)
 
 
 class Commits:
@@ -56,15 +44,14 @@ class Commits:
         log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
         self._reasons = Reasons(log, lateness, base)
         self._metadata = metadata
-        self._offsets = offsets
-        self._lateness = lateness
+        self._outcomes = Outcomes(offsets, lateness)
         self.commits = Columns(COMMITS)
         self.states = Columns(COMMIT_STATES)
 
     def write(self, asked: Request, matches: Matches, *, managed: bool) -> None:
         """The rows of a request. ``managed``: the group has, or had, members."""
         request = asked.request
-        numbers = _numbers(asked)
+        numbers = asked.variants()
         committer = _committer(request, managed=managed)
         for commit, met in zip(request.commits, asked.met, strict=True):
             commit_id = commit.commit_id
@@ -154,10 +141,7 @@ class Commits:
         reason: str | None,
     ) -> None:
         request = commit.request
-        if own is not None:
-            became = (own.transaction_outcome, own.ended_offset, own.ended_ms, own.outcome, own.offset_before)
-        else:
-            became = self._became(asked, commit)
+        became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
         self.commits.add(
             self._cluster,
             commit_id,
@@ -193,45 +177,6 @@ class Commits:
             request.position,
         )
 
-    def _became(self, asked: Request, commit: Commit) -> _Became:
-        """What is known of a commit that wrote no record, as far as one is known."""
-        if commit.broker_error in (None, NONE) or not asked.candidates:
-            return (None,) * 5
-        stretch = _only({candidate.stretch for candidate in asked.candidates})
-        leader_epoch = _only({candidate.leader_epoch for candidate in asked.candidates})
-        before = self._stored_before_refusal(commit, stretch, leader_epoch)
-        return (*self._transaction_of(commit, stretch), None, before)
-
-    def _stored_before_refusal(
-        self, commit: Commit, stretch: int | None, leader_epoch: int | None
-    ) -> int | None:
-        """What was stored when a commit was refused, if it did not change from its arrival to its answer."""
-        if commit.topic is None or stretch is None or leader_epoch is None:
-            return None
-        request = commit.request
-        start_ms = request.requested_ms - self._lateness.of(request)
-        key = (request.group_id, commit.topic, commit.partition)
-        return self._offsets.stored_during(key, start_ms, request.responded_ms, stretch, leader_epoch)
-
-    def _transaction_of(
-        self, commit: Commit, stretch: int | None
-    ) -> tuple[str | None, int | None, int | None]:
-        """How the transaction of a refused commit ended.
-
-        The coordinator's partition is part of a transaction before its commit is looked at, so the
-        transaction's marker is written there although the commit is not. Nothing is said when no marker
-        follows, or one behind a hole in the log, or where one from around the commit may end the transaction
-        before.
-        """
-        request = commit.request
-        if not request.is_transactional or request.producer_id is None or stretch is None:
-            return None, None, None
-        start_ms = request.requested_ms - self._lateness.of(request)
-        marker = self._offsets.marker_after(stretch, request.producer_id, start_ms)
-        if marker is None or marker.timestamp_ms <= request.responded_ms:
-            return None, None, None
-        return marker.outcome, marker.offset, marker.timestamp_ms
-
     def _reason(
         self,
         asked: Request,
@@ -253,10 +198,6 @@ class Commits:
         return self._reasons.missing(commit.request, complete=complete, keyed=keyed)
 
 
-_Became = tuple[str | None, int | None, int | None, str | None, int | None]
-"""How its transaction ended, where and when; what became of the commit; what was stored before."""
-
-
 def _stands_alone(commit: Commit) -> bool:
     """Whether a partition was refused for a reason of its own (an unknown topic, say) before fencing was
     looked at, while others of its request were decided together.
@@ -273,16 +214,6 @@ def _protocol(met: Sequence[tuple[int, State]]) -> str | None:
         return state.group_type if state.alive else None
     types = {state.group_type for _, state in met if state.alive and state.group_type is not None}
     return types.pop() if len(types) == 1 else None
-
-
-def _numbers(asked: Request) -> dict[tuple[int, int], int] | None:
-    """The states that the request may have met, numbered alike for all its partitions; None where these are
-    the candidates' own numbers.
-    """
-    if all(state.variant == 0 for met in asked.met for _, state in met):
-        return None
-    found = {(number, state.variant) for met in asked.met for number, state in met}
-    return {place: number for number, place in enumerate(sorted(found))}
 
 
 def _unfenced(request: CommitRequest, state: State) -> bool | None:
@@ -309,8 +240,3 @@ def _committer(request: CommitRequest, *, managed: bool) -> str:
     if request.is_transactional:
         return "producer"
     return "administrator" if managed else "simple_consumer"
-
-
-def _only(values: set[int]) -> int | None:
-    """The one value that all have; None when they differ."""
-    return values.pop() if len(values) == 1 else None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
-from fencepost.protocols.offset_commit.epochs import EpochHistory, Epochs
+from fencepost.protocols.offset_commit.epochs import Epochs
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.members import (
     Member,
@@ -17,7 +15,7 @@ from fencepost.protocols.offset_commit.members import (
     step_of,
 )
 from fencepost.protocols.offset_commit.owned_rows import OwnedRows
-from fencepost.protocols.offset_commit.ownership import Ownership
+from fencepost.protocols.offset_commit.spans import Generation, Span
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
@@ -28,66 +26,11 @@ from fencepost.replay.group_coordinator.records import (
     ClassicMember,
     GroupRecord,
     Owned,
-    Subtopology,
 )
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import topic_key
 from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
-
-
-@dataclass(slots=True, eq=False)
-class Generation:
-    """A generation of a classic group as its record has it, and what its next record says.
-
-    ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
-    something was written of the group after it; ``next_lost``: a hole in the log may have that.
-    ``next_leader_epoch`` tells whose clock wrote ``next_ms``; ``next_instances``: member ids by instance id.
-    """
-
-    generation: int
-    member_ids: list[str]
-    next_generation: int | None = None
-    next_member_ids: list[str] | None = None
-    next_instances: Mapping[str, str] | None = None
-    next_ms: int | None = None
-    next_leader_epoch: int | None = None
-    followed: bool = False
-    next_lost: bool = False
-
-    def follow(self, record: GroupRecord) -> None:
-        """Take the next record of the classic group."""
-        self.followed = True
-        if not record.tombstone:
-            self.next_generation = record.epoch
-            members = record.classic_members or ()
-            self.next_member_ids = [member.member_id for member in members]
-            self.next_instances = {
-                member.instance_id: member.member_id for member in members if member.instance_id is not None
-            }
-            self.next_ms, self.next_leader_epoch = record.timestamp_ms, record.leader_epoch
-
-
-@dataclass(slots=True)
-class Span:
-    """One life of a group inside one stretch of its log: within it no record is missing."""
-
-    stretch: int
-    members: dict[str, Member] = field(default_factory=dict)
-    owned_rows: defaultdict[str, OwnedRows] = field(default_factory=lambda: defaultdict(OwnedRows))
-    holders: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # of instance ids
-    gone: dict[str, int] = field(default_factory=dict)  # members that left, and how often
-    metadata: dict[str, MemberMetadata] = field(default_factory=dict)
-    ownership: Ownership = field(default_factory=Ownership)
-    present: set[str] = field(default_factory=set)  # members that have a current assignment
-    topology: Sequence[Subtopology] | None = None
-    has_topology: bool = False
-    group_epoch: int | None = None
-    target_assignment_epoch: int | None = None
-    epochs: EpochHistory = field(default_factory=EpochHistory)
-    generation: Generation | None = None
-    classic_size: int | None = None
-
 
 FirstEpoch = Callable[[GroupRecord], int | None]
 """The epochs that a group that is not classic has before any is written; None where nothing tells."""
@@ -108,8 +51,6 @@ class Group(Lives[Histories]):
         self.span: Span | None = None
         self._topics = topics
 
-    # --- questions ------------------------------------------------------------------------------------------
-
     def span_in(self, stretch: int) -> Span | None:
         """What the group's records in this stretch show of a life that goes on; None when they do not."""
         return self.span if self.stretch == stretch and not self._over else None
@@ -119,8 +60,6 @@ class Group(Lives[Histories]):
         if self.span is None or self.group_type is None:
             return None
         return self.span.classic_size if self.group_type == "classic" else len(self.span.present)
-
-    # --- replay ---------------------------------------------------------------------------------------------
 
     def replay(self, record: GroupRecord, *, ends: bool, taken_over: frozenset[str], out: Histories) -> None:
         """Take the next record. ``ends``: as Endings; ``taken_over``: the members that the same batch writes
@@ -261,8 +200,6 @@ class Group(Lives[Histories]):
                 span.ownership.end(key, member_id, self.no)
             lives = member.lives_before
         span.gone[member_id] = lives + 1
-
-    # --- what is over is written ----------------------------------------------------------------------------
 
     def _write_shown(self, end: Point | None, out: Histories, *, lost: bool) -> None:
         span = self.span

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fencepost.protocols.offset_commit.commits import Commits, Request
+from fencepost.protocols.offset_commit.asked import Request
+from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.places import Candidate, Placed
@@ -56,6 +57,8 @@ class Questions:
             return
         if len(asked.candidates) > 1:
             self._several[number] = asked.candidates
+        # it is made again when it is asked
+        asked.request.commits = []
         columns = zip(*((number, *candidate) for candidate in asked.candidates), strict=True)
         self._to_ask.append(Placed(*(np.array(column, dtype=np.int64) for column in columns)))
 
@@ -66,11 +69,16 @@ class Questions:
         self._to_ask.clear()
         self._next = next(self._due, None)
 
-    def answer(self, group: Group) -> None:
-        """Answer all that is to be asked of the group as it is now."""
-        while self._next is not None and self._next[0] == group.no:
+    def answer(self, group: Group) -> bool:
+        """Answer what is to be asked of the group as it is now; of many requests some, and True: there may be
+        more.
+        """
+        for _ in range(_AT_ONCE):
+            if self._next is None or self._next[0] != group.no:
+                return False
             self._meet(self._next[1], group)
             self._next = next(self._due, None)
+        return True
 
     def _each(self, placed: Placed) -> Iterator[tuple[int, Request]]:
         """The requests in the order in which they are asked, each with the state that it is asked of: few of
@@ -101,14 +109,17 @@ class Questions:
         if len(asked.met[0]) == len(asked.candidates):
             self._settle(asked)
 
-    def finish(self) -> None:
-        """The log is at its end: what a classic group had in memory is told by what came later."""
+    def finish(self) -> Iterator[Request]:
+        """The log is at its end: what a classic group had in memory is told by what came later. Gives each
+        request that was answered only now.
+        """
         for asked in self._waiting:
             asked.met = [
                 [(number, variant) for number, state in met for variant in self._memory.states(commit, state)]
                 for commit, met in zip(asked.request.commits, asked.met, strict=True)
             ]
             self._write(asked)
+            yield asked
         self._waiting.clear()
 
     def _settle(self, asked: Request) -> None:

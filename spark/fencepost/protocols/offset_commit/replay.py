@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from operator import attrgetter
@@ -11,23 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.asked import Request
 from fencepost.protocols.offset_commit.brokers import FIRST_EPOCH_IS_ONE, is_since
-from fencepost.protocols.offset_commit.commits import Commits, Request
+from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.matches import Matches
-from fencepost.protocols.offset_commit.matching import Matching
-from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
-from fencepost.protocols.offset_commit.order import Order, Places, epochs_of
 from fencepost.protocols.offset_commit.places import (
     GroupStates,
-    Stored,
-    answered_leaders,
-    candidates_of,
     is_decided,
 )
+from fencepost.protocols.offset_commit.placing import Placing
 from fencepost.protocols.offset_commit.presence import Presence
 from fencepost.protocols.offset_commit.questions import Questions
 from fencepost.protocols.offset_commit.request_columns import Requests
@@ -38,8 +31,7 @@ from fencepost.protocols.offset_commit.shard import (
     decode_shard,
 )
 from fencepost.protocols.offset_commit.states import state_told
-from fencepost.protocols.offset_commit.terms import Terms
-from fencepost.protocols.offset_commit.undecided import Undecided, state_of_none
+from fencepost.protocols.offset_commit.undecided import state_of_none
 from fencepost.protocols.offset_commit.unwritten import Memory
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.collection import collection_paused
@@ -53,12 +45,13 @@ from fencepost.replay.group_coordinator.records import (
 )
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
 _ROWS_AT_ONCE = 1 << 16
+"""So many rows of a table are made before they are given; looked at after so many batches of records."""
+_BATCHES_AT_ONCE = 64
 
 
 def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
@@ -84,7 +77,6 @@ class GroupCoordinatorShard:
     """One partition of ``__consumer_offsets``: facts of its log, then group by group."""
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
-        self._tolerance_ms = tolerance_ms
         self._metadata = metadata
         self._unread_lines = evidence.unread_lines
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
@@ -98,12 +90,9 @@ class GroupCoordinatorShard:
             evidence.member_lines,
             evidence.heartbeats,
         )
-        self._lateness = Lateness(tolerance_ms)
-        self._order = self._ordered(evidence.heartbeats)
-        self._matches, self._places, self._undecided = self._matched(evidence.log, evidence.partition)
-        self._stored = Stored(self._requests, self._matches)
-        self._leaders = self._led(evidence.partition)
-        self._terms = Terms(evidence.log.terms(self._leaders), evidence.log.stretches)
+        elected = {} if evidence.partition is None else metadata.leaders(OFFSETS_TOPIC, evidence.partition)
+        self._placing = Placing(evidence, self._groups, self._commit_records, elected, tolerance_ms)
+        self._leaders, self._lateness = self._placing.leaders, self._placing.lateness
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(self._requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
         self.commits = Commits(
@@ -132,41 +121,6 @@ class GroupCoordinatorShard:
         for columns in self.columns:
             yield from ((columns.table, rows) for rows in columns.take(at_least))
 
-    def _ordered(self, answers: Sequence[HeartbeatAnswer]) -> Order:
-        # a hole may hide where a member had an epoch
-        whole = len(self._stretches) == 1
-        epochs = {
-            group_id: epochs_of(group.records)
-            for group_id, group in self._groups.items()
-            if whole and group.heartbeats
-        }
-        return Order(self._requests, answers, epochs)
-
-    def _matched(self, log: Log, partition: int | None) -> tuple[Matches, Places, Undecided]:
-        """The records of accepted commits. How late lines were is known before the clock is asked."""
-        elected = {} if partition is None else self._metadata.leaders(OFFSETS_TOPIC, partition)
-        self._lateness.note_last(self._order.is_last)
-        matching = Matching(self._requests, self._commit_records, self._order, self._tolerance_ms)
-        matching.place_without_clock(Terms(log.terms(elected), log.stretches), self._lateness)
-        matches = matching.place_by_clock(self._lateness, self._state_at)
-        undecided = Undecided(self._requests, log, elected, self._lateness)
-        undecided.settle(matches)
-        return matches, matching.between(matches), undecided
-
-    def _state_at(self, number: int) -> int:
-        record = self._commit_records[number]
-        return bisect_left(self._groups[record.group_id].records, record.offset, key=attrgetter("offset"))
-
-    def _led(self, partition: int | None) -> dict[int, int | None]:
-        """Who led the log, by leader epoch: whoever answered a request whose record is in it, else who was
-        elected.
-        """
-        leaders: dict[int, int | None] = {}
-        if partition is not None:
-            leaders.update(self._metadata.leaders(OFFSETS_TOPIC, partition))
-        leaders.update(answered_leaders(self._requests, self._matches))
-        return leaders
-
     def _replay_group(self, group_id: str, evidence: GroupEvidence) -> Iterator[tuple[Table, pa.Table]]:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
@@ -190,43 +144,44 @@ class GroupCoordinatorShard:
         )
         answers = Answers(evidence.member_lines, self._lateness)
         memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
+        matches, undecided = self._placing.matches, self._placing.undecided
         questions = Questions(
-            self.commits, self._requests, self._matches, memory, presence, managed=bool(evidence.records)
+            self.commits, self._requests, matches, memory, presence, managed=bool(evidence.records)
         )
-        placed, others = self._stored.placed(evidence.requests, states)
+        placed, others = self._placing.placed(evidence.requests, states)
         questions.ask(placed)
         for request in self._requests.each(others):
-            candidates = candidates_of(
-                request,
-                self._matches,
-                states,
-                self._terms,
-                order=self._order,
-                places=self._places,
-                lateness=self._lateness,
-            )
+            candidates = self._placing.candidates(request, states)
             asked = Request(request, candidates)
             told = None if candidates or not is_decided(request) else witnesses.told(request)
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
-            elif not candidates and self._undecided.met_none(request):
+            elif not candidates and undecided.met_none(request):
                 asked.met = [[(0, state_of_none())] for _ in request.commits]
             questions.ask_one(asked)
+            yield from self._made(_ROWS_AT_ONCE)
         questions.begin()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
-        questions.answer(group)
-        for batch, ends in batches:
+        yield from self._answered(questions, group)
+        for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
-                questions.answer(group)
+                yield from self._answered(questions, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
-            yield from self._made(_ROWS_AT_ONCE)
+            if number % _BATCHES_AT_ONCE == 0:
+                yield from self._made(_ROWS_AT_ONCE)
         group.finish(self.histories)
-        questions.finish()
+        for _ in questions.finish():
+            yield from self._made(_ROWS_AT_ONCE)
         if not evidence.records and first is not None:
             self._write_simple_group(group_id, first)
+
+    def _answered(self, questions: Questions, group: Group) -> Iterator[tuple[Table, pa.Table]]:
+        """Answer what is to be asked of the group as it is now."""
+        while questions.answer(group):
+            yield from self._made(_ROWS_AT_ONCE)
 
     def _first_epoch(self, record: GroupRecord) -> int | None:
         leader = self._leaders.get(record.leader_epoch)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.groups import Generation, Group, Span
+from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.protocols.offset_commit.spans import Generation, Span
 from fencepost.protocols.offset_commit.told import Told
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
@@ -132,8 +133,8 @@ def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
 def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
     """A topic that the topology of a streams group does not have is read by no task.
 
-    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do where
-    the id is not known.
+    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do
+    where the id is not known.
     """
     span = group.span_in(stretch)
     if group.group_type == "streams":

@@ -40,7 +40,7 @@ class Undecided:
         self,
         requests: Requests,
         log: Log,
-        leaders: Mapping[int, int],
+        leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
         """``leaders``: who was elected, by leader epoch."""

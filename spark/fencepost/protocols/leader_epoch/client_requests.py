@@ -1,0 +1,191 @@
+"""Requests of clients as rows: what their lines say of topics and partitions, without the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, METADATA, Asked, PartitionLine
+from fencepost.protocols.leader_epoch.partition_lines import ASKED, COLUMNS, TOLD, partition_lines
+from fencepost.replay.json_objects import objects_of
+from fencepost.replay.keys import digests_of
+from fencepost.replay.logs import Longs, by_log, longs
+from fencepost.replay.reading import repeated
+from fencepost.replay.requests import parse_object, requested_ms
+from fencepost.tables import Table
+
+_LISTS = {f"{name}s": name for name in COLUMNS}
+"""The list of a request that has a column of its partitions."""
+_KINDS = {pa.string(): "array<string>", pa.int32(): "array<int>", pa.int64(): "array<bigint>"}
+
+CLIENT_REQUESTS = Table(
+    "client_requests",
+    "One row per request of CLIENT_APIS that is a JSON object. ``replica_id`` is the broker that fetches, -1 "
+    "for a consumer; ``topics_digest`` names what an answer to Metadata or DescribeTopicPartitions says of "
+    "topics (bronze.topic_lists); ``asks_all``: Metadata of every topic. The lists have an element for each "
+    "partition (lines.PartitionLine): none where request or answer are not as Kafka writes them.",
+    {
+        "cluster": "string", "request_id": "string", "broker_id": "int", "api_key": "int",
+        "api_version": "int", "correlation_id": "int", "client_id": "string", "connection": "string",
+        "requested_ms": "bigint",
+        "responded_ms": "bigint", "file": "string", "position": "bigint", "topics_digest": "string",
+        "asks_all": "boolean", "replica_id": "int", "software_name": "string", "software_version": "string",
+        **{of: _KINDS[COLUMNS[name]] for of, name in _LISTS.items()},
+    },
+    ("cluster", "request_id"),
+)  # fmt: skip
+
+_DIGEST = r'"topics": ?"(?P<topics>[0-9a-f]{64})"'
+_TOPICS = pa.struct({"topics": pa.list_(pa.struct({"name": pa.string()}))})
+_BYTES_AT_ONCE = 8 << 20
+_ROWS_AT_ONCE = 20_000
+
+
+class ClientRequest(NamedTuple):
+    """One request of a client, see CLIENT_REQUESTS and RequestLine."""
+
+    request_id: str
+    broker_id: int
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    connection: str | None
+    requested_ms: int
+    responded_ms: int
+    file: str
+    position: int
+    topics_digest: str | None
+    asks_all: bool
+    replica_id: int
+    partitions: Sequence[PartitionLine]
+
+
+_OF_REQUEST = ClientRequest._fields[:-1]
+_REPEATED = frozenset({"client_id", "connection", "file", "topics_digest", "topic", "topic_id", "group_id"})
+"""Columns whose values are there again and again."""
+
+
+def of_clients(requests: pa.Table) -> pa.Table:
+    """``client_requests`` but those of brokers, which fetch as replicas."""
+    found = client_requests(requests)
+    return found.filter(pc.less(found["replica_id"], 0))
+
+
+def client_requests(requests: pa.Table) -> pa.Table:
+    """The rows of CLIENT_REQUESTS, of any rows of ``bronze.requests``."""
+    parts = [CLIENT_REQUESTS.arrow_schema.empty_table()]
+    for (cluster, broker_id, api_key), rows in by_log(requests, "cluster", "broker_id", "api_key").items():
+        if api_key in CLIENT_APIS:
+            parts += [_read(str(cluster), broker_id, int(str(api_key)), each) for each in _pieces(rows)]
+    return pa.concat_tables(parts)
+
+
+def each_request(
+    rows: pa.Table, api_keys: Collection[int], first: Sequence[str] = (), readers: pa.Array | None = None
+) -> Iterator[ClientRequest]:
+    """The requests of these APIs among rows of CLIENT_REQUESTS, by answer, file, position and id; by the
+    columns ``first`` before that. Without partitions, if those of some client ids (``readers``) are wanted
+    and it has another one.
+    """
+    rows = rows.filter(pc.is_in(rows["api_key"], pa.array(sorted(api_keys), pa.int32())))
+    names = (*first, "responded_ms", "file", "position", "request_id")
+    rows = rows.sort_by([(name, "ascending") for name in names])
+    for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
+        yield from _requests(rows.slice(start, _ROWS_AT_ONCE), readers)
+
+
+def of_partitions(rows: pa.Table) -> tuple[Longs, Longs, pa.Table]:
+    """The partitions of rows of CLIENT_REQUESTS: the row of each, its number there, and COLUMNS."""
+    length = longs(pc.list_value_length(rows["topics"]))
+    row = np.repeat(np.arange(len(length)), length)
+    number = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+    return row, number, pa.table({name: pc.list_flatten(rows[of]) for of, name in _LISTS.items()})
+
+
+def _requests(rows: pa.Table, readers: pa.Array | None) -> Iterator[ClientRequest]:
+    wanted = np.ones(rows.num_rows, dtype=np.bool_)
+    if readers is not None:
+        wanted = np.asarray(pc.is_in(rows["client_id"], readers))
+    row, _, partitions = of_partitions(rows.filter(pa.array(wanted)))
+    values = {name: _values(name, partitions[name]) for name in COLUMNS}
+    asked = map(Asked, *(values[name] for name in Asked._fields))
+    found = list(map(PartitionLine, asked, *(values[name] for name in PartitionLine._fields[1:])))
+    count = np.zeros(rows.num_rows, dtype=np.int64)
+    count[wanted] = np.bincount(row, minlength=wanted.sum())
+    of = (_values(name, rows[name]) for name in _OF_REQUEST)
+    begin = 0
+    for *request, end in zip(*of, np.cumsum(count).tolist(), strict=True):
+        yield ClientRequest._make((*request, found[begin:end]))
+        begin = end
+
+
+def _values(name: str, column: pa.ChunkedArray) -> list[Any]:
+    return repeated(column) if name in _REPEATED else column.to_pylist()
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    """Some rows at a time: a line may be long."""
+    size = pc.add(pc.binary_length(rows["request"]), pc.fill_null(pc.binary_length(rows["response"]), 0))
+    piece = np.cumsum(longs(size.cast(pa.int64()))) // _BYTES_AT_ONCE
+    begins = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), rows.num_rows]
+    for begin, end in pairwise(begins):
+        yield rows.slice(begin, end - begin).combine_chunks()
+
+
+def _read(cluster: str, broker_id: object, api_key: int, rows: pa.Table) -> pa.Table:
+    """The rows of one API at one broker."""
+    request, response = (rows[name].combine_chunks() for name in ("request", "response"))
+    asked = objects_of(request, ASKED.get(api_key, _TOPICS))
+    ids = digests_of((cluster, broker_id), rows["line_digest"].to_pylist())
+    # quotes inside a JSON string are escaped, so no name can pass for this
+    digests = pc.struct_field(pc.extract_regex(response, _DIGEST), 0)
+    columns: dict[str, Any] = {
+        "request_id": pa.array(ids, pa.string()),
+        "requested_ms": requested_ms(rows),
+        "responded_ms": rows["logged_at_ms"],
+        "topics_digest": digests,
+        "asks_all": _ask_all(asked) if api_key == METADATA else pa.repeat(False, len(asked)),
+        "replica_id": _replicas(asked) if api_key == FETCH else pa.repeat(-1, len(asked)),
+        **_partitions(api_key, asked, response),
+    }
+    found = [columns[name] if name in columns else rows[name] for name in CLIENT_REQUESTS.columns]
+    table = pa.table(found, names=list(CLIENT_REQUESTS.columns)).cast(CLIENT_REQUESTS.arrow_schema)
+    unread = np.flatnonzero(pc.is_null(asked))
+    none = [row for row in unread.tolist() if parse_object(request[row].as_py()) is None]
+    return table.filter(pa.array(~np.isin(np.arange(len(asked)), none))) if none else table
+
+
+def _ask_all(asked: pa.StructArray) -> pa.Array:
+    return pc.and_(pc.is_valid(asked), pc.is_null(pc.struct_field(asked, "topics")))
+
+
+def _replicas(asked: pa.StructArray) -> pa.Array:
+    state = pc.struct_field(asked, "replicaState")
+    named = pc.if_else(
+        pc.is_valid(state), pc.struct_field(state, "replicaId"), pc.struct_field(asked, "replicaId")
+    )
+    return pc.fill_null(named, -1)
+
+
+def _partitions(api_key: int, asked: pa.StructArray, response: pa.Array) -> dict[str, pa.Array]:
+    """The lists of CLIENT_REQUESTS."""
+    if api_key not in ASKED:
+        return {
+            of: pa.repeat(pa.scalar([], pa.list_(COLUMNS[name])), len(asked)) for of, name in _LISTS.items()
+        }
+    told = objects_of(response, TOLD[api_key])
+    line, found = partition_lines(api_key, asked, told)
+    is_read = np.asarray(pc.and_(pc.is_valid(asked), pc.equal(pc.is_null(told), pc.is_null(response))))
+    wanted = is_read[line]
+    line, found = line[wanted], found.filter(pa.array(wanted))
+    ends = np.cumsum([0, *np.bincount(line, minlength=len(asked))])
+    return {
+        of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), found[name].combine_chunks())
+        for of, name in _LISTS.items()
+    }
