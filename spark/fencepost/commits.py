@@ -26,6 +26,9 @@ SNAPSHOTS_KEPT = 50
 with every commit.
 """
 
+PIECE_BYTES = 128 << 20
+"""So much of rows that come in batches is in memory at once."""
+
 SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
 """So many files of a partition that are smaller become one: each run appends one to each table, and whoever
@@ -106,7 +109,7 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
     if not gone and first is None:
         return
     with Change(table) as change:
-        if not all(map(_is_chosen_whole, gone)):
+        if not all(map(is_chosen_whole, gone)):
             _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
             gone, first = [], next(rows, None)
         all_rows = chain([] if first is None else [first], rows)
@@ -116,10 +119,15 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
             _exchange(change, change.update_snapshot().fast_append(), gone, all_rows)
 
 
-def replace_by_batches(table: IcebergTable, rows: pa.RecordBatchReader, where: Any = _EVERYTHING) -> None:
-    """As ``replace``, a batch at a time in memory. The table is not partitioned."""
-    with Change(table) as change:
-        _overwrite(change, rows, where)
+def in_pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Rows, PIECE_BYTES at a time, and a batch more at most."""
+    batches: list[pa.RecordBatch] = []
+    for batch in rows:
+        batches.append(batch)
+        if sum(each.nbytes for each in batches) >= PIECE_BYTES:
+            yield pa.Table.from_batches(batches)
+            batches = []
+    yield pa.Table.from_batches(batches, rows.schema)
 
 
 def delete(table: IcebergTable, where: Any) -> None:
@@ -136,7 +144,7 @@ def put_together(table: IcebergTable) -> None:
         return
     small: defaultdict[Any, list[FileScanTask]] = defaultdict(list)
     for task in table.scan().plan_files():
-        if task.file.file_size_in_bytes < SMALL_BYTES and _is_chosen_whole(task):
+        if task.file.file_size_in_bytes < SMALL_BYTES and is_chosen_whole(task):
             small[task.file.spec_id, task.file.partition].append(task)
     many = [task for tasks in small.values() if len(tasks) >= FILES_TOGETHER for task in tasks]
     if not many:
@@ -199,7 +207,8 @@ def _exchange(
                 files.append_data_file(file)
 
 
-def _is_chosen_whole(task: FileScanTask) -> bool:
+def is_chosen_whole(task: FileScanTask) -> bool:
+    """Whether a file has no rows but those that were asked for."""
     return task.residual == _EVERYTHING and not task.delete_files
 
 

@@ -17,14 +17,20 @@ from fencepost.protocols import protocols
 
 Dialect = Literal["spark", "duckdb"]
 
+RESULT = (
+    "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
+    "exercised, failed_conjunct, values, evidence"
+)
+"""The columns of what a query says of invariants and steps."""
+
 
 @dataclass(frozen=True)
 class Definition:
     """One marked definition: its mark, where it stands in the specification, and the Spark SQL it became.
 
     ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision. ``looks_at``
-    is how far it looks (:mod:`tlasql.reach`): row, step or all, ``because`` why; ``steps`` names the table
-    and the columns of a step.
+    is how far it looks (:mod:`tlasql.reach`): row, step, overlap or all, ``because`` why; ``beside`` names
+    the tables whose rows it looks at beside a row, and the columns that are the same in them.
     """
 
     module: str
@@ -39,7 +45,7 @@ class Definition:
     prose: str
     looks_at: str
     because: str
-    steps: dict[str, Any] | None
+    beside: dict[str, Any] | None
     sql: str
 
 
@@ -66,11 +72,10 @@ class Query:
         return self.definitions[0].looks_at
 
     @property
-    def steps(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The tables of whose rows it looks at the one before, and the columns that both have alike."""
-        return [
-            (each.steps["table"], tuple(each.steps["columns"])) for each in self.definitions if each.steps
-        ]
+    def beside(self) -> dict[str, tuple[str, ...]]:
+        """The tables whose rows it looks at beside a row, and of each the columns that both have alike."""
+        found = [each.beside for each in self.definitions if each.beside]
+        return {table: tuple(each["columns"]) for each in found for table in each["tables"]}
 
 
 def _manifests() -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +48,7 @@ __all__ = [
     "AtLeast",
     "Below",
     "Condition",
+    "Extent",
     "Files",
     "Where",
     "added",
@@ -56,6 +58,7 @@ __all__ = [
     "count",
     "delete",
     "ensure",
+    "extents",
     "files",
     "greatest",
     "multiples",
@@ -67,6 +70,7 @@ __all__ = [
     "scan_at",
     "size",
     "snapshot",
+    "whole_files",
 ]
 
 
@@ -87,6 +91,14 @@ class Below:
 
     value: Bound
     least: Bound | None = None
+
+
+class Extent(NamedTuple):
+    """A file's least and greatest value of a column, and its bytes. What is not told may be any."""
+
+    first: float
+    last: float
+    size: int
 
 
 # built by pydantic from names that mypy does not know
@@ -214,6 +226,15 @@ def batches(
     return found.to_arrow_batch_reader()
 
 
+def whole_files(
+    catalog: Catalog, table: Table, where: Where | None
+) -> tuple[IcebergTable, list[FileScanTask]] | None:
+    """The table, and its files with the rows that ``where`` chooses; None where a file has others, too."""
+    present = catalog.load_table(table.name)
+    tasks = list(present.scan(_condition(where)).plan_files())
+    return (present, tasks) if all(map(commits.is_chosen_whole, tasks)) else None
+
+
 def count(catalog: Catalog, table: Table) -> int:
     """How many rows the table has, as its newest snapshot says: nothing is read."""
     return _summed(catalog, table, "total-records")
@@ -270,6 +291,19 @@ def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int |
             return max(values.drop_null().to_pylist(), default=None)
         found.append(int(from_bytes(LongType(), bound)))
     return max(found, default=None)
+
+
+def extents(catalog: Catalog, table: Table, column: str) -> list[Extent]:
+    """Of each file of a table the values of a column of bigint; none is read."""
+    present = catalog.load_table(table.name)
+    number = present.schema().find_field(column).field_id
+    found = []
+    for task in present.scan().plan_files():
+        least, most = (task.file.lower_bounds or {}).get(number), (task.file.upper_bounds or {}).get(number)
+        first = -inf if least is None else int(from_bytes(LongType(), least))
+        last = inf if most is None else int(from_bytes(LongType(), most))
+        found.append(Extent(first, last, task.file.file_size_in_bytes))
+    return found
 
 
 def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
@@ -330,10 +364,8 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
 def replace_by_batches(
     catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
 ) -> None:
-    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit, a batch
-    at a time in memory.
-    """
-    commits.replace_by_batches(catalog.load_table(table.name), rows, _condition(where))
+    """As ``replace``, rows that come in batches, some of them at a time in memory."""
+    replace_by_pieces(catalog, table, commits.in_pieces(rows), where)
 
 
 def _condition(where: Where | None) -> Any:
@@ -406,11 +438,12 @@ def _fit_columns(present: IcebergTable, table: Table) -> None:
 def _fit_partitions(present: IcebergTable, table: Table) -> None:
     names = {each.name for each in present.spec().fields}
     gone, new = names - set(table.stored_by), [name for name in table.stored_by if name not in names]
-    if (table.in_chapters and new) or gone:
+    by_chapter = CHAPTER in table.stored_by
+    if (by_chapter and new) or gone:
         with present.update_spec() as update:
             for name in gone:
                 update.remove_field(name)
-            for name in new if table.in_chapters else ():
+            for name in new if by_chapter else ():
                 update.add_identity(name)
 
 

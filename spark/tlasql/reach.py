@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tlasql.mapping import Mapping
 from tlasql.plan import Frame, HistoryFrame, RecordFrame, StateFrame
 
-ROW, STEP, ALL = "row", "step", "all"
+ROW, STEP, OVERLAP, ALL = "row", "step", "overlap", "all"
 
 
 @dataclass(frozen=True)
 class Reach:
     """``looks_at``: ROW, a row by itself, or an element of a record set with all its rows; STEP, a row and
-    the one that ends where it begins, of ``table``, with the same values of ``columns``; ALL, any rows.
-    ``because`` tells people why.
+    the one that ends where it begins; OVERLAP, a row and those that overlap it; ALL, any rows. Of STEP and
+    OVERLAP these are rows of ``tables`` with the same values of ``columns``. ``because`` tells people why.
     """
 
     looks_at: str
     because: str
-    table: str | None = None
+    tables: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
 
@@ -55,10 +56,21 @@ def _of_records(frame: RecordFrame) -> Reach:
 def _of_history(frame: HistoryFrame, mapping: Mapping) -> Reach:
     tables = [scan.table for scan in frame.scans]
     if len(tables) > 1:
-        return Reach(ALL, f"it joins {' and '.join(tables)}: of rows that overlap either may go on")
+        because = f"it joins rows of {' and '.join(tables)} that overlap"
+        return Reach(OVERLAP, because, tuple(dict.fromkeys(tables)), (*mapping.scope, *_shared(frame)))
     if not frame.stepped:
         return Reach(ROW, f"it looks at one row of {tables[0]}")
     if frame.persistent:
         return Reach(ALL, f"it looks from a row of {tables[0]} to the next one, however far that is")
     columns = tuple(dict.fromkeys((*mapping.scope, *(key.name for key in frame.keys))))
-    return Reach(STEP, f"it looks at a row of {tables[0]} and the one before", tables[0], columns)
+    return Reach(STEP, f"it looks at a row of {tables[0]} and the one before", (tables[0],), columns)
+
+
+def _shared(frame: HistoryFrame) -> list[str]:
+    """The columns, beside the scope, that are the same in all rows that are joined: all scans have them, and
+    each is related to the one before by them.
+    """
+    related = {(frozenset((a.alias, b.alias)), a.name) for a, b in frame.equal if a.name == b.name}
+    neighbours = [frozenset((one.alias, other.alias)) for one, other in pairwise(frame.scans)]
+    names = dict.fromkeys(left.name for left, _ in frame.equal)
+    return [name for name in names if all((each, name) in related for each in neighbours)]

@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from pyiceberg.catalog import Catalog
-from trees import Tree, put
+from trees import CUTS, Tree, put
 
-from fencepost import lake, pipeline
+from fencepost import engines, lake
 from fencepost.capture import capture
 from fencepost.judge import judge
 from fencepost.protocols import protocols
@@ -39,19 +40,31 @@ Found = Mapping[str, Counter[tuple[Any, ...]]]
 """The rows of each table, by its name."""
 
 
+AuditedAtOnce = Callable[..., tuple["Site", Found]]
+"""See the fixture."""
+
+_KILLED = 0.25
+"""How often the runs of a case are killed while they write."""
+_JUDGED = 0.125
+"""How often they judge, too: verdicts are made of silver alone."""
+
+
 class KilledError(Exception):
     """A run ends here, in the middle of its work."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """One run: on which files, and with which settings. ``clusters``: the configured ones, None for all."""
+    """One run: on which files, with which settings, and how far it goes. ``clusters``: the configured ones,
+    None for all.
+    """
 
     tree: Tree
     chapter_ms: int | None = None
     window_ms: int | None = None
     clusters: frozenset[str] | None = None
     rebuilds: bool = True
+    judges: bool = False
 
     def changed(self, settings: Settings) -> Settings:
         """The settings of this run."""
@@ -68,11 +81,13 @@ class Audit:
 class Site:
     """A capture's files, where each run finds them, and where lakes are put beside them.
 
+    ``chapter_ms``: silver is rebuilt in chapters of this length, in each run; without it in the last one.
     ``chapters``: the revision of each cluster's chapters after the last audit.
     """
 
     folder: Path
     whole: Tree
+    chapter_ms: int | None = None
     chapters: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
     @property
@@ -81,19 +96,25 @@ class Site:
         return self.folder / "capture"
 
     def audited(
-        self,
-        before: Sequence[Tree] = (),
-        *,
-        killed: random.Random | None = None,
-        chapter_ms: int | None = None,
+        self, before: Sequence[Tree] = (), *, killed: random.Random | None = None, judges: bool = False
     ) -> Found:
         """What a lake holds after a run on each of these trees and one on the whole.
 
-        ``killed``: the runs before the last are ended while they write, wherever chance says. ``chapter_ms``:
-        silver is rebuilt in each run, in chapters of this length; without it in the last one only.
+        ``killed``: the runs before the last are ended while they write, wherever chance says. ``judges``: all
+        of them judge what they have rebuilt.
         """
-        parts = [Audit(tree, chapter_ms, rebuilds=chapter_ms is not None) for tree in before]
-        return self.after([*parts, Audit(self.whole, chapter_ms)], killed=killed)
+        rebuilds = self.chapter_ms is not None
+        parts = [
+            Audit(tree, self.chapter_ms, rebuilds=rebuilds, judges=rebuilds and judges) for tree in before
+        ]
+        return self.after([*parts, Audit(self.whole, self.chapter_ms, judges=judges)], killed=killed)
+
+    def audited_in_pieces(self, name: str, way: str, seed: int) -> Found:
+        """What a lake holds when the files of this capture have arrived in a way."""
+        chance = random.Random(f"{name} {way} {seed}")
+        before = CUTS[way](self.whole, chance)
+        killed = chance if chance.random() < _KILLED else None
+        return self.audited(before, killed=killed, judges=chance.random() < _JUDGED)
 
     def after(self, audits: Sequence[Audit], *, killed: random.Random | None = None) -> Found:
         """What a lake holds after these audits; ``killed`` as for ``audited``."""
@@ -106,11 +127,11 @@ class Site:
             put(each.tree, self.logs)
             may_end = killed if number < len(audits) else None
             with _killed_at(may_end.randint(1, 40 if each.rebuilds else 12) if may_end else None):
-                _run(each.changed(settings), catalog, rebuilds=each.rebuilds)
+                _run(each, each.changed(settings), catalog, f"run-{number}")
         put(self.whole, self.logs)
         noted = lake.scan(catalog, CHAPTERS).to_pylist()
         self.chapters = {(row["cluster"], row["chapter"]): row["revision"] for row in noted}
-        return _rows(catalog)
+        return _rows(catalog, verdicts=audits[-1].judges)
 
     @property
     def _settings(self) -> Settings:
@@ -128,19 +149,19 @@ class Site:
         else:
             shutil.copytree(empty, place)
 
-    def judged(self) -> Found:
-        """The verdicts on what ``audited`` has left."""
-        settings = self._settings
-        with pipeline.Run(settings) as run:
-            judge(settings, run.catalog, run.spark)
-            return {table.name: _counted(run.catalog, table, OF_RUN) for table in VERDICTS}
+
+def _run(audit: Audit, settings: Settings, catalog: Catalog, run_id: str) -> None:
+    engine_for = partial(engines.choose, settings, catalog, _no_spark)
+    with suppress(KilledError):
+        capture(settings, catalog, engine_for, run_id, lambda line: None)
+        if audit.rebuilds:
+            rebuild(settings, catalog, engine_for)
+        if audit.judges:
+            judge(settings, catalog, _no_spark)
 
 
-def _run(settings: Settings, catalog: Catalog, *, rebuilds: bool) -> None:
-    with pipeline.Run(settings) as run, suppress(KilledError):
-        capture(settings, catalog, run.engine_for, run.run_id, lambda line: None)
-        if rebuilds:
-            rebuild(settings, catalog, run.engine_for)
+def _no_spark() -> NoReturn:
+    raise AssertionError("a capture is small: this process does it")
 
 
 @contextmanager
@@ -165,12 +186,13 @@ def _killed_at(commit: int | None) -> Iterator[None]:
         yield
 
 
-def _rows(catalog: Catalog) -> Found:
+def _rows(catalog: Catalog, *, verdicts: bool) -> Found:
     bronze = (*BRONZE, *OF_PROTOCOLS)
     found = {table.name: _counted(catalog, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
     del found[FILES.name]
     found[REQUEST_IDS.name] = _ids(catalog)
-    return found | {table.name: _counted(catalog, table, OF_RUN) for table in SILVER}
+    later = (*SILVER, *VERDICTS) if verdicts else SILVER
+    return found | {table.name: _counted(catalog, table, OF_RUN) for table in later}
 
 
 def _counted(catalog: Catalog, table: Table, but: Set[str]) -> Counter[tuple[Any, ...]]:
@@ -201,7 +223,7 @@ def _ids(catalog: Catalog) -> Counter[tuple[Any, ...]]:
 def differences(found: Found, expected: Found) -> dict[str, tuple[list[Any], list[Any]]]:
     """Of each table that is not as expected, some rows that are too many and some that are missing."""
     return {
-        name: (list((found[name] - rows).items())[:3], list((rows - found[name]).items())[:3])
-        for name, rows in expected.items()
-        if found[name] != rows
+        name: (list((rows - expected[name]).items())[:3], list((expected[name] - rows).items())[:3])
+        for name, rows in found.items()
+        if rows != expected[name]
     }

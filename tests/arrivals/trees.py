@@ -40,6 +40,12 @@ def tree_of(folder: Path) -> Tree:
     }
 
 
+def span_ms(tree: Tree) -> int:
+    """Of how much time a capture's segments tell."""
+    times = _times(tree)
+    return times[-1] - times[0]
+
+
 def put(tree: Tree, folder: Path) -> None:
     """Make a folder hold this tree, and nothing else."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -113,6 +119,26 @@ def renamed(tree: Tree, rng: random.Random) -> list[Tree]:
     return [before]
 
 
+def there_twice(tree: Tree, rng: random.Random) -> list[Tree]:
+    """A log was copied, and not emptied yet (logrotate's copytruncate); others are being packed, beside the
+    originals. Of some there is only a part.
+    """
+
+    def part(data: bytes) -> bytes:
+        return data[: rng.randint(0, len(data))] if rng.random() < 0.5 else data
+
+    before = dict(tree)
+    for stem, files in _logs(tree).items():
+        for name, data in files:
+            if name.endswith(".gz"):
+                before |= {name.removesuffix(".gz"): gzip.decompress(data), name: part(data)}
+        if len(files) > 1 and rng.random() < 0.7:
+            newest = files[-2][0].removesuffix(".gz")
+            before |= {stem: before[newest], newest: part(before[newest])}
+            before.pop(f"{newest}.gz", None)
+    return [before]
+
+
 def found_later(tree: Tree, rng: random.Random) -> list[Tree]:
     """Some logs, or the folders of some partitions, were found when what came after them had been audited."""
     places = {name for name in tree if _LOG.fullmatch(name) or _CLIENT.fullmatch(name)}
@@ -129,7 +155,8 @@ def found_later(tree: Tree, rng: random.Random) -> list[Tree]:
 CUTS: Mapping[str, Cut] = {
     cut.__name__: cut
     for cut in (
-        grown, grown_line_by_line, cut_anywhere, late_segments, late_logs, late_brokers, found_later, renamed
+        grown, grown_line_by_line, cut_anywhere, late_segments, late_logs, late_brokers, found_later, renamed,
+        there_twice,
     )
 }  # fmt: skip
 
@@ -156,13 +183,12 @@ def _segments_at(
     tree: Tree, share: float, rng: random.Random, *, whole: bool
 ) -> tuple[dict[str, bytes], dict[str, int]]:
     """The segments after a share of their time, and the end of each log by its folder."""
-    times = {name: _batches(data) for name, data in tree.items() if _SEGMENT.fullmatch(name)}
-    every = sorted(ms for batches in times.values() for _, _, ms in batches if ms > 0)
+    every = _times(tree)
     until_ms = every[int(share * (len(every) - 1))] if every else 0
     found: dict[str, bytes] = {}
     ends: dict[str, int] = {}
-    for name, batches in times.items():
-        there = list(takewhile(lambda batch: batch[2] <= until_ms, batches))
+    for name in filter(_SEGMENT.fullmatch, tree):
+        there = list(takewhile(lambda batch: batch[2] <= until_ms, _batches(tree[name])))
         if not there:
             continue
         size, last_offset, _ = there[-1]
@@ -172,6 +198,12 @@ def _segments_at(
         folder = name.rpartition("/")[0]
         ends[folder] = max(ends.get(folder, 0), last_offset + 1)
     return found, ends
+
+
+def _times(tree: Tree) -> list[int]:
+    """The newest timestamp of each batch, in order."""
+    segments = (data for name, data in tree.items() if _SEGMENT.fullmatch(name))
+    return sorted(ms for data in segments for _, _, ms in _batches(data) if ms > 0)
 
 
 def _batches(data: bytes) -> list[tuple[int, int, int]]:

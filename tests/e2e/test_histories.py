@@ -8,8 +8,14 @@ import duckdb
 
 from fencepost.definitions import definitions
 from fencepost.reading import open_lake
+from tlasql.reach import STEP
 
-STEPPED = {each.steps["table"]: each.steps["columns"] for each in definitions() if each.steps}
+STEPPED = {
+    table: each.beside["columns"]
+    for each in definitions()
+    if each.beside and each.looks_at == STEP
+    for table in each.beside["tables"]
+}
 """The tables of whose rows steps are judged, and what names one history of them."""
 
 

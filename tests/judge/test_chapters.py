@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,13 +16,12 @@ from judge_silver import settings as some_settings
 from fencepost.definitions import Query, definitions
 from fencepost.judge.chapters import WHOLE, Chapter, Chapters, compared
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.judge.run import rule as RULE
 from fencepost.judge.run import run
+from fencepost.lake import Condition
 from fencepost.protocols import protocols
-from fencepost.tables import EPISODES, PIECES, VERDICTS, WINDOWS
+from fencepost.tables import DECISIONS, EPISODES, JUDGED, PIECES, VERDICTS, WINDOWS
 from tlasql.reach import ROW
 
-judging = sys.modules["fencepost.judge.run"]
 BEGINS = (0, 12, 25)
 """Positions at which chapters begin."""
 IDS = (
@@ -59,18 +57,19 @@ class Runs:
         self.lake = Lakeless({})
         self._scratch = scratch
         self.history = WHOLE
+        self.settings = some_settings()
 
     def __call__(self, silver: Tables, revisions: Revisions | None = None, since: int | None = None) -> Found:
         """The verdicts; ``revisions`` of the chapters of silver, if it has any."""
         self.lake.silver = silver
         windows = WINDOWS.rows([(each, None if since is None else moment(since), None) for each in CLUSTERS])
         if revisions is not None:
-            noted = self.lake.written.get(PIECES.name, PIECES.arrow_schema.empty_table()).to_pylist()
+            noted = self.lake.written.get(JUDGED.name, JUDGED.arrow_schema.empty_table()).to_pylist()
             of = {row["cluster"]: row["since"] for row in windows.to_pylist()}
-            self.history = compared(revisions, (row for row in noted if row["kind"] == "judged"), of)
+            self.history = compared(revisions, noted, of)
         compiled = COMPILED
         engine = DuckEngine(self.lake.read, self.lake.write, self._scratch, compiled)
-        run(engine, some_settings(), compiled, windows, self.history)
+        run(engine, self.settings, compiled, windows, self.history)
         return {table.name: ordered(self.lake.written[table.name]) for table in VERDICTS}
 
     @property
@@ -150,7 +149,7 @@ def test_chapters_change_no_verdict(silver: Tables, tmp_path: Path) -> None:
     found = Runs(tmp_path)(in_chapters(silver, BEGINS), revisions(BEGINS))
     assert said(found) == said(whole)
     here, there = (
-        {row["verdict_id"]: row for row in each[EPISODES.name] if row["verdict"] == "holds"}
+        {row["verdict_id"]: {**row, "chapter": 0} for row in each[EPISODES.name] if row["verdict"] == "holds"}
         for each in (whole, found)
     )
     longer = [there[each] for each in here if here[each] != there[each]]
@@ -167,7 +166,8 @@ def test_chapters_change_no_verdict(silver: Tables, tmp_path: Path) -> None:
 
 def test_one_chapter_is_history(silver: Tables, tmp_path: Path) -> None:
     one = Runs(tmp_path)(in_chapters(silver, (0,)), revisions((0,)))
-    assert one[EPISODES.name] == Runs(tmp_path)(silver)[EPISODES.name]
+    whole = Runs(tmp_path)(silver)
+    assert one[EPISODES.name] == [{**row, "chapter": 0} for row in whole[EPISODES.name]]
 
 
 def test_a_run_judges_what_changed(silver: Tables, later: Tables, tmp_path: Path) -> None:
@@ -186,13 +186,22 @@ def test_a_run_judges_what_changed(silver: Tables, later: Tables, tmp_path: Path
     assert runs(moved, revisions(more, **now)) == Runs(tmp_path)(moved, revisions(more))
 
 
+def test_a_run_judges_a_chapter_that_was_a_part_of_another(silver: Tables, tmp_path: Path) -> None:
+    """As late evidence of a day makes one. Episodes are in other chapters then."""
+    runs, one, two = Runs(tmp_path), (0, 8, 25), (0, 8, 16, 25)
+    runs(in_chapters(silver, one), revisions(one))
+    found = runs(in_chapters(silver, two), revisions(two, chapter_8="second"))
+    assert runs.judged == {(name, each) for name in CLUSTERS for each in (8, 16, 25)}
+    assert found == Runs(tmp_path)(in_chapters(silver, two), revisions(two))
+
+
 def test_a_definition_that_looks_further_is_judged_over_all_of_history(
     silver: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken for one that looks at rows alone it misses what it should see: so the tests above can fail."""
     whole = said(Runs(tmp_path)(silver))
-    for looks_at in ("all", "step"):
-        wrong = [_taken_for_one_of_rows(each, looks_at) for each in COMPILED]
+    for looks_at in ("overlap", "step"):
+        wrong = [_taken_for_one_of_rows(each, looks_at) for each in compiled()]
         assert wrong != COMPILED
         monkeypatch.setattr(sys.modules[__name__], "COMPILED", wrong)
         assert said(Runs(tmp_path)(in_chapters(silver, BEGINS), revisions(BEGINS))) != whole
@@ -215,25 +224,64 @@ def test_a_window_that_moves_on_has_judged_what_it_crosses(silver: Tables, tmp_p
         assert not runs.judged
 
 
-def test_a_run_that_was_killed_leaves_no_chapter_that_seems_judged(
-    silver: Tables, later: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("commits", range(6))
+def test_a_run_that_was_killed_is_repeated(
+    silver: Tables, later: Tables, tmp_path: Path, commits: int
 ) -> None:
-    """What is there again as it was before is judged again."""
+    """After any of its commits; silver may be as it was before by then, or as it was when it was killed."""
     runs, before = Runs(tmp_path), in_chapters(silver, BEGINS)
     first = runs(before, revisions(BEGINS))
     after = mixed(before, in_chapters(later, BEGINS), frozenset({25}))
-    with monkeypatch.context() as patch:
-        patch.setattr(judging, "_put_together", lambda engine: 1 / 0)
-        patch.setattr(judging, "rule", partial(_killed_at, "judged_chapters"))
-        with pytest.raises(KeyboardInterrupt):
-            runs(after, revisions(BEGINS, chapter_25="second"))
+    runs.lake.writes_left = commits
+    with pytest.raises(KeyboardInterrupt):
+        runs(after, revisions(BEGINS, chapter_25="second"))
+    runs.lake.writes_left = None
+    if commits % 2:
+        assert runs(before, revisions(BEGINS)) == first
+    else:
+        found = runs(after, revisions(BEGINS, chapter_25="second"))
+        assert found == Runs(tmp_path)(after, revisions(BEGINS))
     assert runs(before, revisions(BEGINS)) == first
 
 
-def _killed_at(name: str, rule: str) -> str:
-    if rule == name:
-        raise KeyboardInterrupt
-    return RULE(rule)
+def test_a_run_writes_what_changed(silver: Tables, later: Tables, tmp_path: Path) -> None:
+    """Of pieces and decisions the chapters that were judged, and of episodes those of which some changed."""
+    runs, before = Runs(tmp_path), in_chapters(silver, BEGINS)
+    runs(before, revisions(BEGINS))
+    was = {row["verdict_id"]: row for row in ordered(runs.lake.written[EPISODES.name])}
+    runs.lake.replaced.clear()
+    after = mixed(before, in_chapters(later, BEGINS), frozenset({25}))
+    found = runs(after, revisions(BEGINS, chapter_25="second"))
+    replaced = dict(runs.lake.replaced)
+    for table in (PIECES, DECISIONS):
+        chapters = {chapter for each in replaced[table.name] or () for chapter in _chapters(each)}
+        assert chapters - {None} == {25}
+    now = {row["verdict_id"]: row for row in found[EPISODES.name]}
+    changed = [each.get(name) for each in (was, now) for name in was.keys() | now.keys()]
+    moved = {
+        (row["cluster"], row["chapter"])
+        for row in changed
+        if row and was.get(row["verdict_id"]) != now.get(row["verdict_id"])
+    }
+    chosen = replaced[EPISODES.name]
+    assert chosen is not None
+    assert {(each["cluster"], chapter) for each in chosen for chapter in _chapters(each)} == moved
+
+
+def _chapters(condition: Condition) -> frozenset[int | None]:
+    chosen = condition["chapter"]
+    return chosen if isinstance(chosen, frozenset) else frozenset({chosen})
+
+
+def test_other_settings_make_episodes_anew(silver: Tables, tmp_path: Path) -> None:
+    """Those of chapters that stand, too."""
+    runs, cut = Runs(tmp_path), in_chapters(silver, BEGINS)
+    runs(cut, revisions(BEGINS))
+    runs.settings = some_settings(no_partition_owned_twice="info")
+    found = runs(cut, revisions(BEGINS))
+    assert not runs.judged
+    said = {row["severity"] for row in found[EPISODES.name] if row["invariant"] == "no_partition_owned_twice"}
+    assert said == {"info"}
 
 
 def test_what_is_noted_twice_or_otherwise_does_not_stand() -> None:
@@ -241,8 +289,8 @@ def test_what_is_noted_twice_or_otherwise_does_not_stand() -> None:
 
     def noted(cluster: str, chapter: int, revision: str, since: int | None = None) -> Row:
         times = {
-            "from_time": moment(3),
-            "to_time": moment(9),
+            "first_end": moment(3),
+            "last_end": moment(9),
             "since": None if since is None else moment(since),
         }
         return {"cluster": cluster, "chapter": chapter, "revision": revision, **times}

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
-from fencepost.judge.run import rule
+from fencepost.judge.put_together import TIMES, rule
 from fencepost.judge.spark_engine import SparkEngine
-from fencepost.tables import WINDOWS
+from fencepost.tables import VERDICT_COVERAGE, WINDOWS
 
 START = 1_767_225_600  # 2026-01-01
 SCHEMA = pa.schema(
@@ -102,13 +102,19 @@ def apply(
     """Every rule in turn: the rows of verdicts.episodes and verdicts.coverage."""
     names = {"definition": definition, "module": "M", "kind": "invariant", "severity": severity}
     engine.give("definitions", pa.table({name: [value] for name, value in names.items()}))
+    engine.give("sides", pa.table({"place": ["c"], "cluster": ["c"], "sign": [1]}))
+    engine.give("chapters", pa.Table.from_pylist([], schema=TIMES))
+    engine.give("counted", VERDICT_COVERAGE.arrow_schema.empty_table())
     engine.give("clusters", pa.table({"cluster": ["c"]}))
     engine.give("windows", since("c", window))
     engine.give("places", whole_places({"c": _moment(window)}))
     engine.give("given", judged)
     engine.view("found", "SELECT * FROM given")
     engine.keep("judged", rule("in_window"))
-    for name in ("scopes", "failing", "unmet", "stretches", "met", "counts"):
+    no_chapter = "SELECT *, CAST(NULL AS BIGINT) AS chapter FROM"
+    engine.keep("scopes", f"{no_chapter} ({rule('scopes')}) AS scopes")
+    engine.keep("failing", f"{no_chapter} ({rule('failing')}) AS failing")
+    for name in ("unmet", "stretches", "met", "counts"):
         engine.keep(name, rule(name))
     return {name: engine.rows(rule(name)) for name in ("episodes", "coverage")}
 

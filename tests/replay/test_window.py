@@ -24,7 +24,7 @@ from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
 from fencepost.replay.carried import carried
-from fencepost.replay.compaction import compacted, compaction, store
+from fencepost.replay.compaction import compacted, compaction, store, stored
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed
@@ -269,7 +269,7 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
     store(engine, catalog, compaction(engine, catalog, earlier, None))
     before = carried(catalog, later.since_ms)
     assert before is not None and before.cuts.offsets != later.offsets
-    again = compaction(engine, catalog, later, before)
+    again = compaction(engine, catalog, later, (before, stored(engine)))
     for name, rows in at_once.items():
         order = [
             (each, "ascending")

@@ -120,7 +120,8 @@ class Plan:
 
     ``of_partitions`` are all files of partitions that are there. What was taken of a partition with an id
     among ``misnamed`` (None: without one) is replaced; ``renewed`` are those of the sources that it may have
-    come from. ``begins``: how each log in text begins that has been read.
+    come from. ``copies`` are logs in text that are not read, as they are there twice. ``begins``: how each
+    log in text that is there began when it was read.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -129,6 +130,7 @@ class Plan:
     renewed: set[Origin] = field(default_factory=set)
     known: list[tuple[Source, Read]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    copies: set[Origin] = field(default_factory=set)
     begins: dict[Origin, str | None] = field(default_factory=dict)
 
     def read_again(self, sources: Sequence[Source]) -> None:

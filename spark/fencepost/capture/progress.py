@@ -35,13 +35,12 @@ class Progress:
         for (cluster, broker_id, kind, file), last in newest.items():
             self._read[cluster, broker_id, kind, _family(kind, file)][file] = Read(file, *last)
 
-    def begins(self) -> dict[Origin, str | None]:
-        """How each log in text begins that has been read."""
+    def begins(self, sources: Iterable[Source]) -> dict[Origin, str | None]:
+        """How those of them that are logs in text began when they were read last."""
         return {
-            (cluster, broker_id, kind, file): read.file_begins
-            for (cluster, broker_id, kind, _), files in self._read.items()
-            if is_text(kind)
-            for file, read in files.items()
+            source.origin: read.file_begins
+            for source in sources
+            if is_text(source.kind) and (read := self._known(source).get(source.file))
         }
 
     def resume(self, source: Source, plan: Plan) -> None:
@@ -73,11 +72,12 @@ class Progress:
                 plan.renewed.add(source.origin)
             return
         renamed = read.file != source.file
-        if renamed and not still_holds(replace(source, file=read.file), read):
+        before = replace(source, file=read.file)
+        if renamed and (before.origin in plan.copies or not still_holds(before, read)):
             source = replace(source, moved_from=read.file)
         if read.size != size:
-            before = last_header(read.head_digest) if source.is_headers_only else 0
-            plan.sources.append(replace(source, start=read.consumed_to, last_header=before))
+            header = last_header(read.head_digest) if source.is_headers_only else 0
+            plan.sources.append(replace(source, start=read.consumed_to, last_header=header))
         elif renamed:
             plan.known.append((source, read))
 

@@ -37,7 +37,7 @@ def update(
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
     listed = [row for row in old if row["cluster"] in clusters and row["reason"] in _OF_LISTING]
-    looked_again = plan.sources or plan.known or listed
+    looked_again = plan.sources or plan.known or plan.copies or listed
     if not plan.faults and not faults and not (old and looked_again):
         return len(old)
     found = [
@@ -91,9 +91,12 @@ def _changes(plan: Plan) -> dict[tuple[Any, ...], tuple[int | None, str]]:
     """Of each path whose rows are touched: from where it is read again (None: not at all), its path now."""
     looked_at = [
         *((source, source.start) for source in plan.sources),
-        *((known, None) for known, _ in plan.known),
+        # what is here now was read elsewhere; unless it was moved, that is still there, with its rows
+        *((known, None if known.moved_from else 0) for known, _ in plan.known),
     ]
-    changes: dict[tuple[Any, ...], tuple[int | None, str]] = {}
+    changes: dict[tuple[Any, ...], tuple[int | None, str]]
+    # what could not be read of a log that is there twice is read where it stands
+    changes = {origin: (0, origin[-1]) for origin in plan.copies}
     # a path may be read anew while what was there before goes on elsewhere: its rows follow the rename
     for source, start in sorted(looked_at, key=lambda each: each[0].moved_from is not None):
         before = source.moved_from or source.file

@@ -19,6 +19,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.checkpoints import note_cleaned, note_log_ends
+from fencepost.capture.copies import copies
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.notes import Notes
@@ -94,15 +95,18 @@ def capture(
 
 def make_plan(settings: Settings, progress: Progress) -> Plan:
     """What is new in the configured files, from where the last run stopped."""
-    plan = Plan(begins=progress.begins())
+    plan = Plan()
     for find in readers.finds():
         # one file may match several patterns
         found: dict[Origin, Source] = {}
         for cluster in settings.clusters:
-            sources, faults = find(cluster)
-            found |= {source.origin: source for source in sources}
+            of_cluster, faults = find(cluster)
+            found |= {source.origin: source for source in of_cluster}
             plan.faults += faults
-        for source in with_known_topic_ids(list(found.values())):
+        plan.copies |= {source.origin for source in copies(found.values())}
+        sources = with_known_topic_ids([each for at, each in found.items() if at not in plan.copies])
+        plan.begins |= progress.begins(sources)
+        for source in sources:
             try:
                 progress.resume(source, plan)
             except OSError as error:

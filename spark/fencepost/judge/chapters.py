@@ -1,6 +1,6 @@
 """Which chapters of history have to be judged: those that are not what they were when they were judged last.
 
-Silver says of each of its chapters a *revision* (``silver.chapters``), ``verdicts.pieces`` on which revision
+Silver says of each of its chapters a *revision* (``silver.chapters``), ``verdicts.judged`` on which revision
 a chapter was judged, by what code, and for which window. What fits stands, up to the first chapter that does
 not; from there on all are judged, since a step may begin in the one before. A lake without chapters is judged
 whole.
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.lake import Where
-from fencepost.tables import CHAPTERS, PIECES
+from fencepost.tables import CHAPTERS, JUDGED
 from fencepost.unchanged import code
 
 if TYPE_CHECKING:
@@ -32,20 +32,15 @@ Since = Mapping[str, datetime | None]
 Noted = tuple[str, datetime | None]
 """What is noted of a chapter that was judged: on what revision, and for a window that begins when."""
 
-_PLACES = pa.schema([("place", pa.string()), *PIECES.schema_of(("cluster", "chapter", "revision", "since"))])
+_PLACES = pa.schema([("place", pa.string()), *JUDGED.schema_of(("cluster", "chapter", "revision", "since"))])
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is written at once: chapters of several clusters that begin at one moment."""
+    """Chapters of several clusters that begin at one moment."""
 
     chapter: int
     noted: Mapping[str, Noted]
-
-    @property
-    def where(self) -> Where:
-        """What chooses its rows."""
-        return [{"cluster": frozenset(self.noted), "chapter": self.chapter}]
 
 
 @dataclass(frozen=True)
@@ -111,13 +106,13 @@ def _places(rows: Iterable[Sequence[Any]]) -> pa.Table:
 
 def chapters(catalog: Catalog, since: Since) -> Chapters:
     """The chapters of a lake as they are, beside those that were judged."""
-    noted = lake.scan(catalog, PIECES, (), [{"kind": "judged"}]).to_pylist()
+    noted = lake.scan(catalog, JUDGED).to_pylist()
     return compared(_present(catalog), noted, since)
 
 
 def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]], since: Since) -> Chapters:
-    """``present``: the revision of each chapter. ``noted``: rows of PIECES that say what was judged."""
-    judged = list(noted)
+    """``present``: the revision of each chapter. ``noted``: rows of JUDGED."""
+    judged = [row for row in noted if row["cluster"] is not None]
     counted = Counter((row["cluster"], row["chapter"]) for row in judged)
     fitting = {
         each
@@ -156,7 +151,7 @@ def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
     """What a window that begins ``since`` shows of a chapter whose results end between two times: all of it,
     what has no end, or what follows that moment.
     """
-    first, last = judged["from_time"], judged["to_time"]
+    first, last = judged["first_end"], judged["last_end"]
     if since is None or first is None or since <= first:
         return True
     return False if since > last else since

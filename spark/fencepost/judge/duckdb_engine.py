@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
+from fencepost.reading.iceberg import from_files
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table
 
@@ -26,19 +28,23 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 """What DuckDB holds at most; beyond, it spills to disk."""
 
+BATCH = 50_000
+"""So many rows at a time are written."""
+
 AT_ONCE = 200_000
 """So many rows of silver are judged by queries at once, each row as often as there are definitions."""
 
-Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader]
+Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | str]
 Write = Callable[[Table, pa.RecordBatchReader, Where | None], None]
 
 
 class DuckEngine:
     """An :class:`~fencepost.judge.engine.Engine` that judges by few queries at once.
 
-    ``read`` gives the named columns of a table, of the rows that are chosen, ``write`` replaces these rows of
-    a table; ``scratch`` is a folder for what does not fit into memory; ``compiled`` are the queries to come.
-    A table of silver is read when the first query names it and dropped after the last one.
+    ``read`` gives the named columns of a table, of the rows that are chosen, or a query for them; ``write``
+    replaces these rows of a table; ``scratch`` is a folder for what does not fit into memory; ``compiled``
+    are the queries to come. A table of silver is read when the first query names it and dropped after the
+    last one.
     """
 
     dialect: Dialect = "duckdb"
@@ -64,7 +70,7 @@ class DuckEngine:
     def over(cls, place: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
         """On the lake; what is spilled lies beside it and is gone afterwards."""
         with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
-            read, write = partial(lake.batches, catalog), partial(lake.replace_by_batches, catalog)
+            read, write = partial(_rows, catalog), partial(lake.replace_by_batches, catalog)
             engine = cls(read, write, Path(scratch), queries(cls.dialect))
             with engine._connection:
                 yield engine
@@ -109,19 +115,28 @@ class DuckEngine:
         self._connection.execute(f"INSERT INTO {name}\n{sql}")
 
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
-        one commit.
+        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If it chooses none, they are added.
         """
         columns = ", ".join(f'"{name}"' for name in table.columns)
         found = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
-        self._write(table, found.to_arrow_reader(), where)
+        self._write(table, found.to_arrow_reader(BATCH), where)
 
-    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+    def fetch(
+        self,
+        name: str,
+        table: Table,
+        where: Where | None,
+        columns: Sequence[str] = (),
+        among: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
-        ``name``, in place of what had this name.
+        (None: all) ``name``, in place of what had this name. ``among``: only rows that are alike, in some
+        columns, to one of the rows that have a name.
         """
         self._connection.execute(f"DROP TABLE IF EXISTS {name}")
-        self._arrived(name, f"TEMP TABLE {name}", self._read(table, columns or tuple(table.columns), where))
+        rows = self._read(table, columns or tuple(table.columns), where)
+        self._arrived(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
 
     def look_at(self, where: Where | None) -> None:
         """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
@@ -146,10 +161,15 @@ class DuckEngine:
                 shown = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
             self._arrived(name, f"TABLE {name}", self._read(table, wanted, self._seen), shown)
 
-    def _arrived(self, name: str, created: str, rows: pa.RecordBatchReader, shown: str = "*") -> None:
-        self._connection.register("arrived", rows)
-        self._create(name, f"{created} AS SELECT {shown} FROM arrived")
-        self._connection.unregister("arrived")
+    def _arrived(
+        self, name: str, created: str, rows: pa.RecordBatchReader | str, shown: str = "*", among: str = ""
+    ) -> None:
+        source = rows if isinstance(rows, str) else "SELECT * FROM rows"
+        if not isinstance(rows, str):
+            self._connection.register("rows", rows)
+        self._create(name, f"{created} AS SELECT {shown} FROM ({source}) AS arrived{among}")
+        if not isinstance(rows, str):
+            self._connection.unregister("rows")
 
     def _create(self, name: str, created: str) -> None:
         ((self._rows[name],),) = self._connection.execute(f"CREATE {created}").fetchall()
@@ -163,6 +183,17 @@ class DuckEngine:
         for name in sorted(names):
             self._connection.execute(f"DROP TABLE {name}")
             del self._rows[name]
+
+
+def _rows(
+    catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None
+) -> pa.RecordBatchReader | str:
+    """Rows of the lake; a query for them, where DuckDB can read whole files by itself, which costs half."""
+    found = lake.whole_files(catalog, table, where)
+    query = None if found is None else from_files(*found)
+    if query is None:
+        return lake.batches(catalog, table, columns, where)
+    return "SELECT {} FROM ({})".format(", ".join(f'"{name}"' for name in columns), query)
 
 
 def _names(sql: str) -> set[str]:

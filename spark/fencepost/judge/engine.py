@@ -48,13 +48,21 @@ class Engine(Protocol):
         """Add the rows of ``sql`` to those called ``name``."""
 
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of what ``where`` chooses of it, in
-        one commit.
+        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If it chooses none, they are added.
         """
 
-    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+    def fetch(
+        self,
+        name: str,
+        table: Table,
+        where: Where | None,
+        columns: Sequence[str] = (),
+        among: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
-        ``name``, in place of what had this name.
+        (None: all) ``name``, in place of what had this name. ``among``: only rows that are alike, in some
+        columns, to one of the rows that have a name.
         """
 
     def look_at(self, where: Where | None) -> None:
@@ -91,3 +99,12 @@ def opened(
     from fencepost.judge.duckdb_engine import DuckEngine
 
     return DuckEngine.over(settings.lake, catalog)
+
+
+def semi_join(rows: str, among: tuple[str, Sequence[str]] | None) -> str:
+    """What follows ``FROM rows`` to choose those that are alike, in some columns, to one that has a name."""
+    if among is None:
+        return ""
+    name, columns = among
+    alike = " AND ".join(f"{rows}.{each} IS NOT DISTINCT FROM {name}.{each}" for each in columns)
+    return f" WHERE EXISTS (SELECT 1 FROM {name} WHERE {alike})"

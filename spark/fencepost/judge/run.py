@@ -5,31 +5,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.definitions import Query, definitions, queries
-from fencepost.judge.chapters import WHOLE, Chapters, Part, chapters, where, whole_places
+from fencepost.definitions import RESULT, Query, definitions, queries
+from fencepost.judge.beside import beside
+from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
 from fencepost.judge.engine import Engine, choose, opened
-from fencepost.judge.steps import beside
+from fencepost.judge.notes import Notes
+from fencepost.judge.put_together import put_together, rule
+from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE, WINDOWS, Table
-from tlasql.reach import ROW, STEP
+from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS, Table
+from tlasql.reach import ALL
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
-RULES = Path(__file__).with_name("rules")
 _COLUMNS = {
     # a truth of one decision, a word of another: text is what all of them can be
     True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome",
-    False: "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
-    "exercised, failed_conjunct, values, evidence",
+    False: RESULT,
 }
 log = logging.getLogger(__name__)
 
@@ -89,50 +89,34 @@ def run(
     engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
     since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
     windowed = any(since.values())
-    _forget(engine, history)
-    local = [each for each in compiled if history.known and each.looks_at in (ROW, STEP)]
+    further = [each for each in compiled if not history.known or each.looks_at == ALL]
+    noted = Notes(engine, settings, history)
+    whole = bool(further) or not history.standing or not noted.finished
+    engine.fetch("stale", PIECES, () if whole else where(history.stale))
+    noted.forget()
     engine.give("places", whole_places(since))
-    _judge(engine, [each for each in compiled if each not in local], (), windowed)
+    _judge(engine, further, windowed)
     if history.parts:
         engine.look_at(where(history.judged))
         engine.give("places", history.places)
-        _judge(engine, beside(engine, local, history), history.parts, windowed)
-    if history.standing:
-        engine.fetch("standing", PIECES, where(history.standing))
-        engine.add("pieces", "SELECT * FROM standing")
-    _put_together(engine)
+        local = [each for each in compiled if each not in further]
+        _judge(engine, beside(engine, local, history), windowed)
+    _replace(engine, DECISIONS, "SELECT * FROM decisions ORDER BY chapter", history, [{CHAPTER: None}])
+    put_together(engine, history, whole=whole)
+    _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL ORDER BY chapter", history)
+    noted.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 
-def _forget(engine: Engine, history: Chapters) -> None:
-    """Take away what was found of chapters that do not stand. First what tells that they were judged: a run
-    that is killed leaves no chapter that is noted and has other rows.
-    """
-    if not history.standing:
-        engine.replace(PIECES, "SELECT * FROM no_pieces")
-        engine.replace(DECISIONS, "SELECT * FROM no_decisions")
-        return
-    if history.stale:
-        engine.replace(PIECES, "SELECT * FROM no_pieces", where(history.stale))
-    if history.gone:
-        engine.replace(DECISIONS, "SELECT * FROM no_decisions", where(history.gone))
-
-
-def _judge(engine: Engine, compiled: Sequence[Query], parts: Sequence[Part], windowed: bool) -> None:
+def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
     """Judge chapters, all at once, by definitions that look at nothing else; or, by others, all of history,
     which is no chapter.
     """
-    decisions = [each for each in compiled if each.decides]
-    if decisions:
-        for group in engine.together(decisions):
-            engine.view("decided", _union(group))
-            engine.add("decisions", rule("decisions"))
-        if parts:
-            _write(engine, DECISIONS, "decisions", parts)
-        else:
-            engine.replace(DECISIONS, "SELECT * FROM decisions WHERE chapter IS NULL", [{"chapter": None}])
+    for group in engine.together([each for each in compiled if each.decides]):
+        engine.view("decided", _union(group))
+        engine.add("decisions", rule("decisions"))
     for group in engine.together([each for each in compiled if not each.decides]):
         engine.keep("found", _union(group))
         engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
@@ -142,34 +126,12 @@ def _judge(engine: Engine, compiled: Sequence[Query], parts: Sequence[Part], win
         engine.keep("met", rule("met"))
         engine.add("pieces", rule("pieces"))
         engine.add("ended", rule("ended"))
-    if parts:
-        engine.add("pieces", rule("judged_chapters"))
-        _write(engine, PIECES, "pieces", parts)
 
 
-def _write(engine: Engine, table: Table, name: str, parts: Iterable[Part]) -> None:
-    """Write what was found of chapters, each in files of its own: they go as a whole when it is replaced."""
-    for part in parts:
-        engine.replace(table, f"SELECT * FROM {name} WHERE chapter = {part.chapter}", part.where)
-
-
-def _put_together(engine: Engine) -> None:
-    """Make the episodes and the coverage of what was found of all chapters."""
-    engine.keep("scopes", rule("whole_scopes"))
-    engine.keep("failing", rule("whole_failing"))
-    engine.keep("unmet", rule("unmet"))
-    engine.keep("stretches", rule("stretches"))
-    engine.view("judged", rule("whole_held"))
-    engine.keep("met", rule("met"))
-    engine.replace(EPISODES, rule("episodes"))
-    engine.keep("counts", rule("counts"))
-    engine.keep("coverage", rule("coverage"))
-    engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
-
-
-def rule(name: str) -> str:
-    """The text of a rule: a query over names that its first line lists, in words that both engines know."""
-    return (RULES / f"{name}.sql").read_text(encoding="utf-8")
+def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: Where = ()) -> None:
+    """Write what was found of the chapters that were judged; in order, so that few files are of one."""
+    chosen = [*where({*history.judged, *history.stale}), *others] if history.standing else None
+    engine.replace(table, sql, chosen)
 
 
 def _union(group: Iterable[Query]) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from sqlglot import exp
 
 from fencepost.definitions import Dialect, Query, tables_in
 from fencepost.engines.spark import condition
+from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.tables import CHAPTER, Table
 
@@ -29,7 +29,8 @@ class SparkEngine:
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """All of them."""
-        yield queries
+        if queries:
+            yield queries
 
     def give(self, name: str, rows: pa.Table) -> None:
         """Call a few rows ``name``."""
@@ -53,24 +54,32 @@ class SparkEngine:
         self._added[name].createOrReplaceTempView(name)
 
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, in one commit, or of what ``where``
-        chooses of it, in two.
+        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If it chooses none, they are added.
         """
         rows = self._spark.sql(sql).select([F.col(name).cast(kind) for name, kind in table.columns.items()])
-        if where is None:
-            rows.writeTo(table.name).overwrite(F.lit(True))
-            return
-        # Iceberg would overwrite whole files only. What is deleted and not yet written is in no chapter that
-        # is noted, so a run that is killed between judges it again.
-        self._spark.sql(f"DELETE FROM {table.name} WHERE {_chosen(where)}")
-        rows.writeTo(table.name).append()
+        if where is not None and not where:
+            rows.writeTo(table.name).append()
+        else:
+            rows.writeTo(table.name).overwrite(F.lit(True) if where is None else condition(where))
 
-    def fetch(self, name: str, table: Table, where: Where, columns: Sequence[str] = ()) -> None:
+    def fetch(
+        self,
+        name: str,
+        table: Table,
+        where: Where | None,
+        columns: Sequence[str] = (),
+        among: tuple[str, Sequence[str]] | None = None,
+    ) -> None:
         """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
-        ``name``, in place of what had this name.
+        (None: all) ``name``, in place of what had this name. ``among``: only rows that are alike, in some
+        columns, to one of the rows that have a name.
         """
-        rows = self._spark.table(table.name).select(*(columns or table.columns)).where(condition(where))
-        rows.createOrReplaceTempView(name)
+        rows = self._spark.table(table.name)
+        if where is not None:
+            rows = rows.where(condition(where))
+        rows.select(*(columns or table.columns)).createOrReplaceTempView("arrived")
+        self.keep(name, f"SELECT * FROM arrived{semi_join('arrived', among)}")
 
     def look_at(self, where: Where | None) -> None:
         """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
@@ -94,20 +103,3 @@ class SparkEngine:
             seen.withColumn("cluster", apart).createOrReplaceTempView(view)
             sql = re.sub(rf"\b{re.escape(table)}\b", view, sql)
         return sql
-
-
-def _chosen(where: Where) -> str:
-    """What chooses these rows, as SQL: columns that equal a value, or one of several."""
-    return (
-        " OR ".join(" AND ".join(_is(name, value) for name, value in each.items()) for each in where)
-        or "FALSE"
-    )
-
-
-def _is(name: str, value: Any) -> str:
-    values = value if isinstance(value, frozenset) else [value]
-    return f"({' OR '.join(f'{name} <=> {_literal(each)}' for each in values)})"
-
-
-def _literal(value: str | int | None) -> str:
-    return exp.convert(value).sql("spark")

@@ -1,27 +1,21 @@
 """What steps are judged on by chapter: rows of earlier chapters beside those of their own.
 
-A step is in the later one of the chapters of its two rows. Positions tell which rows of earlier chapters make
-a step with one of a chapter. The lake is asked for them by time: what ends where another row begins also ends
-when that begins. Rows of one history do not overlap, so of those that are added to a chapter no two make a
-step.
+Positions tell which rows of earlier chapters make a step with one of a chapter. The lake is asked for them by
+time: what ends where another row begins also ends when that begins. Rows of one history do not overlap, so of
+those that are added to a chapter no two make a step.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fencepost.definitions import Query
 from fencepost.judge.chapters import Chapters
 from fencepost.lake import AtLeast, Below, Condition
-from fencepost.protocols import tables
 from fencepost.tables import CHAPTER, Table
-from tlasql.reach import STEP
 
 if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
@@ -79,40 +73,25 @@ UNION ALL
 """
 
 
-def beside(engine: Engine, compiled: Sequence[Query], history: Chapters) -> list[Query]:
-    """The queries, of which those that look at steps read their rows from tables that have what they need of
-    earlier chapters, too. The engine looks at the chapters that are judged.
+def keep(
+    engine: Engine, table: Table, columns: Sequence[str], keys: Collection[str], history: Chapters
+) -> str | None:
+    """Keep the rows of the chapters and what is beside them, and give the name of that; None where they have
+    none. Rows of one history have the same ``keys``.
     """
-    if not history.several:
-        return list(compiled)
-    looking = [query for query in compiled if query.looks_at == STEP]
-    stepped = {table: columns for query in looking for table, columns in query.steps}
-    words = {word for query in looking for word in re.findall(r"\w+", query.sql)}
     begins = _begins(history)
     firsts = {"cluster": pa.array(begins, pa.string()), "begins": pa.array(begins.values(), _TIME)}
     engine.give("firsts", pa.table(firsts))
-    renamed = {}
-    for table in tables():
-        if table.name in stepped:
-            own = [name for name in table.columns if name in words and name != "cluster"]
-            if _kept(engine, table, own, stepped[table.name][1:], history):
-                renamed[table.name] = _called(table)
-    return [_renamed(query, renamed) if query.looks_at == STEP else query for query in compiled]
-
-
-def _kept(
-    engine: Engine, table: Table, columns: Sequence[str], keys: Collection[str], history: Chapters
-) -> bool:
-    """Keep the rows of the chapters and what is beside them; false where they have none."""
     begun = engine.rows(_BEGUN.format(table=table.name))
     if not begun:
-        return False
+        return None
     engine.fetch("older", table, list(_before(begun, history)), ("cluster", CHAPTER, *columns))
     same = ["known.part_of = present.part_of", "known.over_in < present.over_in"]
     same += [f"known.{name} IS NOT DISTINCT FROM present.{name}" for name in keys]
     lists = {name: _columns(name, columns) for name in ("seen", "present", "older", "known")}
-    engine.keep(_called(table), _BESIDE.format(table=table.name, same=" AND ".join(same), **lists))
-    return True
+    called = table.name.replace("silver.", "beside_")
+    engine.keep(called, _BESIDE.format(table=table.name, same=" AND ".join(same), **lists))
+    return called
 
 
 def _before(begun: Sequence[Mapping[str, Any]], history: Chapters) -> Iterator[Condition]:
@@ -146,14 +125,3 @@ def _begins(history: Chapters) -> dict[str, datetime]:
 
 def _columns(of: str, names: Sequence[str]) -> str:
     return ", ".join(f"{of}.{name}" for name in names)
-
-
-def _called(table: Table) -> str:
-    return table.name.replace("silver.", "beside_")
-
-
-def _renamed(query: Query, names: Mapping[str, str]) -> Query:
-    sql = query.sql
-    for table, name in names.items():
-        sql = re.sub(rf"\b{re.escape(table)}\b", name, sql)
-    return replace(query, sql=sql)

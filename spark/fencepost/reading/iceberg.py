@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
@@ -188,9 +188,7 @@ class IcebergReader:
         """A query for the rows of a table, without those of files where ``condition`` cannot hold."""
         try:
             tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
-            if _is_flat(table) and all(map(_is_plain, tasks)):
-                return _from_files(table, tasks)
-            return self._from_arrow(table, columns, condition)
+            return from_files(table, tasks) or self._from_arrow(table, columns, condition)
         except FileNotFoundError as error:
             raise LakeError(in_words(self._lake.catalog, error)) from error
         except (ValueError, NotImplementedError) as error:
@@ -230,8 +228,12 @@ class IcebergReader:
         )
 
 
-def _from_files(table: Table, tasks: Iterable[FileScanTask]) -> str:
-    """Parquet files read by DuckDB: columns by Iceberg's ids, null where a file has not got one."""
+def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
+    """A query for all rows of Parquet files: columns by Iceberg's ids, null where a file has not got one.
+    None where DuckDB cannot read them by itself.
+    """
+    if not _is_flat(table) or not all(map(_is_plain, tasks)):
+        return None
     fields = [(each.field_id, each.name, duckdb_type(each.field_type)) for each in table.schema().fields]
     files = ", ".join(_text(glob.escape(local_path(task.file.file_path))) for task in tasks)
     if not files:

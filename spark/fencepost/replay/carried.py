@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,12 +31,11 @@ class Snapshots(NamedTuple):
 
 @dataclass(frozen=True)
 class Carried:
-    """``cuts``: how far each log was compacted, and from when on what follows is dated; ``kept``: which rows
-    of bronze.compacted_* it is; ``others``: clusters of which nothing was left.
+    """``cuts``: how far each log was compacted, and from when on what follows is dated; ``others``: clusters
+    of which nothing was left.
     """
 
     cuts: Cuts
-    kept: Where
     others: frozenset[str] = frozenset()
 
     def condition(self, dated_by: str) -> list[Condition]:
@@ -81,13 +80,12 @@ def carried(catalog: Catalog, since_ms: Mapping[str, int]) -> Carried | None:
             to = offsets.get(tuple(log))
             if to is None or first < to or oldest < then[log[0]] - SLACK_MS:
                 return None
-    return Carried(Cuts(offsets, {}, then), OF_WINDOW)
+    return Carried(Cuts(offsets, {}, then))
 
 
-def left_before(catalog: Catalog, chapter: Mapping[str, int]) -> Carried:
-    """What was left before a chapter of each cluster."""
-    kept = [{"cluster": cluster, "chapter": begin} for cluster, begin in chapter.items()]
-    rows = lake.scan(catalog, COMPACTED_LOGS, (), kept).to_pylist()
+def left_before(logs: pa.Table, clusters: Iterable[str]) -> Carried:
+    """What was left before chapters of these clusters, as rows of COMPACTED_LOGS tell it."""
+    rows = logs.to_pylist()
     offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
     since = {row["cluster"]: row["since_ms"] for row in rows}
-    return Carried(Cuts(offsets, {}, since), kept, frozenset(chapter) - frozenset(since))
+    return Carried(Cuts(offsets, {}, since), frozenset(clusters) - frozenset(since))

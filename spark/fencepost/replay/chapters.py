@@ -18,17 +18,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Engine
-from fencepost.replay.bounded import Bounded, Bounds, bounds
-from fencepost.replay.carried import left_before
-from fencepost.replay.compaction import compaction, store
-from fencepost.replay.evidence import Beside, Evidence, metadata_logs, releases
-from fencepost.replay.held import held
-from fencepost.replay.log_names import AsNamedNow, Names
 from fencepost.replay.requests import LATEST_MS
-from fencepost.replay.window import cuts, evidence_size
-from fencepost.replay.windowed import Windowed
-from fencepost.settings import Settings
 from fencepost.tables import REQUESTS
 
 FIRST = 0
@@ -67,7 +57,7 @@ class Chapter:
     @property
     def next_reads_logs_since_ms(self) -> dict[str, int]:
         """From when on logs are read for the next chapter of each cluster that has one."""
-        return {name: _reads_logs_since(until) for name, until in self.until_ms.items() if until is not None}
+        return {name: reads_logs_since(until) for name, until in self.until_ms.items() if until is not None}
 
     def since(self, first: Mapping[str, int]) -> Chapter:
         """This chapter of the clusters that are rebuilt from it, or an earlier one, on."""
@@ -102,7 +92,8 @@ def _reads_since(begin: int) -> int:
     return begin - OVERLAP_MS if begin != FIRST else FIRST
 
 
-def _reads_logs_since(begin: int) -> int:
+def reads_logs_since(begin: int) -> int:
+    """From when on logs are read for a chapter that begins then."""
     return _reads_since(begin) - LATEST_MS
 
 
@@ -134,64 +125,3 @@ def begins(catalog: Catalog, cluster: str, length_ms: int | None) -> list[int]:
     # lines seldom begin with a length
     second = max(FIRST, min(found, default=FIRST)) + 2 * length_ms
     return [FIRST, *sorted(each for each in found if each >= second)]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the evidence of all chapters is read; ``beside``: what bronze has of metadata logs beside
-    them; ``names``: what logs in text are called now.
-    """
-
-    engine: Engine
-    catalog: Catalog
-    settings: Settings
-    beside: Beside
-    names: Names
-
-
-def evidence_of(
-    chapter: Chapter, previous: Mapping[str, int], source: Source, before: Mapping[str, pa.Table]
-) -> Evidence:
-    """What a chapter is rebuilt from.
-
-    ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
-    be made of what it left before that; for others it stands as an earlier run has made it. ``before``: what
-    was handed down to it, by the table's name.
-    """
-    engine, catalog, settings = source.engine, source.catalog, source.settings
-    since = chapter.reads_since_ms
-    limits = bounds(engine, since, chapter.reads_until_ms)
-    read: Engine = Bounded(engine, limits)
-    if chapter.begin != FIRST:
-        cut = cuts(read, dict.fromkeys(since, _reads_logs_since(chapter.begin)))
-        if previous:
-            left = compaction(
-                Bounded(engine, _followed(engine, chapter, previous)),
-                catalog,
-                cut,
-                left_before(catalog, previous),
-                chapter.begin,
-            )
-            store(engine, catalog, left, [{"chapter": chapter.begin, "cluster": frozenset(previous)}])
-        read = Windowed(read, since, cut, chapter.begin)
-    ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
-    named = {cluster: each for cluster, each in releases(settings).items() if cluster in since}
-    size = evidence_size(catalog, since, chapter.reads_until_ms)
-    return Evidence(
-        held(AsNamedNow(read, source.names), size),
-        catalog,
-        metadata_logs(read, source.beside, since, ended),
-        named,
-        settings.clock_tolerance_ms,
-        before,
-        chapter.next_reads_logs_since_ms,
-    )
-
-
-def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> Bounds:
-    """The bounds of what followed what compaction left before: also of a log that nobody has written to since
-    this chapter's own evidence begins.
-    """
-    since = {name: _reads_logs_since(begin) for name, begin in previous.items()}
-    until = {name: chapter.reads_until_ms[name] for name in previous}
-    return bounds(engine, since, until)

@@ -38,13 +38,20 @@ TABLES = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS)
 
 _COMPACTED = [{"topic": COMPACTED}]
 
+Left = Mapping[str, Rows]
+"""What compaction left: the rows of TABLES, by the table's name."""
+
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
 def compaction(
-    engine: Engine, catalog: Catalog, cuts: Cuts, before: Carried | None, chapter: int = WINDOW
-) -> Mapping[str, Rows]:
-    """The rows of TABLES, by the table's name: every coordinator's log before its cut.
+    engine: Engine,
+    catalog: Catalog,
+    cuts: Cuts,
+    before: tuple[Carried, Left] | None,
+    chapter: int = WINDOW,
+) -> Left:
+    """What is left of every coordinator's log before its cut.
 
     ``before``: what was left earlier, which stands for the past; None where all of it is read again.
     ``chapter``: the begin of what the cuts are for.
@@ -58,13 +65,18 @@ def compaction(
             ("records", RECORDS, COMPACTED_RECORDS),
         )
     }
-    ends = engine.scan(COMPACTED_LOGS, where=before.kept if before else [])
+    ends = before[1][COMPACTED_LOGS.name] if before else engine.scan(COMPACTED_LOGS, where=[])
     evidence["before"] = [with_entity(engine, COMPACTED_LOGS, ends, log_texts)]
     run = partial(_of_log, cuts, cleaned, snapshots, chapter=chapter)
     return engine.replay(evidence, run, TABLES)
 
 
-def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Where = OF_WINDOW) -> None:
+def stored(engine: Engine, where: Where = OF_WINDOW) -> Left:
+    """What was kept of what compaction left."""
+    return {table.name: engine.scan(table, where=where) for table in TABLES}
+
+
+def store(engine: Engine, catalog: Catalog, left: Left, where: Where = OF_WINDOW) -> None:
     """Keep what compaction left, in place of what ``where`` chooses. A run that is killed meanwhile leaves
     nothing for the next to go on from.
     """
@@ -73,18 +85,18 @@ def store(engine: Engine, catalog: Catalog, left: Mapping[str, Rows], where: Whe
         engine.replace(table, left[table.name], where)
 
 
-def _parts(engine: Engine, table: Table, left: Table, before: Carried | None) -> list[Rows]:
+def _parts(engine: Engine, table: Table, left: Table, before: tuple[Carried, Left] | None) -> list[Rows]:
     """What there is of coordinators' logs, or what was left of it and all that may have come since."""
     if before is None:
         return [engine.scan(table, where=_COMPACTED)]
+    carried, rows_left = before
     rows = engine.scan(
-        table, where=before.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
+        table, where=carried.condition("max_timestamp_ms" if table is BATCHES else "timestamp_ms")
     )
     schema = table.arrow_schema
-    compacted = engine.scan(left, tuple(table.columns), before.kept)
     return [
-        engine.map(compacted, lambda each: each, schema),
-        engine.map(rows, before.followed_by, schema),
+        engine.map(rows_left[left.name], lambda each: each.select(schema.names), schema),
+        engine.map(rows, carried.followed_by, schema),
     ]
 
 

@@ -14,7 +14,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.carried import Carried
-from fencepost.replay.compaction import compaction, store
+from fencepost.replay.compaction import compaction, store, stored
 from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
@@ -136,5 +136,6 @@ def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
 def _windowed(engine: Engine, catalog: Catalog, window: Windows, before: Carried | None) -> Windowed:
     """The engine that reads the window, after what lies before it has been compacted."""
     cut = cuts(engine, window.logs_since_ms)
-    store(engine, catalog, compaction(engine, catalog, cut, before))
-    return Windowed(engine, window.since_ms, cut)
+    carried = (before, stored(engine)) if before else None
+    store(engine, catalog, compaction(engine, catalog, cut, carried))
+    return Windowed(engine, window.since_ms, cut, stored(engine))

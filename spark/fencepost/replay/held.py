@@ -8,16 +8,15 @@ logs (:mod:`fencepost.replay.windowed`), so those rows are held by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.engines.process import ProcessEngine
-from fencepost.lake import AtLeast, Below, Condition, Where
+from fencepost.lake import Where
+from fencepost.replay.choosing import chosen
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.tables import RECORDS, Table
 
@@ -43,9 +42,7 @@ class Held(Around):
         if key not in self._held:
             of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
             self._held[key] = self.collect(super().scan(table, (), of_topics))
-        rows = self._held[key]
-        if where is not None:
-            rows = rows.filter(reduce(pc.or_kleene, (_meets(rows, each) for each in where)))
+        rows = chosen(self._held[key], where)
         return rows.select(list(columns)) if columns else rows
 
 
@@ -64,23 +61,3 @@ def _names_coordinators(where: Where | None) -> bool | None:
 
 def _is_of(value: Any, names: frozenset[str]) -> bool:
     return value <= names if isinstance(value, frozenset) else value in names
-
-
-def _meets(rows: pa.Table, condition: Condition) -> pa.ChunkedArray:
-    met = pa.chunked_array([pa.repeat(True, rows.num_rows)])
-    for name, value in condition.items():
-        met = pc.and_(met, pc.fill_null(_is(rows[name], value), False))
-    return met
-
-
-def _is(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
-    if value is None:
-        return pc.is_null(column)
-    if isinstance(value, AtLeast):
-        return pc.greater_equal(column, value.value)
-    if isinstance(value, Below):
-        below = pc.less(column, value.value)
-        return below if value.least is None else pc.and_(below, pc.greater_equal(column, value.least))
-    if isinstance(value, frozenset):
-        return pc.is_in(column, pa.array(value, column.type))
-    return pc.equal(column, pa.scalar(value, column.type))

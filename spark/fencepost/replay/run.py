@@ -16,8 +16,11 @@ from fencepost.engines import Engine, Rows
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Protocol
 from fencepost.replay import noted
+from fencepost.replay.ahead import read_ahead
+from fencepost.replay.begins import Begins, First, forget_later, forget_old
 from fencepost.replay.carried import carried
-from fencepost.replay.chapters import Chapter, Source, begins, chapters, evidence_of
+from fencepost.replay.chapter_evidence import Source, evidence_of
+from fencepost.replay.chapters import Chapter, begins, chapters
 from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Beside, Evidence, evidence
@@ -25,7 +28,7 @@ from fencepost.replay.handed_down import handed_down, taken_over
 from fencepost.replay.log_names import names_now
 from fencepost.replay.news import read_now
 from fencepost.replay.replaced import ReplacedTables
-from fencepost.replay.window import Windows, evidence_size, windows
+from fencepost.replay.window import EvidenceSizes, Windows, windows
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, CHAPTER, FILES, RECORDS, WINDOWS, Table
 from fencepost.unchanged import made_by
@@ -60,21 +63,25 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
         note(plan)
         return {table.name: lake.count(catalog, table) for table in _tables()}
     noted.forget(catalog, first)
-    engine = engine_for(_size(catalog, changed), "rebuild")
+    forget_later(catalog, first)
+    sizes = EvidenceSizes.of(catalog)
+    engine = engine_for(_size(sizes, changed), "rebuild")
     if changed == plan and all(chapter.is_all for chapter in changed):
         counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
+        source = Source(
+            read_ahead(engine, catalog), catalog, settings, sizes, Beside.of(catalog), names_now(engine)
+        )
         counts = _rebuild_chapters(
-            settings,
-            catalog,
-            engine,
+            source,
             changed,
             first,
+            Begins(engine, catalog, plan, first),
             whole=changed == plan,
             standing=lambda until: note(_standing(plan, until)),
         )
     note(plan)
-    noted.forget_old_begins(catalog, plan)
+    forget_old(catalog, plan)
     return counts
 
 
@@ -88,7 +95,7 @@ def _rebuild_window(
     settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows
 ) -> dict[str, int]:
     before = carried(catalog, window.logs_since_ms)
-    size = evidence_size(catalog, window.logs_since_ms)
+    size = EvidenceSizes.of(catalog).between(window.logs_since_ms)
     if before is None:
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
@@ -98,11 +105,10 @@ def _rebuild_window(
 
 
 def _rebuild_chapters(
-    settings: Settings,
-    catalog: Catalog,
-    engine: Engine,
+    source: Source,
     changed: Sequence[Chapter],
-    first: noted.First,
+    first: First,
+    begin_with: Begins,
     *,
     whole: bool,
     standing: Callable[[Mapping[str, int]], None],
@@ -110,16 +116,15 @@ def _rebuild_chapters(
     """Rebuild the changed chapters. ``standing`` is told from when on silver is still to be replaced, by
     cluster.
     """
-    source = Source(engine, catalog, settings, Beside.of(catalog), names_now(engine))
+    engine = source.engine
     before: dict[str, int] = {}
-    begin_with = noted.handed_down_to(catalog, first)
     silver = ReplacedTables(engine, _tables(), first, whole=whole)
     counts: dict[str, int] = {}
     for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
-        known = begin_with.pop(chapter.begin, {})
-        rebuilt = _rebuilt(evidence_of(chapter, previous, source, known))
+        known = begin_with.handed_down(chapter.begin)
+        rebuilt = _rebuilt(evidence_of(chapter, previous, source, begin_with))
         found = {
             table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
@@ -132,13 +137,15 @@ def _rebuild_chapters(
             }
         )
         for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
-            noted.hand_down(catalog, begin, goes_on, chapter.ending_at(begin))
-            noted.add(begin_with.setdefault(begin, {}), goes_on)
+            begin_with.hand_down(begin, goes_on, chapter.ending_at(begin))
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
+        begin_with.let_go(set(before.values()))
         if following is None or silver.is_full:
+            for begin in set(before.values()) if following is not None else ():
+                # a run after one that was killed begins with the newest chapters that are in silver
+                begin_with.store(begin)
             counts = silver.commit(following)
             if following is not None:
-                # a run after one that was killed begins with what is stored of the newest chapter
                 standing({**first, **before})
     return counts
 
@@ -209,9 +216,9 @@ def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
     return rows.append_column(CHAPTER, pa.repeat(pa.scalar(begin, pa.int64()), rows.num_rows))
 
 
-def _size(catalog: Catalog, changed: Sequence[Chapter]) -> int:
+def _size(sizes: EvidenceSizes, changed: Sequence[Chapter]) -> int:
     """How many bytes of evidence may be read for the largest of these chapters: one is rebuilt at a time."""
-    return max(evidence_size(catalog, each.reads_since_ms, each.reads_until_ms) for each in changed)
+    return max(sizes.between(each.reads_since_ms, each.reads_until_ms) for each in changed)
 
 
 def _tables() -> list[Table]:

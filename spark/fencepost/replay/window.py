@@ -7,7 +7,7 @@ asked, so the same evidence has the same window whenever it is looked at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine
-from fencepost.lake import AtLeast, Below, Condition
+from fencepost.lake import AtLeast, Condition
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.requests import LATEST_MS
@@ -130,21 +130,30 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
     return Windows(newest, settings.window_ms)
 
 
-def evidence_size(
-    catalog: Catalog, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None] | None = None
-) -> int:
-    """How many bytes of evidence there are of these clusters, of those that can be dated since then, and
-    before ``until_ms``.
-    """
-    dated = {name: _since(ms, (until_ms or {}).get(name)) for name, ms in since_ms.items()}
-    return sum(
-        lake.size(catalog, table, [{"cluster": name, by: each} for name, each in dated.items()])
-        for table, by in _DATED_BY
-    )
+@dataclass(frozen=True)
+class EvidenceSizes:
+    """How many bytes of evidence there are, by the files that have any."""
 
+    files: Sequence[lake.Extent]
 
-def _since(ms: int, until_ms: int | None) -> AtLeast | Below:
-    return AtLeast(ms - SLACK_MS) if until_ms is None else Below(until_ms + SLACK_MS, ms - SLACK_MS)
+    @classmethod
+    def of(cls, catalog: Catalog) -> EvidenceSizes:
+        """All files as they are now."""
+        return cls([each for table, by in _DATED_BY for each in lake.extents(catalog, table, by)])
+
+    def between(self, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None] | None = None) -> int:
+        """The bytes of files that may have evidence of one of these clusters since then, and before
+        ``until_ms``.
+        """
+        dated = [(ms - SLACK_MS, (until_ms or {}).get(name)) for name, ms in since_ms.items()]
+        return sum(
+            file.size
+            for file in self.files
+            if any(
+                file.last >= since and (until is None or file.first < until + SLACK_MS)
+                for since, until in dated
+            )
+        )
 
 
 def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:

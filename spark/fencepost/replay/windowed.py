@@ -8,6 +8,7 @@ the metadata log or a coordinators' topic by its name is given, before the cut, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ import pyarrow as pa
 from fencepost.engines import Engine, Rows
 from fencepost.engines.around import Around
 from fencepost.lake import AtLeast, Condition, Where
-from fencepost.replay.carried import WINDOW
+from fencepost.replay.choosing import chosen
+from fencepost.replay.compaction import Left
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.window import COMPACTED, LOG, Cuts
@@ -38,15 +40,11 @@ _LOGS = {BATCHES.name: COMPACTED_BATCHES, RECORDS.name: COMPACTED_RECORDS}
 
 
 class Windowed(Around):
-    """``since_ms``: of lines, by cluster; ``cuts``: of logs; ``chapter``: under which what compaction left is
-    kept.
-    """
+    """``since_ms``: of lines, by cluster; ``cuts``: of logs; ``left``: what compaction left before them."""
 
-    def __init__(
-        self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, chapter: int = WINDOW
-    ) -> None:
+    def __init__(self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, left: Left) -> None:
         super().__init__(engine)
-        self._since_ms, self._cuts, self._chapter = since_ms, cuts, chapter
+        self._since_ms, self._cuts, self._left = since_ms, cuts, left
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table that are in the window, and what was left before it."""
@@ -62,9 +60,9 @@ class Windowed(Around):
     def _of_logs(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
         parts = [self._since_cut(table, columns, where)]
         if compacted := [each for each in where if _topics(each) & COMPACTED]:
-            of_chapter = [{**each, "chapter": self._chapter} for each in compacted]
-            left = self._engine.scan(_LOGS[table.name], columns, of_chapter)
-            parts.append(self._engine.map(left, lambda rows: rows, table.schema_of(columns)))
+            left = self._left[_LOGS[table.name].name]
+            change = partial(_chosen, compacted, columns)
+            parts.append(self._engine.map(left, change, table.schema_of(columns)))
         return parts[0] if len(parts) == 1 else self._engine.union(parts)
 
     def _since_cut(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
@@ -78,9 +76,11 @@ class Windowed(Around):
 
     def _compacted_to(self) -> Rows:
         """Where compaction has been, as the log cleaner would say it."""
-        of_log = {"topic": TRANSACTIONS_TOPIC, "whole": True, "chapter": self._chapter}
-        logs = self._engine.scan(COMPACTED_LOGS, (), [of_log])
-        return self._engine.map(logs, _as_cleaned, CLEANED.arrow_schema)
+        return self._engine.map(self._left[COMPACTED_LOGS.name], _as_cleaned, CLEANED.arrow_schema)
+
+
+def _chosen(where: Where, columns: Sequence[str], rows: pa.Table) -> pa.Table:
+    return chosen(rows, where).select(list(columns))
 
 
 def lines(table: Table, since_ms: Mapping[str, int], where: Where | None) -> list[Condition]:
@@ -113,7 +113,8 @@ def _topics(condition: Condition) -> frozenset[Any]:
     return named if isinstance(named, frozenset) else frozenset({named})
 
 
-def _as_cleaned(rows: pa.Table) -> pa.Table:
+def _as_cleaned(logs: pa.Table) -> pa.Table:
+    rows = chosen(logs, [{"topic": TRANSACTIONS_TOPIC, "whole": True}])
     found = [
         {"cluster": cluster, "topic": topic, "partition": partition, "cleaned_to": to}
         for cluster, topic, partition, to in tuples(

@@ -42,7 +42,7 @@ from fencepost.tables.bronze import (
     WINDOWS,
 )
 from fencepost.tables.table import CHAPTER, Table
-from fencepost.tables.verdicts import DECISIONS, EPISODES, PIECES, VERDICT_COVERAGE
+from fencepost.tables.verdicts import DECISIONS, EPISODES, JUDGED, PIECES, VERDICT_COVERAGE
 
 BRONZE: tuple[Table, ...] = (
     BATCHES,
@@ -71,7 +71,7 @@ OF_WINDOWS: tuple[Table, ...] = (
 )
 """What a rebuild writes of the window and the chapters that it looks at, and of what lies before them."""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
-OF_VERDICTS: tuple[Table, ...] = (PIECES,)
+OF_VERDICTS: tuple[Table, ...] = (PIECES, JUDGED)
 """What the judge keeps from run to run."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
@@ -90,6 +90,7 @@ __all__ = [
     "EPISODES",
     "FILES",
     "HANDED_DOWN",
+    "JUDGED",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
     "OF_VERDICTS",

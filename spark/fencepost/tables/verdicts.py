@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.tables.table import INTERVAL, Table
+from fencepost.tables.table import CHAPTER, INTERVAL, Table
+
+_BY_CHAPTER = ("cluster", CHAPTER)
 
 EPISODES = Table(
     "verdicts.episodes",
@@ -21,8 +23,12 @@ EPISODES = Table(
         "failed_conjunct": "string",
         "values": "string",  # JSON object: leaf expression -> value
         "evidence": "string",  # JSON object: pointers into bronze and silver
+        # the begin, in ms, of the chapter in which it ends; of what goes on, of the last one in which its
+        # definition was judged in its scope; null where every run judges all of history
+        CHAPTER: "bigint",
     },
     ("verdict_id",),
+    _BY_CHAPTER,
 )
 
 VERDICT_COVERAGE = Table(
@@ -56,24 +62,22 @@ DECISIONS = Table(
         "subject": "string",  # the record: the commit_id of a commit, the request_id of a request
         "outcome": "string",  # the text it gives, or true, false; null when states disagree or are unknown
         # the begin of the chapter whose run wrote the row, in ms; null where every run judges all of history
-        "chapter": "bigint",
+        CHAPTER: "bigint",
     },
     ("module", "decision", "cluster", "subject"),
+    _BY_CHAPTER,
 )
 
 PIECES = Table(
     "verdicts.pieces",
-    "What the judge found in each chapter of history, of definitions that look at nothing else. A run judges "
-    "the chapters that changed, and makes the episodes and the coverage of the pieces of all.",
+    "What the judge found in each chapter of history. A run judges the chapters that changed, and makes anew "
+    "the episodes and the coverage of what it found there.",
     {
         "cluster": "string",
-        "chapter": "bigint",  # its begin, in ms
-        # judged: the chapter itself, with what it was judged on (revision, since) and the first and last
-        # time at which a result of it ends (from_time, to_time); scope: how often a definition was judged in
-        # a scope; held: from where to where it held there; failing: a row of which it does not hold
+        CHAPTER: "bigint",  # its begin, in ms
+        # scope: how often a definition was judged in a scope; held: from where to where it held there;
+        # failing: a row of which it does not hold
         "kind": "string",
-        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
-        "since": "timestamp",  # the window that it was judged for; null: all of history
         "definition": "string",
         "scope": "string",
         "witness": "string",
@@ -89,4 +93,20 @@ PIECES = Table(
         **dict.fromkeys(("checked", "exercised", "holds", "violated", "unknown"), "bigint"),
     },
     ("cluster", "chapter", "kind", "definition", "scope", "witness", "begins", "ends"),
+    _BY_CHAPTER,
+)
+
+JUDGED = Table(
+    "verdicts.judged",
+    "The chapters of which pieces are kept, and what they were judged on. One row more, of no chapter, says "
+    "that episodes and coverage are made of these pieces, and with which settings.",
+    {
+        "cluster": "string",
+        CHAPTER: "bigint",  # its begin, in ms
+        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
+        "since": "timestamp",  # the window that it was judged for; null: all of history
+        "first_end": "timestamp",  # the first time at which a result of it ends
+        "last_end": "timestamp",
+    },
+    ("cluster", CHAPTER),
 )

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from, generated_from_module
-from tlasql.reach import STEP
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
@@ -78,6 +77,6 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
 def _looks_at(each: Compiled, compiled: CompiledModule) -> dict[str, object]:
     found = each.reach(compiled.mapping)
     told: dict[str, object] = {"looks_at": found.looks_at, "because": found.because}
-    if found.looks_at == STEP:
-        told["steps"] = {"table": found.table, "columns": list(found.columns)}
+    if found.tables:
+        told["beside"] = {"tables": list(found.tables), "columns": list(found.columns)}
     return told

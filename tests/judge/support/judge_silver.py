@@ -17,6 +17,7 @@ from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
+from tlasql.reach import STEP
 
 ARROW = {
     "string": pa.string(),
@@ -28,7 +29,12 @@ ARROW = {
 }
 SILVER = {table.name: table for table in tables() if table.in_chapters}
 CLUSTERS = ("north", "south")
-STEPPED = {each.steps["table"]: each.steps["columns"] for each in definitions() if each.steps}
+STEPPED = {
+    table: each.beside["columns"]
+    for each in definitions()
+    if each.beside and each.looks_at == STEP
+    for table in each.beside["tables"]
+}
 """Tables of whose rows steps are judged, and what names one history of them."""
 Tables = dict[str, pa.Table]
 Row = dict[str, Any]
@@ -181,12 +187,19 @@ class Lakeless:
     def __init__(self, silver: Tables) -> None:
         self.silver = silver
         self.written: Tables = {}
+        self.replaced: list[tuple[str, Where | None]] = []
+        self.writes_left: int | None = None
 
     def read(self, table: Table, columns: Sequence[str], where: Where | None) -> pa.RecordBatchReader:
-        rows = self.written[table.name] if table.name in self.written else self.silver[table.name]
+        rows = self.written.get(table.name, self.silver.get(table.name, table.arrow_schema.empty_table()))
         return rows.filter(_chosen(rows, where)).select(list(columns)).to_reader()
 
     def write(self, table: Table, rows: pa.RecordBatchReader, where: Where | None) -> None:
+        if self.writes_left is not None:
+            if not self.writes_left:
+                raise KeyboardInterrupt
+            self.writes_left -= 1
+        self.replaced.append((table.name, where))
         new = rows.read_all().cast(table.arrow_schema)
         before = self.written.get(table.name, new.slice(0, 0))
         self.written[table.name] = pa.concat_tables([before.filter(pc.invert(_chosen(before, where))), new])

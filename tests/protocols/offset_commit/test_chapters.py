@@ -24,9 +24,14 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay import bounded, carried, chapters, window
+from fencepost.replay import begins, bounded, carried, chapters, replaced, run, window
+from fencepost.replay.chapters import Chapter
+from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import BATCHES, CHAPTER, CHAPTERS, HANDED_DOWN, QUARANTINE, Table
+
+KILLED_AT = 4
+"""A run is killed when it has begun with so many chapters."""
 
 PROTOCOLS = ("offset_commit", "ownership_claim", "lag_report")
 
@@ -92,6 +97,45 @@ def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: p
     cut = audit.rebuilt(4_000, "offset_commit")
     for table in (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE):
         assert cut[table.name] == audit.whole[table.name], table.name
+
+
+class _KilledError(Exception):
+    pass
+
+
+def test_a_killed_run_is_gone_on_with(audits: Mapping[str, Audit], monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the newest chapter whose rows are in silver; and a later run from any of the newest chapters."""
+    monkeypatch.setattr(chapters, "OVERLAP_MS", 1_000)
+    monkeypatch.setattr(begins, "KEPT", 3)
+    audit = audits["groups-4.0.2"]
+    cut = audit.rebuilt(5_000, "offset_commit")
+    assert audit.chapters > KILLED_AT + 2
+    kept = sorted(begins.known_begins(audit.catalog))
+    assert len(kept) == 3
+    audit.rebuilt(None, "offset_commit")
+    monkeypatch.setattr(replaced, "HELD_BYTES", 0)
+    rebuilt: list[int] = []
+    evidence_of = run.evidence_of
+
+    def killed(chapter: Chapter, *rest: Any) -> Evidence:
+        rebuilt.append(chapter.begin)
+        if len(rebuilt) == KILLED_AT:
+            raise _KilledError
+        return evidence_of(chapter, *rest)
+
+    monkeypatch.setattr(run, "evidence_of", killed)
+    with pytest.raises(_KilledError):
+        audit.rebuilt(5_000, "offset_commit")
+    assert audit.rebuilt(5_000, "offset_commit") == cut
+    # the one that was newest in silver was rebuilt again, and none before it
+    assert rebuilt[KILLED_AT] == rebuilt[KILLED_AT - 2]
+    assert sorted(begins.known_begins(audit.catalog)) == kept
+    for cluster, begin in reversed(kept):
+        lake.delete(audit.catalog, CHAPTERS, [{"cluster": cluster, "chapter": begin}])
+        rebuilt.clear()
+        assert audit.rebuilt(5_000, "offset_commit") == cut
+        assert rebuilt[0] == begin
+        assert sorted(begins.known_begins(audit.catalog)) == kept
 
 
 def test_what_cannot_be_read_later_hides_nothing_before(

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from fencepost.protocols.offset_commit import questions, request_columns
+from fencepost.protocols.offset_commit import replay as shard_replay
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.replay import replay
@@ -29,6 +32,23 @@ def test_the_order_of_evidence_changes_nothing(
         for seed in range(_ORDERS):
             found = replay(*decode(name, case, random.Random(seed)), TOLERANCE_MS)
             assert found == expected, f"{name}, order {seed}"
+
+
+def test_how_many_requests_are_objects_at_a_time_changes_nothing(
+    cases: dict[str, dict[str, Any]], decode: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group of millions of commits is gone through in pieces; cases have fewer than one piece."""
+    expected = {name: replay(*decode(name, case), TOLERANCE_MS) for name, case in cases.items()}
+    for module, name in (
+        (request_columns, "_AT_ONCE"),
+        (questions, "_AT_ONCE"),
+        (shard_replay, "_ROWS_AT_ONCE"),
+        (shard_replay, "_BATCHES_AT_ONCE"),
+    ):
+        assert getattr(module, name) > 1
+        monkeypatch.setattr(module, name, 1)
+    for name, case in cases.items():
+        assert replay(*decode(name, case), TOLERANCE_MS) == expected[name], name
 
 
 def test_a_group_can_be_stored_and_taken_up_again(

@@ -1,6 +1,7 @@
--- unmet, met, definitions -> the rows of verdicts.episodes. An id is made of what the evidence says and nothing else:
--- no severity (a setting), no line of the specification (the conjunct's own text stands for it), no time (witness and
--- position tell episodes apart: what has no position has its own identity in the witness).
+-- unmet, met, scopes, sides, chapters, definitions -> the rows of verdicts.episodes, and the sign of their side. An id is made
+-- of what the evidence says and nothing else: no severity (a setting), no line of the specification (the conjunct's own
+-- text stands for it), no time (witness and position tell episodes apart: what has no position has its own identity in
+-- the witness).
 WITH found AS (
   SELECT
     definition,
@@ -14,23 +15,35 @@ WITH found AS (
     verdict,
     failed_conjunct,
     unmet.values,
-    evidence
+    evidence,
+    chapter
   FROM unmet
   UNION ALL
   SELECT
-    definition,
-    cluster,
-    scope,
+    met.definition,
+    met.cluster,
+    met.scope,
     CAST(NULL AS STRING),
-    from_position,
-    ends,
-    from_time,
-    to_time,
+    met.from_position,
+    met.ends,
+    met.from_time,
+    met.to_time,
     'holds',
     CAST(NULL AS STRING),
     CAST(NULL AS STRING),
-    CAST(NULL AS STRING)
+    CAST(NULL AS STRING),
+    -- it may end, or go on, where nothing of its scope was judged
+    LEAST(scopes.chapter, COALESCE(chapters.chapter, scopes.chapter))
   FROM met
+  JOIN scopes
+    ON met.definition = scopes.definition
+    AND met.cluster = scopes.cluster
+    AND met.scope = scopes.scope
+  LEFT JOIN chapters
+    ON met.cluster = chapters.place
+    AND met.ends < 9223372036854775807
+    AND met.to_time >= chapters.begins
+    AND (chapters.until IS NULL OR met.to_time < chapters.until)
 )
 SELECT
   LEFT(
@@ -39,7 +52,7 @@ SELECT
         '|',
         definitions.module,
         found.definition,
-        found.cluster,
+        sides.cluster,
         found.scope,
         COALESCE(found.witness, ''),
         found.verdict,
@@ -54,7 +67,7 @@ SELECT
   found.definition AS invariant,
   definitions.kind,
   definitions.severity,
-  found.cluster,
+  sides.cluster,
   found.scope,
   found.witness,
   found.from_position,
@@ -65,7 +78,11 @@ SELECT
   found.verdict,
   found.failed_conjunct,
   found.values,
-  found.evidence
+  found.evidence,
+  found.chapter,
+  sides.sign
 FROM found
 JOIN definitions
   ON found.definition = definitions.definition
+JOIN sides
+  ON found.cluster = sides.place

@@ -1,5 +1,5 @@
 -- failing -> the episodes in which a definition is violated or unknown: rows of one witness that fail alike and touch
--- or overlap, made one. Values and evidence are those of the first.
+-- or overlap, made one. Values and evidence are those of the first, the chapter is that of the last.
 WITH alike AS (
   SELECT
     definition,
@@ -15,7 +15,8 @@ WITH alike AS (
     MIN(from_time) AS from_time,
     MAX(to_time) AS to_time,
     MIN(failing.values) AS values,
-    MIN(evidence) AS evidence
+    MIN(evidence) AS evidence,
+    MAX(chapter) AS chapter
   FROM failing
   GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct
 ), distinct_rows AS (
@@ -35,7 +36,8 @@ WITH alike AS (
     MIN(failing.from_time) AS from_time,
     MAX(failing.to_time) AS to_time,
     MIN(failing.values) AS values,
-    MIN(failing.evidence) AS evidence
+    MIN(failing.evidence) AS evidence,
+    MAX(failing.chapter) AS chapter
   FROM failing
   JOIN (SELECT definition, cluster, scope, witness, verdict, failed_conjunct FROM alike WHERE NOT in_one_place) AS apart
     ON failing.definition = apart.definition
@@ -93,7 +95,8 @@ SELECT
   MIN(from_time) AS from_time,
   MAX(CASE WHEN ends = last_end THEN to_time END) AS to_time,
   MAX(CASE WHEN first = 1 THEN ended.values END) AS values,
-  MAX(CASE WHEN first = 1 THEN evidence END) AS evidence
+  MAX(CASE WHEN first = 1 THEN evidence END) AS evidence,
+  MAX(chapter) AS chapter
 FROM ended
 GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct, episode
 UNION ALL
@@ -110,6 +113,7 @@ SELECT
   from_time,
   to_time,
   alike.values,
-  evidence
+  evidence,
+  chapter
 FROM alike
 WHERE in_one_place

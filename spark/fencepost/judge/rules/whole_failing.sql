@@ -1,4 +1,4 @@
--- pieces -> failing, of all chapters together.
+-- gathered_witnesses -> failing, of all chapters together.
 SELECT
   definition,
   cluster,
@@ -11,7 +11,8 @@ SELECT
   from_position,
   from_time,
   to_time,
-  pieces.values,
-  evidence
-FROM pieces
+  gathered_witnesses.values,
+  evidence,
+  chapter
+FROM gathered_witnesses
 WHERE kind = 'failing'

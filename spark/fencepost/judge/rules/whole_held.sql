@@ -1,4 +1,4 @@
--- pieces -> judged, of all chapters together: what held in each of them stands for the rows that did.
+-- gathered -> judged, of all chapters together: what held in each of them stands for the rows that did.
 SELECT
   definition,
   cluster,
@@ -9,5 +9,5 @@ SELECT
   ends AS to_position,
   from_time,
   to_time
-FROM pieces
+FROM gathered
 WHERE kind = 'held'

@@ -1,5 +1,5 @@
--- pieces -> scopes, of all chapters together: how often a definition was judged in each, and from where to where it
--- held, whatever lies between.
+-- gathered -> scopes, of all chapters together: how often a definition was judged in each, and from where to where it
+-- held, whatever lies between; and in which chapter last.
 SELECT
   definition,
   cluster,
@@ -12,7 +12,8 @@ SELECT
   MIN(CASE WHEN kind = 'held' THEN begins END) AS from_position,
   MAX(CASE WHEN kind = 'held' THEN ends END) AS ends,
   MIN(CASE WHEN kind = 'held' THEN from_time END) AS from_time,
-  MAX(CASE WHEN kind = 'held' THEN to_time END) AS to_time
-FROM pieces
-WHERE kind IN ('scope', 'held')
+  MAX(CASE WHEN kind = 'held' THEN to_time END) AS to_time,
+  MAX(chapter) AS chapter
+FROM gathered
+WHERE definition IS NOT NULL
 GROUP BY definition, cluster, scope

@@ -15,6 +15,7 @@ from fencepost.protocols.offset_commit.members import (
     step_of,
 )
 from fencepost.protocols.offset_commit.owned_rows import OwnedRows
+from fencepost.protocols.offset_commit.ownership import Ownership
 from fencepost.protocols.offset_commit.spans import Generation, Span
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import (
