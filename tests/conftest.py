@@ -148,17 +148,23 @@ class Shares(LoadScopeScheduling):
         return next((folder for each in TOGETHER if Path(folder).match(each)), str(path))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Shares:
     """For pytest-xdist: who takes which tests."""
     return Shares(config, log)
 
 
+LAST = ("e2e", "dags", "arrivals", "dbt", "spec", "spec/test_models.py")
+"""Folders that audit whole captures, what takes longest first; runs of TLC fill the time left."""
+
+
 def _turn(item: pytest.Item) -> int:
-    """When a test's turn is: whole audits late, on a lake of their own; runs of TLC fill the time left."""
-    folder = item.path.relative_to(ROOT / "tests").parts[0]
-    return ("e2e", "spec").index(folder) + 1 if folder in ("e2e", "spec") else 0
+    """When a test's turn is: what is quick fails first."""
+    path = item.path.relative_to(ROOT / "tests")
+    names = (str(path), WITH.get(str(path), path.parts[0]))
+    return next((LAST.index(name) for name in names if name in LAST), -1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is quick fails first."""
+    """In turn, else as they were found."""
     items.sort(key=_turn)

@@ -6,6 +6,7 @@ import ast
 import importlib.metadata
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,18 @@ ROOT = Path(__file__).resolve().parents[1]
 REGISTRIES = re.compile(
     rb"py[p]i\.org|pythonh[o]sted\.org|repo1?\.m[a]ven|cr[a]tes\.io|npmj[s]\.org|deb\.deb[i]an\.org"
 )
+
+
+def test_types() -> None:
+    """The half of `make check` that takes its time, beside other tests."""
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def tracked() -> list[Path]:

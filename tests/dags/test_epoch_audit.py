@@ -53,12 +53,17 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def dag(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Airflow's folder: its database is made once."""
+    return tmp_path_factory.mktemp("airflow")
+
+
+@pytest.fixture(scope="module")
+def dag(airflow_home: Path) -> dict[str, Any]:
     """What Airflow makes of the file, in a process of its own."""
-    environment = airflow_environment(tmp_path_factory.mktemp("airflow"))
     done = subprocess.run(
         [sys.executable, "-c", DESCRIBE, str(DAG_FILE)],
-        env=environment,
+        env=airflow_environment(airflow_home),
         capture_output=True,
         text=True,
         check=False,
@@ -119,10 +124,10 @@ def test_dag_files_are_thin_and_know_nothing_of_each_other(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_succeeds_on_a_healthy_cluster(captures: Path, tmp_path: Path) -> None:
+def test_a_run_succeeds_on_a_healthy_cluster(captures: Path, airflow_home: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     lake.mkdir()
-    code, states = ran(captures / "healthy-4.3.1" / "fencepost.toml", lake, tmp_path)
+    code, states = ran(captures / "healthy-4.3.1" / "fencepost.toml", lake, airflow_home)
     assert code == 0
     assert states == dict.fromkeys(STEPS, "success")
     assert alerts(lake) == 0
@@ -130,22 +135,25 @@ def test_a_run_succeeds_on_a_healthy_cluster(captures: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_run_fails_at_the_gate_of_a_troubled_cluster_as_often_as_it_is_run(
-    troubled: Audited, tmp_path: Path
+    troubled: Audited, airflow_home: Path
 ) -> None:
     """Its lake was audited before, and nothing is new: the gate is closed all the same, and says so again."""
     before = alerts(troubled.lake)
-    code, states = ran(troubled.config, troubled.lake, tmp_path)
+    code, states = ran(troubled.config, troubled.lake, airflow_home)
     assert code == 1
     assert states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
     assert alerts(troubled.lake) == before + 1
 
 
-def ran(config: Path, lake: Path, folder: Path) -> tuple[int, dict[str, str]]:
+def ran(config: Path, lake: Path, home: Path) -> tuple[int, dict[str, str]]:
     """Airflow's exit code for a run of the DAG, and how its tasks ended."""
     environment = dict(os.environ) | {"FENCEPOST_CONFIG": str(config), "FENCEPOST_LAKE": str(lake)}
-    code = run_airflow(["dags", "test", "epoch_audit"], folder / "airflow", environment)
-    with closing(sqlite3.connect(folder / "airflow" / "airflow.db")) as database:
-        return code, dict(database.execute("select task_id, state from task_instance"))
+    code = run_airflow(["dags", "test", "epoch_audit"], home, environment)
+    newest = "select run_id from dag_run order by id desc limit 1"
+    with closing(sqlite3.connect(home / "airflow.db")) as database:
+        return code, dict(
+            database.execute(f"select task_id, state from task_instance where run_id = ({newest})")
+        )
 
 
 def alerts(lake: Path) -> int:
