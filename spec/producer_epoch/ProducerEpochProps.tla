@@ -797,6 +797,8 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \* Where the metadata log has that configuration (`kafka-configs.sh --alter --entity-type brokers`), it tells who has expired.
 \* A server.properties may have any value (24 h by default): who is absent without such a witness, or after a day, is
 \* unknown then. Snapshots are written when a segment is rolled and at a clean shutdown: between two of them nothing is judged.
+\* A broker that reads a compacted log again after a crash makes an entry without an epoch (-1) of a marker that the log
+\* cleaner has emptied: so it forgets a producer of which only such markers are left, until it writes again.
 \*
 \* On call: a leader that starts from this snapshot does not know the producer: a fenced one may write again
 \* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then

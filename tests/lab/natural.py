@@ -31,7 +31,7 @@ def play(stage: Stage) -> None:
     for topic in ("__consumer_offsets", "__transaction_state"):
         for name, value in _SMALL.items():
             stage.cluster.set_topic_config(topic, name, value)
-    others = [_start(stage, kind) for kind in _KINDS]
+    others = start_clients(stage, _SECONDS)
     stage.clients.producer("java-producer", "orders", 1)
     stage.clients.consumer("java-consumer", "java-consumer", "orders", autocommit=True)
     stage.clients.consumer("java-classic", "java-classic", "orders", autocommit=True, protocol="CLASSIC")
@@ -48,7 +48,12 @@ def play(stage: Stage) -> None:
         each.wait(_SECONDS + 30)
 
 
-def _start(stage: Stage, kind: str) -> subprocess.Popen[bytes]:
+def start_clients(stage: Stage, seconds: int) -> list[subprocess.Popen[bytes]]:
+    """Start the clients of every maker but Java's; they end after so long. Raises ``LabError``."""
+    return [_start(stage, kind, seconds) for kind in _KINDS]
+
+
+def _start(stage: Stage, kind: str, seconds: int) -> subprocess.Popen[bytes]:
     python = os.environ.get(CLIENTS)
     if python is None or subprocess.run([python, "-c", f"import {_KINDS[kind]}"], check=False).returncode:
         raise LabError(
@@ -57,7 +62,7 @@ def _start(stage: Stage, kind: str) -> subprocess.Popen[bytes]:
         )
     script = Path(__file__).with_name("natural_clients.py")
     with (stage.clients.folder / f"{kind}.txt").open("wb") as out:
-        command = [python, str(script), kind, stage.cluster.bootstrap, str(_SECONDS)]
+        command = [python, str(script), kind, stage.cluster.bootstrap, str(seconds)]
         return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
 
 

@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import compacted
+import days
 import ends
 import exhausted
 import failover
@@ -193,6 +194,7 @@ SCENARIOS: dict[str, Scenario] = {
     "markers": markers.SCENARIO,
     "idempotent": local_bumps.SCENARIO,
     "natural": natural.SCENARIO,
+    "days": days.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "streams": streams_runs.SCENARIO,
