@@ -98,12 +98,6 @@ public final class KeptJvm {
                         .newInstance((Object) folders);
         main.getMethod("setResolver", classes.loadClass("util.FilenameToStream")).invoke(tlc, files);
         final int said = (int) main.getMethod("process").invoke(tlc);
-        final Object checker = classes.loadClass("tlc2.TLCGlobals").getField("mainChecker").get(null);
-        if (checker != null) {
-            // else RMI would hold the set of states, and with it all classes of this run
-            final Object states = checker.getClass().getField("theFPSet").get(checker);
-            states.getClass().getMethod("unexportObject", boolean.class).invoke(states, true);
-        }
         return (int)
                 classes.loadClass("tlc2.output.EC$ExitStatus")
                         .getMethod("errorConstantToExitStatus", int.class)
