@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
-from fencepost import engines, lake, protocols, session
+from fencepost import engines, jars, lake, protocols, session
 from fencepost.engines import new_rows, pieces, process
 from fencepost.engines.pieces import Pieces
 from fencepost.engines.process import ProcessEngine
@@ -205,16 +205,16 @@ def test_missing_jars_and_java_are_named(
     new_lake: Callable[[], tuple[SparkSession, Settings]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, settings = new_lake()
-    monkeypatch.setenv(session.JARS_ENV, str(tmp_path))
-    with pytest.raises(session.SessionError, match=r"No jars of Iceberg and SQLite in .*make setup"):
-        session.spark_jars(settings)
+    monkeypatch.setenv(jars.JARS_ENV, str(tmp_path))
+    with pytest.raises(jars.SessionError, match=r"No jars of Iceberg and SQLite in .*make setup"):
+        jars.spark_jars(settings)
     session._check_java.cache_clear()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(session.SessionError, match=r"No java in JAVA_HOME .*Java 17"):
+    with pytest.raises(jars.SessionError, match=r"No java in JAVA_HOME .*Java 17"):
         session._check_java()
     old = tmp_path / "bin" / "java"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     old.chmod(0o755)
-    with pytest.raises(session.SessionError, match=r"is Java 11\. Spark needs Java 17"):
+    with pytest.raises(jars.SessionError, match=r"is Java 11\. Spark needs Java 17"):
         session._check_java()
