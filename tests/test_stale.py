@@ -142,11 +142,6 @@ def test_a_mart_in_chapters_is_built_from_the_first_that_changed_on(in_chapters:
     assert Inputs(in_chapters, [IN_CHAPTERS], "code").plan().since == {"fct": {"a": 100, "b": 100}}
 
 
-def test_files_that_several_clusters_share_tell_the_chapter_of_any(in_chapters: Catalog) -> None:
-    _replace(in_chapters, DECISIONS, "a", 100, 100)
-    assert Inputs(in_chapters, [IN_CHAPTERS], "code").plan().since == {"fct": {None: 100, "a": 100, "b": 100}}
-
-
 @pytest.mark.parametrize("changed", ["no chapter", "no snapshot", "another source", "another mart"])
 def test_a_mart_in_chapters_is_built_whole_where_it_is_not_told_what_changed(
     in_chapters: Catalog, changed: str

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile, DataFileContent, ManifestFile
 from pyiceberg.table import Table
-from pyiceberg.types import LongType, StringType
 
 from fencepost.tables import CHAPTER
 
-Since = Mapping[str | None, int]
-"""By cluster, the begin of the first chapter that has changed; None is any cluster. Empty: none has."""
+Since = Mapping[str, int]
+"""By cluster, the begin of the first chapter that has changed. Empty: none has."""
 
 _CLUSTER = "cluster"
 
 
 def earliest(found: Iterable[Since]) -> Since:
     """The first of several, by cluster."""
-    first: dict[str | None, int] = {}
+    first: dict[str, int] = {}
     for each in found:
         for cluster, chapter in each.items():
             first[cluster] = min(chapter, first.get(cluster, chapter))
@@ -31,18 +27,16 @@ def earliest(found: Iterable[Since]) -> Since:
 def changed_since(table: Table, before: int | None) -> Since | None:
     """What has changed since a snapshot; None: since the table was empty.
 
-    Gives None where it cannot be told: the snapshot has expired, rows have no chapter, or a file lost some.
+    Gives None where it cannot be told: the snapshot has expired, rows have no chapter, a file lost some, or
+    the table is not partitioned by cluster and chapter.
     """
-    if {_CLUSTER, CHAPTER} - set(table.schema().column_names):
-        return None
     if before is not None and table.snapshot_by_id(before) is None:
         return None
     then, now = _manifests(table, before), _manifests(table, table.metadata.current_snapshot_id)
     was, is_ = _files(table, then - now), _files(table, now - then)
-    lies = _Lies(table)
     found: list[Since] = []
     for path in was.keys() ^ is_.keys():
-        place = lies.of(was.get(path) or is_[path])
+        place = _place(table, was.get(path) or is_[path])
         if place is None:
             return None
         found.append(dict([place]))
@@ -59,28 +53,11 @@ def _files(table: Table, manifests: Iterable[ManifestFile]) -> dict[str, DataFil
     return {entry.data_file.file_path: entry.data_file for entry in entries}
 
 
-@dataclass(frozen=True)
-class _Lies:
-    """Where the rows of a table's files lie."""
-
-    table: Table
-
-    def of(self, file: DataFile) -> tuple[str | None, int] | None:
-        """The cluster, if it is one, and the first chapter; None where that is not known."""
-        if file.content != DataFileContent.DATA:
-            return None
-        parts = dict(self._partition(file))
-        if CHAPTER in parts:
-            return None if parts[CHAPTER] is None else (parts.get(_CLUSTER), int(parts[CHAPTER]))
-        lower, upper = file.lower_bounds or {}, file.upper_bounds or {}
-        number, name = (self.table.schema().find_field(each).field_id for each in (CHAPTER, _CLUSTER))
-        if number not in lower or (file.null_value_counts or {}).get(number) != 0:
-            return None
-        # a longer name is cut, and then its bounds differ
-        is_one = name in lower and lower[name] == upper.get(name)
-        cluster = from_bytes(StringType(), lower[name]) if is_one else None
-        return cluster, int(from_bytes(LongType(), lower[number]))
-
-    def _partition(self, file: DataFile) -> Iterator[tuple[str, Any]]:
-        for position, field in enumerate(self.table.specs()[file.spec_id].fields):
-            yield field.name, file.partition[position]
+def _place(table: Table, file: DataFile) -> tuple[str, int] | None:
+    """The cluster and the chapter of a file's rows; None where that is not known."""
+    if file.content != DataFileContent.DATA:
+        return None
+    fields = table.specs()[file.spec_id].fields
+    of = {field.name: file.partition[position] for position, field in enumerate(fields)}
+    cluster, chapter = of.get(_CLUSTER), of.get(CHAPTER)
+    return None if cluster is None or chapter is None else (str(cluster), int(chapter))

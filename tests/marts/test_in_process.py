@@ -47,7 +47,7 @@ def made(empty_lake: Callable[[], Settings]) -> tuple[Settings, Catalog]:
     catalog = lake.ensure(settings.lake)
     catalog.create_table(ROWS, MART.table.arrow_schema, properties={})
     with catalog.load_table(ROWS).update_spec() as spec:
-        spec.add_identity(CHAPTER)
+        spec.add_identity("cluster").add_identity(CHAPTER)
     for chapter in (0, 7):
         _append(catalog, 1, chapter)
     return settings, catalog

@@ -133,8 +133,7 @@ def _where(since: Since | None) -> Where | None:
     """The rows of the chapters from which on a model is built; None: all."""
     if not since:
         return None
-    of = ({} if cluster is None else {"cluster": cluster} for cluster in since)
-    return [{**cluster, CHAPTER: AtLeast(begin)} for cluster, begin in zip(of, since.values(), strict=True)]
+    return [{"cluster": cluster, CHAPTER: AtLeast(begin)} for cluster, begin in since.items()]
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -93,10 +93,8 @@ def condition(since: Since) -> str:
     """The rows from the first changed chapters on, in Spark's SQL."""
     found = []
     for cluster, begin in since.items():
-        name = (cluster or "").replace("\\", "\\\\").replace("'", "\\'")
-        found.append(
-            f"chapter >= {begin}" if cluster is None else f"cluster = '{name}' and chapter >= {begin}"
-        )
+        name = cluster.replace("\\", "\\\\").replace("'", "\\'")
+        found.append(f"cluster = '{name}' and chapter >= {begin}")
     return f"({' or '.join(found)})"
 
 
