@@ -30,7 +30,6 @@ def play(stage: Stage) -> None:
         stage.cluster.coordinator("any", transaction=True)
         clock.advance_to_midnight(_BEFORE_S)
         others = start_clients(stage, _NIGHTS * (_BEFORE_S + _AFTER_S))
-        stage.clients.producer("java-producer", "orders", 1)
         stage.clients.consumer("java-consumer", "java-consumer", "orders", autocommit=True)
         sleepers = [
             stage.clients.consumer("java-sleeper", "java-consumer", "orders", autocommit=True),
