@@ -1,4 +1,4 @@
-"""A real cluster over four midnights, in chapters of a day as users have them: rows as of one rebuild of all."""
+"""A real cluster over four midnights, in chapters of a day as users have them: the rows of one rebuild."""
 
 from __future__ import annotations
 
