@@ -23,13 +23,7 @@ from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_DAYS = "days-4.3.1"
-"""In one lake its days would cut the history of all others, too; tests/protocols/test_days.py rebuilds it."""
-CAPTURES = tuple(
-    name
-    for name in sorted(path.parent.name for path in ROOT.glob("tests/captures/*/fencepost.toml"))
-    if name != OF_DAYS
-)
+CAPTURES = tuple(sorted(path.parent.name for path in ROOT.glob("tests/captures/*/fencepost.toml")))
 LIVE = "live-4.3.1"
 
 

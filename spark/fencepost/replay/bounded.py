@@ -33,6 +33,11 @@ _SEGMENTS = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("positi
 
 Partition = tuple[str, str, int]
 
+_EVERYWHERE = np.iinfo(np.int64).max
+"""The end of a log that is not cut."""
+_NOWHERE = _EVERYWHERE - 1
+"""The place of what tells of none, such as an empty index: behind the end of each log that is cut."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -56,8 +61,8 @@ class Bounds:
         return rows.filter(self.is_inside(rows, column)) if rows.num_rows else rows
 
     def is_inside(self, rows: pa.Table, column: str) -> pa.ChunkedArray:
-        """Of each row whether its place is."""
-        return pc.fill_null(pc.less(rows[column], self._ends_of(rows)), False)
+        """Of each row whether its place is; where a cluster has no moment, of what has no place, too."""
+        return pc.fill_null(pc.less(pc.fill_null(rows[column], _NOWHERE), self._ends_of(rows)), False)
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
         partitions, number = distinct([rows[name] for name in PARTITION])
@@ -65,7 +70,7 @@ class Bounds:
 
     def end_of(self, name: Partition) -> int | None:
         """The first offset behind the moment; None of a log that has nothing near it."""
-        return self.ends.get(name) if self.until_ms.get(name[0]) is not None else np.iinfo(np.int64).max
+        return self.ends.get(name) if self.until_ms.get(name[0]) is not None else _EVERYWHERE
 
 
 class Bounded(Around):
