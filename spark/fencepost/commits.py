@@ -132,11 +132,13 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
 def in_pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Rows, PIECE_BYTES at a time, and a batch more at most."""
     batches: list[pa.RecordBatch] = []
+    held = 0
     for batch in rows:
         batches.append(batch)
-        if sum(each.nbytes for each in batches) >= PIECE_BYTES:
+        held += batch.nbytes
+        if held >= PIECE_BYTES:
             yield pa.Table.from_batches(batches)
-            batches = []
+            batches, held = [], 0
     yield pa.Table.from_batches(batches, rows.schema)
 
 

@@ -93,11 +93,6 @@ class Table:
         return self.ended or ("to_time",)
 
     @property
-    def ddl(self) -> str:
-        """The columns as a Spark DDL schema string."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in self.columns.items())
-
-    @property
     def in_chapters(self) -> bool:
         """Whether its rows are kept by chapter (``fencepost.replay.chapters``): all of silver."""
         return self.name.startswith("silver.") and not self.of_runs
