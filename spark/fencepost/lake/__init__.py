@@ -1,0 +1,46 @@
+"""What is done with the tables of the lake, through Iceberg's own catalog; no JVM is needed.
+
+The tables are declared in :mod:`fencepost.tables`; what comes in and out is Arrow.
+"""
+
+from fencepost.lake.conditions import AtLeast, Below, Condition, Where
+from fencepost.lake.reading import Files, added, batches, by_file, files, scan, scan_at, whole_files
+from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, size, snapshot
+from fencepost.lake.tables import ensure
+from fencepost.lake.writing import (
+    append,
+    delete,
+    put_together,
+    replace,
+    replace_by_batches,
+    replace_by_pieces,
+)
+
+__all__ = [
+    "AtLeast",
+    "Below",
+    "Condition",
+    "Extent",
+    "Files",
+    "Where",
+    "added",
+    "append",
+    "batches",
+    "by_file",
+    "count",
+    "delete",
+    "ensure",
+    "extents",
+    "files",
+    "greatest",
+    "multiples",
+    "put_together",
+    "replace",
+    "replace_by_batches",
+    "replace_by_pieces",
+    "scan",
+    "scan_at",
+    "size",
+    "snapshot",
+    "whole_files",
+]

@@ -1,0 +1,69 @@
+"""Which rows of a table are asked for, and what Iceberg calls that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from typing import Any
+
+from pyiceberg import expressions
+
+__all__ = ["AtLeast", "Below", "Condition", "Where", "expression"]
+
+Bound = int | datetime
+"""What a column is compared with."""
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A column lies at or above ``value``."""
+
+    value: Bound
+
+
+@dataclass(frozen=True)
+class Below:
+    """A column lies below ``value``, and at or above ``least`` if there is one."""
+
+    value: Bound
+    least: Bound | None = None
+
+
+# built by pydantic from names that mypy does not know
+_of: Any = expressions
+
+Condition = Mapping[str, Any]
+
+Where = Sequence[Condition]
+"""Which rows: those that meet any of the given conditions.
+
+One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
+is :class:`AtLeast` or :class:`Below` one.
+"""
+
+
+def expression(where: Where | None) -> Any:
+    """What chooses those rows in Iceberg; None chooses all."""
+    if where is None:
+        return _of.AlwaysTrue()
+    return reduce(_of.Or, [_all_of(each) for each in where], _of.AlwaysFalse())
+
+
+def _all_of(values: Mapping[str, Any]) -> Any:
+    return reduce(_of.And, [_is(name, value) for name, value in values.items()], _of.AlwaysTrue())
+
+
+def _is(name: str, value: Any) -> Any:
+    if value is None:
+        return _of.IsNull(name)
+    if isinstance(value, AtLeast):
+        return _of.GreaterThanOrEqual(name, value.value)
+    if isinstance(value, Below):
+        below = _of.LessThan(name, value.value)
+        return below if value.least is None else _of.And(_of.GreaterThanOrEqual(name, value.least), below)
+    if not isinstance(value, frozenset):
+        return _of.EqualTo(name, value)
+    one_of = _of.In(name, value - {None}) if value - {None} else _of.AlwaysFalse()
+    return _of.Or(one_of, _of.IsNull(name)) if None in value else one_of

@@ -1,0 +1,62 @@
+"""Rows that are appended, replaced or taken away, each time in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from fencepost import commits
+from fencepost.lake.conditions import Where, expression
+from fencepost.tables import CHAPTER, Table
+
+__all__ = ["append", "delete", "put_together", "replace", "replace_by_batches", "replace_by_pieces"]
+
+
+def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
+    """Append rows, in one commit; gives back how many."""
+    if rows.num_rows:
+        commits.append(catalog.load_table(table.name), _aligned(rows, table))
+    return int(rows.num_rows)
+
+
+def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None = None) -> int:
+    """Make ``rows`` the content of the table (or of the part that ``where`` chooses), in one commit."""
+    replace_by_pieces(catalog, table, [rows], where)
+    return int(rows.num_rows)
+
+
+def replace_by_pieces(
+    catalog: Catalog, table: Table, pieces: Iterable[pa.Table], where: Where | None = None
+) -> None:
+    """As ``replace``, rows that come in pieces, one of them at a time in memory."""
+    aligned = (_aligned(rows, table) for rows in pieces)
+    commits.replace(catalog.load_table(table.name), aligned, expression(where))
+
+
+def replace_by_batches(
+    catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
+) -> None:
+    """As ``replace``, rows that come in batches, some of them at a time in memory."""
+    replace_by_pieces(catalog, table, commits.in_pieces(rows), where)
+
+
+def delete(catalog: Catalog, table: Table, where: Where) -> None:
+    """Take the rows that ``where`` chooses out of the table, in one commit."""
+    commits.delete(catalog.load_table(table.name), expression(where))
+
+
+def put_together(catalog: Catalog, table: Table) -> None:
+    """Make few files of many small ones; the rows stay the same."""
+    commits.put_together(catalog.load_table(table.name))
+
+
+def _aligned(rows: pa.Table, table: Table) -> pa.Table:
+    """Exactly the table's columns, in its order and types. Fails when one is missing.
+
+    What is in no chapter is in the first: all of history may be one.
+    """
+    if table.in_chapters and CHAPTER not in rows.column_names:
+        rows = rows.append_column(CHAPTER, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
+    return rows.select(list(table.stored)).cast(table.stored_schema)
