@@ -213,8 +213,10 @@ def _exchange(
         for task in gone:
             files.delete_data_file(task.file)
         for rows in pieces:
+            # PyIceberg 0.12 goes through all chunks for each partition: of many chapters both are many
+            whole = rows.combine_chunks()
             for file in _dataframe_to_data_files(
-                change.table_metadata, rows, table.io, files.commit_uuid, numbers
+                change.table_metadata, whole, table.io, files.commit_uuid, numbers
             ):
                 files.append_data_file(file)
 
