@@ -8,10 +8,8 @@ nothing about the cluster.
 from __future__ import annotations
 
 import argparse
-import csv
 import datetime as dt
 import gc
-import json
 import logging
 import os
 import re
@@ -20,17 +18,15 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
+from fencepost.output import WRITERS
 from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Settings, load
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
 
@@ -269,57 +265,6 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
         if not lake.has(VERDICTS):
             raise none
         yield lake
-
-
-def _write_table(found: pa.Table, out: TextIO) -> None:
-    from tabulate import tabulate
-
-    rows = [[_cell(value) for value in row] for row in _rows(found)]
-    print(tabulate(rows, headers=found.column_names, disable_numparse=True), file=out)
-    print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})", file=out)
-
-
-def _write_json(found: pa.Table, out: TextIO) -> None:
-    rows = [dict(zip(found.column_names, row, strict=True)) for row in _rows(found)]
-    json.dump(rows, out, default=_plain, ensure_ascii=False, indent=2)
-    print(file=out)
-
-
-def _write_csv(found: pa.Table, out: TextIO) -> None:
-    writer = csv.writer(out)
-    writer.writerow(found.column_names)
-    writer.writerows([_cell(value) for value in row] for row in _rows(found))
-
-
-def _rows(found: pa.Table) -> Iterator[tuple[Any, ...]]:
-    from fencepost.reading import columns
-
-    return zip(*columns(found), strict=True)
-
-
-def _cell(value: Any) -> str:
-    """A value as one cell of text: null is empty, nested values are JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, default=_plain, ensure_ascii=False)
-    return str(value) if isinstance(value, (str, int, float, Decimal)) else str(_plain(value))
-
-
-def _plain(value: Any) -> str:
-    """What JSON has no word for: times as ISO 8601 in UTC, bytes as hexadecimal digits."""
-    if isinstance(value, dt.datetime):
-        return value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
-    if isinstance(value, (bytes, bytearray)):
-        return value.hex()
-    return str(value)
-
-
-WRITERS: dict[str, Callable[[pa.Table, TextIO], None]] = {
-    "table": _write_table,
-    "json": _write_json,
-    "csv": _write_csv,
-}
 
 
 if __name__ == "__main__":

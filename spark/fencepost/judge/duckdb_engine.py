@@ -18,7 +18,7 @@ from fencepost.definitions import Dialect, Query, queries, tables_in
 from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
-from fencepost.reading.iceberg import from_files
+from fencepost.reading.parquet import from_files
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table
 

@@ -16,7 +16,7 @@ from fencepost.definitions import definitions
 from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
-from fencepost.report import first_paragraph
+from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
 
 PARSED = "partial_parse.msgpack"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import glob
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,14 +16,16 @@ import duckdb
 from fencepost.catalog import NAME
 from fencepost.protocols import functions
 from fencepost.reading import LakeError, QueryError, Value, Where
-from fencepost.reading.local_io import LocalFileIO, local_path
+from fencepost.reading.local_io import LocalFileIO
+from fencepost.reading.parquet import from_files
+from fencepost.reading.quoting import literal, quoted, table_name
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.expressions import BooleanExpression
-    from pyiceberg.table import FileScanTask, Table
+    from pyiceberg.table import Table
     from sqlglot import exp
 
 _DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
@@ -49,7 +50,7 @@ class IcebergReader:
         self._connection = duckdb.connect(
             config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         )
-        self._run(f"SET temp_directory = {_text(tempfile.gettempdir())}")
+        self._run(f"SET temp_directory = {literal(tempfile.gettempdir())}")
         self._run("SET TimeZone = 'UTC'")
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
@@ -77,7 +78,7 @@ class IcebergReader:
             raise LakeError(self._no_such(table))
         if isinstance(found, View):
             self._attach(table, None)
-            source = f"SELECT * FROM {_name(table)}"
+            source = f"SELECT * FROM {table_name(table)}"
         else:
             source = self._rows(table, found, _columns_of(columns, where), _condition(where))
         rows = self._relation(source)
@@ -152,14 +153,16 @@ class IcebergReader:
         found = self._find(table)
         if found is None:
             raise LakeError(self._no_such(table))
-        self._run(f"CREATE SCHEMA IF NOT EXISTS {_quoted(table.partition('.')[0])}")
+        self._run(f"CREATE SCHEMA IF NOT EXISTS {quoted(table.partition('.')[0])}")
         if isinstance(found, View):
             from fencepost.reading import translate
 
             query = translate.parsed(found.sql)
             self._attach_named(query)
-            columns = ", ".join(map(_quoted, found.columns))
-            self._run(f"CREATE OR REPLACE VIEW {_name(table)}({columns}) AS {translate.to_duckdb(query)}")
+            columns = ", ".join(map(quoted, found.columns))
+            self._run(
+                f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {translate.to_duckdb(query)}"
+            )
             self._attached[table] = None
             return
         # views that were made of the table before need what they needed
@@ -168,7 +171,7 @@ class IcebergReader:
         chosen = () if needed is None else [each for each in names if each.lower() in needed]
         source = self._rows(table, found, chosen, None)
         with self._file_errors():
-            self._run(f"CREATE OR REPLACE VIEW {_name(table)} AS {source}")
+            self._run(f"CREATE OR REPLACE VIEW {table_name(table)} AS {source}")
         self._attached[table] = needed
 
     def _relation(self, source: str) -> duckdb.DuckDBPyRelation:
@@ -210,7 +213,7 @@ class IcebergReader:
         )
         name = f"arrow {next(self._numbers)}"
         self._connection.register(name, scan.to_arrow())
-        return f"SELECT * FROM {_quoted(name)}"
+        return f"SELECT * FROM {quoted(name)}"
 
     def _no_such(self, table: str) -> str:
         schema = table.partition(".")[0]
@@ -226,74 +229,6 @@ class IcebergReader:
             f"The lake has no table {table}.{known} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
-
-
-def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
-    """A query for all rows of Parquet files: columns by Iceberg's ids, null where a file has not got one.
-    None where DuckDB cannot read them by itself.
-    """
-    if not _is_flat(table) or not all(map(_is_plain, tasks)):
-        return None
-    fields = [(each.field_id, each.name, duckdb_type(each.field_type)) for each in table.schema().fields]
-    files = ", ".join(_text(glob.escape(local_path(task.file.file_path))) for task in tasks)
-    if not files:
-        nothing = ", ".join(f"CAST(NULL AS {kind}) AS {_quoted(name)}" for _, name, kind in fields)
-        return f"SELECT {nothing} WHERE false"
-    columns = ", ".join(
-        f"{each}: {{name: {_text(name)}, type: {_text(kind)}, default_value: NULL}}"
-        for each, name, kind in fields
-    )
-    return f"SELECT * FROM read_parquet([{files}], schema = MAP {{{columns}}}, hive_partitioning = false)"
-
-
-def duckdb_type(kind: Any) -> str:
-    """DuckDB's name of an Iceberg type. Raises NotImplementedError for one that DuckDB has not got."""
-    if kind.is_struct:
-        fields = (f"{_quoted(each.name)} {duckdb_type(each.field_type)}" for each in kind.fields)
-        return f"STRUCT({', '.join(fields)})"
-    text = str(kind)
-    if text.startswith("list<"):
-        return f"{duckdb_type(kind.element_type)}[]"
-    if text.startswith("map<"):
-        return f"MAP({duckdb_type(kind.key_type)}, {duckdb_type(kind.value_type)})"
-    if text.startswith("decimal"):
-        return f"DECIMAL({kind.precision}, {kind.scale})"
-    if text.startswith("fixed"):
-        return "BLOB"
-    if text not in _TYPES:
-        raise NotImplementedError(f"it has a column of type {text}")
-    return _TYPES[text]
-
-
-_TYPES = {
-    "boolean": "BOOLEAN",
-    "int": "INTEGER",
-    "long": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "time": "TIME",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-    "string": "VARCHAR",
-    "uuid": "UUID",
-    "binary": "BLOB",
-}
-
-
-def _is_flat(table: Table) -> bool:
-    """Whether DuckDB finds every value by its column's id.
-
-    It finds fields of a column by their names in the file, and knows of no default but null.
-    """
-    fields = table.schema().fields
-    return not any("struct<" in str(each.field_type) or each.initial_default is not None for each in fields)
-
-
-def _is_plain(task: FileScanTask) -> bool:
-    """Whether a file is Parquet on this disk that has lost no rows since it was written."""
-    local = task.file.file_path.startswith(("/", "file:"))
-    return local and not task.delete_files and str(task.file.file_format).endswith("PARQUET")
 
 
 def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:
@@ -349,15 +284,3 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(_narrow(kind.value_type))
     return pa.int64() if pa.types.is_decimal(kind) and kind.scale == 0 else kind
-
-
-def _name(table: str) -> str:
-    return ".".join(map(_quoted, table.split(".", maxsplit=1)))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,81 @@
+"""Iceberg's Parquet files on this disk, as DuckDB reads them by itself."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fencepost.reading.local_io import local_path
+from fencepost.reading.quoting import literal, quoted
+
+if TYPE_CHECKING:
+    from pyiceberg.table import FileScanTask, Table
+
+
+def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
+    """A query for all rows of Parquet files: columns by Iceberg's ids, null where a file has not got one.
+    None where DuckDB cannot read them by itself.
+    """
+    if not _is_flat(table) or not all(map(_is_plain, tasks)):
+        return None
+    fields = [(each.field_id, each.name, duckdb_type(each.field_type)) for each in table.schema().fields]
+    files = ", ".join(literal(glob.escape(local_path(task.file.file_path))) for task in tasks)
+    if not files:
+        nothing = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for _, name, kind in fields)
+        return f"SELECT {nothing} WHERE false"
+    columns = ", ".join(
+        f"{each}: {{name: {literal(name)}, type: {literal(kind)}, default_value: NULL}}"
+        for each, name, kind in fields
+    )
+    return f"SELECT * FROM read_parquet([{files}], schema = MAP {{{columns}}}, hive_partitioning = false)"
+
+
+def duckdb_type(kind: Any) -> str:
+    """DuckDB's name of an Iceberg type. Raises NotImplementedError for one that DuckDB has not got."""
+    if kind.is_struct:
+        fields = (f"{quoted(each.name)} {duckdb_type(each.field_type)}" for each in kind.fields)
+        return f"STRUCT({', '.join(fields)})"
+    text = str(kind)
+    if text.startswith("list<"):
+        return f"{duckdb_type(kind.element_type)}[]"
+    if text.startswith("map<"):
+        return f"MAP({duckdb_type(kind.key_type)}, {duckdb_type(kind.value_type)})"
+    if text.startswith("decimal"):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if text.startswith("fixed"):
+        return "BLOB"
+    if text not in _TYPES:
+        raise NotImplementedError(f"it has a column of type {text}")
+    return _TYPES[text]
+
+
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "int": "INTEGER",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "string": "VARCHAR",
+    "uuid": "UUID",
+    "binary": "BLOB",
+}
+
+
+def _is_flat(table: Table) -> bool:
+    """Whether DuckDB finds every value by its column's id.
+
+    It finds fields of a column by their names in the file, and knows of no default but null.
+    """
+    fields = table.schema().fields
+    return not any("struct<" in str(each.field_type) or each.initial_default is not None for each in fields)
+
+
+def _is_plain(task: FileScanTask) -> bool:
+    """Whether a file is Parquet on this disk that has lost no rows since it was written."""
+    local = task.file.file_path.startswith(("/", "file:"))
+    return local and not task.delete_files and str(task.file.file_format).endswith("PARQUET")

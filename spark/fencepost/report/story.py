@@ -1,0 +1,90 @@
+"""The full story of one verdict."""
+
+from __future__ import annotations
+
+import textwrap
+
+from fencepost.reading import Reader, rows
+from fencepost.report.episodes import VERDICTS, Finding, Row, told_of
+from fencepost.report.wording import indented, log_of, named, parsed, place
+from fencepost.words import WIDTH, time_of
+
+
+class UnknownVerdictError(Exception):
+    """No verdict has this id in the marts of the last run."""
+
+
+def explain(reader: Reader, verdict_id: str) -> str:
+    """The story of one verdict: definition, what met it, what was false, values, evidence, where to look.
+
+    Raises UnknownVerdictError when the last run has no such verdict.
+    """
+    found = verdict(reader, verdict_id)
+    finding = told_of(reader, [found])[0]
+    return "\n".join(
+        [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
+    )
+
+
+def verdict(reader: Reader, verdict_id: str) -> Row:
+    """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
+    found = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
+    if not found:
+        raise UnknownVerdictError(
+            f"No verdict {verdict_id} in {VERDICTS}. "
+            f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
+        )
+    return found[0]
+
+
+def _headline(verdict: Row) -> list[str]:
+    title = f"{verdict['invariant']} ({verdict['kind']}, {verdict['severity']}): {verdict['verdict']}"
+    end = "open" if verdict["to_position"] is None else verdict["to_position"]
+    until = time_of(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
+    return [
+        title,
+        "=" * len(title),
+        f"cluster {verdict['cluster']}, {named(place(verdict['scope']))}",
+        f"from {time_of(verdict['from_time'])} until {until}",
+        f"positions [{verdict['from_position']}, {end}) in {log_of(verdict['scope'])}",
+    ]
+
+
+def _story(finding: Finding) -> list[str]:
+    verdict = finding.verdict
+    lines = ["What happened"]
+    if finding.told is not None:
+        lines += indented(finding.told.sentence, "  ", "  ")
+    if verdict["witness"]:
+        lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
+    if verdict["failed_conjunct"]:
+        lines.append(f"  false: {verdict['failed_conjunct']}")
+    values = parsed(verdict["values"])
+    if values:
+        width = max(map(len, values))
+        lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]
+    return lines
+
+
+def _definition_lines(finding: Finding) -> list[str]:
+    found = finding.definition
+    if found is None:
+        return []
+    prose = [
+        line
+        for paragraph in found.prose.split("\n\n")
+        for line in [*textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
+    ]
+    formula = textwrap.indent(found.formula, "    ").splitlines()
+    return [f"The specification says ({found.file}:{found.line})", *formula, "", *prose]
+
+
+def _evidence(finding: Finding) -> list[str]:
+    lines = [
+        "Evidence",
+        *(f"  {name}: {value}" for name, value in parsed(finding.verdict["evidence"]).items()),
+    ]
+    if finding.told is not None:
+        lines.append(f"  request log: {finding.told.file} at byte {finding.told.position}")
+    lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
+    return lines
