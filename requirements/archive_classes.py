@@ -2,7 +2,8 @@
 
 They are made by what most sessions do: dbt builds every mart, of an empty lake. The archive belongs to one
 JVM and class path; another JVM leaves it aside. What was parsed belongs to one version of dbt; another leaves
-it aside, and files that have changed since are parsed again. What was compiled belongs to the code as it is.
+it aside, and files that have changed since are parsed again. What was compiled belongs to the code as it is:
+where that has changed since, as after an upgrade, the marts are compiled again, and nothing else is made.
 
 Usage: ``python requirements/archive_classes.py``, when the jars are there. ``FENCEPOST_JARS`` as everywhere.
 """
@@ -34,27 +35,34 @@ def main() -> int:
             lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
             clusters=(Cluster("none", (Broker(1),)),),
         )
-        jars = spark_jars(settings)
-        archive, parsed = prepared(jars, CLASS_ARCHIVE), prepared(jars, marts.PARSED)
-        compiled = prepared(jars, marts.COMPILED)
-        if all(each.is_file() for each in (archive, parsed, compiled)):
-            return 0
-        print(
-            "Preparing Spark's classes, so that it starts in half the time (once; a minute) ...",
-            flush=True,
-        )
-        # a JVM that starts from an archive makes none
-        archive.unlink(missing_ok=True)
-        options = f"{java_options(jars, small=True)} -XX:ArchiveClassesAtExit={archive} -Xlog:cds*=off"
-        spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
-        with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
-            run.catalog  # noqa: B018 (the tables are made)
-            build_all(run.spark(), run.settings)
-            shutil.copyfile(work_folder(run.settings, "dbt") / "target" / marts.PARSED, parsed)
-            marts.project(run.settings)
-            shutil.copyfile(work_folder(run.settings, "dbt") / marts.COMPILED, compiled)
-        _end_jvm()
+        if not all(prepared(spark_jars(settings), each).is_file() for each in (CLASS_ARCHIVE, marts.PARSED)):
+            _archive(settings)
+        _compile(settings)
     return 0
+
+
+def _archive(settings: Settings) -> None:
+    """Have dbt build every mart in a session that archives its classes when it ends."""
+    print("Preparing Spark's classes, so that it starts in half the time (once; a minute) ...", flush=True)
+    jars = spark_jars(settings)
+    archive = prepared(jars, CLASS_ARCHIVE)
+    # a JVM that starts from an archive makes none
+    archive.unlink(missing_ok=True)
+    options = f"{java_options(jars, small=True)} -XX:ArchiveClassesAtExit={archive} -Xlog:cds*=off"
+    spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
+    with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
+        run.catalog  # noqa: B018 (the tables are made)
+        build_all(run.spark(), run.settings)
+        shutil.copyfile(work_folder(settings, "dbt") / "target" / marts.PARSED, prepared(jars, marts.PARSED))
+    _end_jvm()
+
+
+def _compile(settings: Settings) -> None:
+    """Compile the marts, unless they were compiled of this code."""
+    marts.project(settings)
+    made = work_folder(settings, "dbt") / marts.COMPILED
+    if made.is_file():
+        shutil.copyfile(made, prepared(spark_jars(settings), marts.COMPILED))
 
 
 def _end_jvm() -> None:

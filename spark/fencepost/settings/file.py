@@ -1,0 +1,167 @@
+"""The configuration file ``fencepost.toml``, as it is written."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from fencepost.settings.mistakes import SettingsError, Told, in_words
+from fencepost.settings.model import (
+    CHAPTER_MS,
+    DEFAULT_SPARK,
+    IN_PROCESS_MB,
+    SEVERITIES,
+    SQLITE,
+    TOLERANCE_MS,
+    Cluster,
+    Lake,
+    Settings,
+)
+from fencepost.settings.values import (
+    TABLES,
+    Text,
+    as_chapter,
+    as_duration,
+    at_least_one,
+    each_once,
+    flattened,
+    not_negative,
+)
+
+CONFIG_ENV = "FENCEPOST_CONFIG"
+LAKE_ENV = "FENCEPOST_LAKE"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _LakeTable(_Table):
+    warehouse: Annotated[Text | None, Told("a path or URL")] = None
+    catalog: Annotated[Text | None, Told("a URL")] = None
+    catalog_properties: Annotated[dict[str, str], flattened("")] = {}
+
+
+class _Clock(_Table):
+    tolerance_ms: Annotated[
+        int, Field(strict=True), Told("a number of milliseconds"), AfterValidator(not_negative)
+    ] = TOLERANCE_MS
+
+
+class _Engine(_Table):
+    in_process_mb: Annotated[
+        int, Field(strict=True), Told("a number of megabytes"), AfterValidator(not_negative)
+    ] = IN_PROCESS_MB
+
+
+class _Audit(_Table):
+    chapter: Annotated[
+        int | None, Told("a length of time such as 6h or 1d, or all"), BeforeValidator(as_chapter)
+    ] = CHAPTER_MS
+    window: Annotated[
+        int | None, Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(as_duration)
+    ] = None
+
+
+class _Gate(_Table):
+    severities: Annotated[
+        dict[str, Literal["critical", "warning", "info"]], Told(f"one of {', '.join(SEVERITIES)}")
+    ] = {}
+
+
+class _File(_Table):
+    lake: _LakeTable = _LakeTable()
+    clock: _Clock = _Clock()
+    engine: _Engine = _Engine()
+    audit: _Audit = _Audit()
+    gate: _Gate = _Gate()
+    spark: Annotated[dict[str, str], flattened("spark.")] = {}
+    clusters: Annotated[
+        tuple[Cluster, ...],
+        TABLES,
+        each_once("name"),
+        at_least_one("no cluster is configured. Add a [[clusters]] with name and brokers."),
+        Field(validate_default=True),
+    ] = ()
+
+
+def load(path: Path | None = None) -> Settings:
+    """Read ``path``, else the file named by ``FENCEPOST_CONFIG``, else ``./fencepost.toml``.
+
+    ``FENCEPOST_LAKE`` (a folder) takes the place of the file's ``[lake]``. Raises SettingsError.
+    """
+    path = Path(path or os.environ.get(CONFIG_ENV) or "fencepost.toml").absolute()
+    document = _document(path)
+    try:
+        # an alias is the one name that the file may use
+        file = _File.model_validate(document, context=path.parent, by_alias=True, by_name=False)
+    except ValidationError as error:
+        lines = dict.fromkeys(f"{path}: {in_words(each, document, _File)}" for each in error.errors())
+        raise SettingsError("\n".join(lines)) from error
+    return Settings(
+        path=path,
+        lake=_lake(path, file.lake),
+        clusters=file.clusters,
+        clock_tolerance_ms=file.clock.tolerance_ms,
+        severities=dict(file.gate.severities),
+        in_process_mb=file.engine.in_process_mb,
+        chapter_ms=file.audit.chapter,
+        window_ms=file.audit.window,
+        spark={**DEFAULT_SPARK, **file.spark},
+    )
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise SettingsError(
+            f"{path}: there is no such file. Give another with --config or {CONFIG_ENV}."
+        ) from error
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: is not valid TOML ({error}). Correct it there.") from error
+
+
+def _lake(path: Path, table: _LakeTable) -> Lake:
+    if folder := os.environ.get(LAKE_ENV):
+        base = Path(folder).absolute()
+        return Lake(str(base / "warehouse"), f"{SQLITE}{base / 'catalog.db'}")
+    properties = table.catalog_properties
+    if "warehouse" in properties:
+        raise SettingsError(f"{path}: lake.catalog_properties.warehouse: write it as lake.warehouse.")
+    kind = properties.get("type") or properties.get("catalog-impl")
+    if kind is None:
+        return _sqlite_lake(path, table)
+    if table.catalog is not None:
+        raise SettingsError(
+            f"{path}: lake.catalog: {table.catalog!r} is a catalog, and so is {kind!r} in "
+            "lake.catalog_properties. Remove one of them."
+        )
+    # what a warehouse is called is such a catalog's own affair
+    return Lake(table.warehouse or "", kind, properties)
+
+
+def _sqlite_lake(path: Path, table: _LakeTable) -> Lake:
+    base = path.parent
+    catalog = f"{SQLITE}.fencepost/catalog.db" if table.catalog is None else table.catalog
+    warehouse = ".fencepost/warehouse" if table.warehouse is None else table.warehouse
+    if not catalog.startswith(SQLITE) or catalog == SQLITE or "?" in catalog:
+        raise SettingsError(
+            f"{path}: lake.catalog: {catalog!r} is not supported. Use {SQLITE}path (relative) or "
+            f"{SQLITE}/path (absolute), or describe another, with its type, in lake.catalog_properties."
+        )
+    if "uri" in table.catalog_properties:
+        raise SettingsError(
+            f"{path}: lake.catalog_properties.uri: is for another catalog than SQLite. Add its type "
+            "(rest, hive, glue, jdbc), or remove it."
+        )
+    catalog = SQLITE + os.path.normpath(base / catalog.removeprefix(SQLITE))
+    if "://" not in warehouse:
+        warehouse = os.path.normpath(base / warehouse)
+    return Lake(warehouse, catalog, table.catalog_properties)

@@ -1,0 +1,85 @@
+"""Mistakes in the configuration, each a line that says where it is and what to write."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, get_args
+
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+
+class SettingsError(Exception):
+    """The configuration cannot be used; the message says where and what to do."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an error says of a key: what it ``must_be``, and what to ``add`` where it is missing."""
+
+    must_be: str
+    add: str | None = None
+
+
+def mistake(said: str, below: str = "") -> PydanticCustomError:
+    """A mistake in a value; ``below`` is the rest of its key where a validator sees several at once."""
+    return PydanticCustomError("said", "{said}", {"said": said, "below": below})
+
+
+def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
+    """One mistake in a document that is no ``model``: the key, what is wrong with it, and what to write."""
+    loc = error["loc"]
+    below = error.get("ctx", {}).get("below")
+    if loc and isinstance(loc[-1], int):
+        # an element is named by its list
+        loc = loc[:-1]
+    where = _dotted((*loc, below) if below else loc)
+    value = reduce(_inside, loc, document)
+    told, keys = _declared(loc, model)
+    match error["type"]:
+        case "said":
+            return f"{where}: {error['msg']}"
+        case "missing":
+            return f"{where}: is missing. Add {(told.add or told.must_be) if told else 'it'}."
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
+            nearest = f" The nearest is {near[0]}." if near else ""
+            return f"{where}: is not known here. Use one of {', '.join(sorted(keys))}, or remove it.{nearest}"
+        case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
+            return f"{where}: must be a table, not {value!r}."
+        case _:
+            return f"{where}: must be {told.must_be if told else 'something else'}, not {value!r}."
+
+
+def _dotted(loc: Iterable[int | str]) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in loc).removeprefix(".")
+
+
+def _inside(value: Any, key: int | str) -> Any:
+    try:
+        return value[key]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _declared(loc: Sequence[int | str], model: Any) -> tuple[Told | None, list[str]]:
+    """What is told of the key at ``loc``, and the keys that there may be beside it."""
+    told, keys = None, []
+    for key in loc:
+        fields = getattr(model, "model_fields", None) or getattr(model, "__pydantic_fields__", None)
+        if isinstance(key, int) or fields is None:
+            continue
+        by_key = {each.alias or name: each for name, each in fields.items()}
+        keys = list(by_key)
+        found = by_key.get(key)
+        told = next((each for each in found.metadata if isinstance(each, Told)), None) if found else None
+        model = _model(found.annotation) if found else None
+    return told, keys
+
+
+def _model(kind: Any) -> Any:
+    """The model of a field, or of the elements of its list; None where there is neither."""
+    found = next((each for each in get_args(kind) if each is not Ellipsis), kind)
+    return found if hasattr(found, "__pydantic_fields__") else None

@@ -1,0 +1,126 @@
+"""What is configured: the lake, the clusters and where their evidence lies, and how they are audited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from fencepost.settings.mistakes import Told
+from fencepost.settings.values import DAY_MS, TABLES, Globs, Name, Zone, as_release, at_least_one, each_once
+
+SEVERITIES = ("critical", "warning", "info")
+SQLITE = "sqlite:///"
+
+DEFAULT_SPARK = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+}
+TOLERANCE_MS = 25
+IN_PROCESS_MB = 1_024
+CHAPTER_MS = DAY_MS
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Where the tables live: ``warehouse`` is an absolute path, a URL or what a catalog calls it.
+
+    ``catalog`` is the URL of a SQLite database, or the kind of another catalog. ``catalog_properties`` are
+    Iceberg's own properties of the catalog and of the store that its files are in.
+    """
+
+    warehouse: str
+    catalog: str
+    catalog_properties: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a SQLite catalog, where local files may be kept beside it; None for any other."""
+        return Path(self.catalog.removeprefix(SQLITE)).parent if self.catalog.startswith(SQLITE) else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the tables' files are on this machine's disk."""
+        return self.warehouse.startswith(("/", "file:"))
+
+
+# In the file the names are the aliases; Python may use the fields' own names.
+_CHECKED = ConfigDict(extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+@checked_dataclass(frozen=True, config=_CHECKED)
+class Broker:
+    """One broker's evidence: absolute globs, and the IANA zone its logs' local times are in.
+
+    ``release`` (major, minor) overrides what the metadata log says of the broker's version.
+    """
+
+    id: Annotated[int, Field(strict=True), Told("the broker's node.id, a number")]
+    log_dirs: Globs = ()
+    request_logs: Globs = ()
+    server_logs: Globs = ()
+    timezone: Zone = "UTC"
+    release: Annotated[
+        tuple[int, int] | None,
+        Told("a release such as 4.2.1"),
+        BeforeValidator(as_release),
+        Field(alias="kafka_version"),
+    ] = None
+
+
+@checked_dataclass(frozen=True, config=_CHECKED)
+class Client:
+    """One client application's log files, as absolute globs, and the IANA zone their local times are in."""
+
+    name: Name
+    logs: Globs = ()
+    timezone: Zone = "UTC"
+
+
+_ADD_BROKER = "a [[clusters.brokers]] with id and log_dirs"
+
+
+@checked_dataclass(frozen=True, config=_CHECKED)
+class Cluster:
+    """One Kafka cluster: ``name`` is the value of every table's column ``cluster``."""
+
+    name: Name
+    brokers: Annotated[
+        tuple[Broker, ...],
+        Told("an array of tables", _ADD_BROKER),
+        each_once("id"),
+        at_least_one(f"is missing. Add {_ADD_BROKER}."),
+    ]
+    clients: Annotated[tuple[Client, ...], TABLES, each_once("name")] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The whole configuration. ``severities`` maps an invariant to the severity this deployment gives it."""
+
+    path: Path
+    lake: Lake
+    clusters: tuple[Cluster, ...]
+    clock_tolerance_ms: int = TOLERANCE_MS
+    severities: dict[str, str] = field(default_factory=dict)
+    spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
+    in_process_mb: int = IN_PROCESS_MB
+    """Up to so much evidence, work is done in the process itself, without Spark."""
+    chapter_ms: int | None = CHAPTER_MS
+    """How long the chapters are in which a cluster's history is rebuilt; None: it is one."""
+    window_ms: int | None = None
+    """How far back from a cluster's newest evidence it is audited; None: as far as there is any."""
+
+    @property
+    def spark_is_remote(self) -> bool:
+        """Whether executors run elsewhere: then everything is Spark's to do, however small."""
+        return not self.spark.get("spark.master", "local").startswith("local")
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths start from."""
+        return self.path.parent

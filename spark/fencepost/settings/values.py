@@ -1,0 +1,117 @@
+"""The kinds of values that the configuration has, and what is wrong with one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from fencepost.settings.mistakes import Told, mistake
+
+DAY_MS = 86_400_000
+UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
+
+
+def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    if info.context is None:
+        return paths
+    base = Path(glob.escape(str(info.context)))
+    return tuple(os.path.normpath(base / Path(path).expanduser()) for path in paths)
+
+
+def _known_zone(zone: str) -> str:
+    try:
+        ZoneInfo(zone)
+    except (ValueError, OSError, KeyError) as error:
+        raise mistake(f"{zone!r} is not an IANA time zone such as Europe/Paris.") from error
+    return zone
+
+
+def as_release(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*(-.*)?", text)
+    if not found:
+        raise mistake(f"{text!r} is not a release such as 4.2.1.")
+    return (int(found[1]), int(found[2]))
+
+
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise mistake("must not be empty.")
+    return name
+
+
+def as_duration(text: Any) -> Any:
+    """A length of time such as 36h or 30d, in milliseconds."""
+    found = re.fullmatch(r"([1-9]\d{0,5})([smhdw])", text) if isinstance(text, str) else None
+    if not found:
+        raise mistake(f"{text!r} is not a length of time such as 36h, 30d or 8w.")
+    return int(found[1]) * UNITS_MS[found[2]]
+
+
+def as_chapter(text: Any) -> Any:
+    """A length of time, or None for ``all``."""
+    return None if text == "all" else as_duration(text)
+
+
+def not_negative(number: int) -> int:
+    if number < 0:
+        raise mistake(f"must not be negative, it is {number}.")
+    return number
+
+
+def flattened(prefix: str) -> BeforeValidator:
+    """Options by their full names: ``driver.memory`` and ``"spark.driver.memory"`` are the same one."""
+
+    def visit(flat: dict[str, str], above: str, values: Mapping[str, Any]) -> dict[str, str]:
+        for key, value in values.items():
+            name = f"{above}.{key}" if above else key
+            if isinstance(value, dict):
+                visit(flat, name, value)
+            elif isinstance(value, str | int | float):
+                full = name if name.startswith(prefix) else f"{prefix}{name}"
+                flat[full] = str(value).lower() if isinstance(value, bool) else str(value)
+            else:
+                raise mistake(f"must be text, a number or true/false, not {value!r}.", name)
+        return flat
+
+    return BeforeValidator(lambda values: visit({}, "", values) if isinstance(values, dict) else values)
+
+
+def each_once(key: str) -> AfterValidator:
+    def check(found: tuple[Any, ...]) -> tuple[Any, ...]:
+        seen: set[object] = set()
+        for name in (getattr(each, key) for each in found):
+            if name in seen:
+                raise mistake(f"{name!r} is there twice. Give each its own name or id.")
+            seen.add(name)
+        return found
+
+    return AfterValidator(check)
+
+
+def at_least_one(said: str) -> AfterValidator:
+    def check(found: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not found:
+            raise mistake(said)
+        return found
+
+    return AfterValidator(check)
+
+
+Text = Annotated[str, Field(strict=True)]
+Globs = Annotated[
+    tuple[Annotated[str, Field(strict=True, min_length=1)], ...],
+    Told("a list of paths or globs (text)"),
+    AfterValidator(_absolute),
+]
+Zone = Annotated[Text, Told("an IANA time zone such as Europe/Paris"), AfterValidator(_known_zone)]
+Name = Annotated[Text, Told("a name"), AfterValidator(_not_blank)]
+TABLES = Told("an array of tables")
