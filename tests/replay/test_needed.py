@@ -40,12 +40,12 @@ _TOMBSTONES = {"drops", "leaves", "ends"}
         (LOG, CUT, ("b",), _OF_A),
         (LOG, CUT, ("a",), []),
         # what is written behind the cut asks, too
-        ((*LOG, "a joins"), len(LOG), (), []),
+        ((*LOG[:4], "epoch", *LOG[4:], "a joins"), len(LOG) + 1, (), []),
         (LOG, 0, (), []),
         (("group", "epoch", "epoch", "target", *LOG[7:]), CUT, (), ["epoch"]),
         # the life before is over; that it was seen to end tells that this one was seen to begin
         (
-            (*LOG[:6], "ends", *LOG[6:]),
+            (*LOG[:6], "ends", "epoch", *LOG[6:]),
             CUT,
             (),
             ["group", "a joins", "a has", "epoch", "a drops", "a leaves"],
