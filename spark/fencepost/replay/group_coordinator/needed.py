@@ -77,9 +77,10 @@ class _Records:
 
     def _since(self) -> Longs:
         """Of each record the offset since which its group is replayed."""
-        counts = np.flatnonzero((self.member >= 0) & (self._is_there() | self.asked | ~self.before))
-        first = np.full(self.member.max(initial=0) + 1, _NEVER)
-        np.minimum.at(first, self.member, self.offset)
+        of_member = self.member >= 0
+        counts = np.flatnonzero(of_member & (self._is_there() | self.asked | ~self.before))
+        first = np.full(self.member.max(initial=-1) + 1, _NEVER)
+        np.minimum.at(first, self.member[of_member], self.offset[of_member])
         since = np.full(self.group.max(initial=0) + 1, _NEVER)
         np.minimum.at(since, self.group[counts], first[self.member[counts]])
         # a request meets a state: that after the newest batch is one, whoever it is of
