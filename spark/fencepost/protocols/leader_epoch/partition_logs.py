@@ -86,7 +86,7 @@ class PartitionLog:
         self.base, self.last = given.base_offset, given.last_offset
         self.ms = given.max_timestamp_ms
         self.broker = longs(batches["broker_id"])
-        self._files = batches["file"].to_pylist()
+        self._files = batches["file"]
         self._position, self._size = given.position, longs(batches["size"])
         self._file = given.file
         self._stands_for = longs(pc.fill_null(batches["batches"], UNKNOWN))
