@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS, Entry, entries_by_log
+from fencepost.protocols.leader_epoch.checkpoint_entries import Entry, entries_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.given_epochs import Given, given_by, lost_of
 from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
-from fencepost.protocols.leader_epoch.handed_batches import as_handed, together
+from fencepost.protocols.leader_epoch.handed_batches import as_handed
+from fencepost.protocols.leader_epoch.log_batches import LogBatches, batches_by_log
 from fencepost.protocols.leader_epoch.partition_logs import (
     LogPlace,
     Lost,
@@ -59,19 +60,19 @@ def replay_partitions(
 ) -> dict[str, pa.Table]:
     """The rows of TABLES; ``histories`` by cluster. ``goes_on``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches = by_log(as_handed(_but_metadata(given.batches)), *LOG_COLUMNS)
+    batches = batches_by_log(as_handed(_but_metadata(given.batches)), given.before)
     entries = entries_by_log(given.checkpoints)
-    before, down = by_log(given.before, *LOG_COLUMNS), [HANDED_BATCHES.arrow_schema.empty_table()]
+    nothing = LogBatches.of(HANDED_BATCHES.arrow_schema.empty_table())
+    down = [nothing.rows]
     unread, cleaned = _unread(given.quarantine), by_log(given.cleaned, "cluster", "topic", "partition")
-    nothing = down[0]
-    for key in sorted({*batches, *before, *entries}, key=str):
+    for key in sorted({*batches, *entries}, key=str):
         place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
             continue
         swept = cleaned.get((place.cluster, place.topic, place.partition))
         log = PartitionLog(
             place,
-            together(before.get(key, nothing), batches.get(key, nothing)),
+            batches.get(key, nothing),
             tuple(swept["cleaned_to"].to_pylist()) if swept else (),
             unread.get((place.cluster, place.topic, place.partition), []),
             given.consumed_to.get(place.cluster, {}),
