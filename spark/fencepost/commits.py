@@ -103,10 +103,11 @@ class _Exchange(_OverwriteFiles):
         return is_concerned
 
 
-def append(table: IcebergTable, rows: pa.Table | pa.RecordBatchReader) -> None:
+def append(table: IcebergTable, rows: pa.Table) -> None:
     """Append rows, in one commit."""
     with Change(table) as change:
-        change.append(rows)
+        # PyIceberg looks through every chunk once for each partition
+        change.append(rows.combine_chunks())
 
 
 def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
@@ -213,8 +214,10 @@ def _exchange(
         for task in gone:
             files.delete_data_file(task.file)
         for rows in pieces:
+            # PyIceberg looks through every chunk once for each partition
+            one_chunk = rows.combine_chunks()
             for file in _dataframe_to_data_files(
-                change.table_metadata, rows, table.io, files.commit_uuid, numbers
+                change.table_metadata, one_chunk, table.io, files.commit_uuid, numbers
             ):
                 files.append_data_file(file)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -31,6 +31,8 @@ class Below:
     least: Bound | None = None
 
 
+_CLUSTER = "cluster"
+
 # built by pydantic from names that mypy does not know
 _of: Any = expressions
 
@@ -48,7 +50,20 @@ def expression(where: Where | None) -> Any:
     """What chooses those rows in Iceberg; None chooses all."""
     if where is None:
         return _of.AlwaysTrue()
-    return reduce(_of.Or, [_all_of(each) for each in where], _of.AlwaysFalse())
+    return reduce(_of.Or, [_all_of(each) for each in _of_clusters(where)], _of.AlwaysFalse())
+
+
+def _of_clusters(where: Where) -> Iterator[Condition]:
+    """What is asked of several clusters alike is one condition: Iceberg compares each with every file."""
+    alike: dict[tuple[tuple[str, Any], ...], set[str]] = {}
+    for each in where:
+        if isinstance(cluster := each.get(_CLUSTER), str):
+            others = tuple((name, value) for name, value in each.items() if name != _CLUSTER)
+            alike.setdefault(others, set()).add(cluster)
+        else:
+            yield each
+    for others, clusters in alike.items():
+        yield {_CLUSTER: frozenset(clusters), **dict(others)}
 
 
 def _all_of(values: Mapping[str, Any]) -> Any:

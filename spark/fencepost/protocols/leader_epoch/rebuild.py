@@ -219,7 +219,6 @@ def _clients(given: Evidence, known: Mapping[str, Known], asked: Rows) -> Mappin
 
 def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Rows]) -> Mapping[str, Rows]:
     engine = given.engine
-    names = {table.name: table for table in committed.TABLES}
     entity = partial(bucket_of, ("cluster", "group_id"), engine.parallelism)
 
     def of_groups(rows: pa.Table) -> pa.Table:
@@ -228,9 +227,7 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
     positions = engine.map(told[MET_FETCHES.name], of_groups, MET_FETCHES.arrow_schema)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        found = committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
-        for name, rows in found.items():
-            yield names[name], rows
+        yield from committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
 
     asked = told[COMMIT_LINES.name]
     evidence = {

@@ -22,6 +22,7 @@ from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.replay.collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.needed import needed
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log, Longs
@@ -71,11 +72,12 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     requests = Requests(commit_lines(rows.requests, topics))
     rows.requests = rows.requests.schema.empty_table()
     give_back()
+    log = log_of(rows)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
-        log_of(rows),
-        group_records(rows.records),
+        log,
+        group_records(needed(rows.records, log, rows.cut, requests.texts("member_id").names)),
         commit_records(rows.records),
         markers(rows.records),
         requests,
