@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commit_facts import ClusterFacts, Groups
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
-from fencepost.protocols.leader_epoch.commit_times import Handled, RepeatedCommits, only_handled
+from fencepost.protocols.leader_epoch.commit_times import Handled, only_handled
 from fencepost.protocols.leader_epoch.commits import STORED
+from fencepost.protocols.leader_epoch.fetched_commits import Row, with_commits
 from fencepost.protocols.leader_epoch.origins import Origins
 from fencepost.protocols.leader_epoch.states import (
     MET_COMMITS,
@@ -66,7 +67,6 @@ _MET = Table(
     {name: MET_COMMITS.columns[name] for name in _OF_MET},
     (),
 )
-Row = dict[str, Any]
 
 
 def committed_offsets(
@@ -222,33 +222,7 @@ class CommittedOffsets:
 
     def placed(self, positions: Sequence[Row]) -> list[Row]:
         """Places that OffsetFetch gave, each with the commit that it was."""
-        if not positions:
-            return []
-        found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
-        rows = self._rows.select(["group_id", "topic", "partition", "offset", "ms", "leader_epoch"])
-        told = zip(tuples(rows), self._ids.to_pylist(), strict=True)
-        for row, ((*content, ms, leader_epoch), commit_id) in enumerate(told):
-            origin, _ = self._origins.found.get(row, (None, None))
-            found.setdefault(tuple(content), []).append((ms, commit_id, origin, leader_epoch))
-        by_content = {content: RepeatedCommits(of) for content, of in found.items()}
-        return [self._placed(position, by_content) for position in positions]
-
-    def _placed(self, position: Row, commits: Mapping[tuple[Any, ...], RepeatedCommits]) -> Row:
-        names = ("group_id", "topic", "partition", "fetch_offset")
-        of = commits.get(tuple(position[name] for name in names))
-        asked_ms = position["requested_at"].timestamp() * 1000 + self._facts.tolerance_ms
-        newest = None if of is None else of.newest_at(asked_ms)
-        if newest is None:
-            return position
-        commit_id, topic_id, leader_epoch, one = newest
-        epoch = self._facts.partition_epoch(topic_id, position["partition"])
-        return {
-            **position,
-            "origin_commit_id": commit_id,
-            "origin_topic_id": topic_id if one else None,
-            "origin_partition_epoch": epoch if one else None,
-            "origin_leader_epoch": leader_epoch,
-        }
+        return with_commits(positions, self._rows, self._ids, self._origins, self._facts)
 
 
 def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:
