@@ -15,28 +15,33 @@ from tlasql.equality import contains
 from tlasql.errors import fail
 from tlasql.ir import (
     Bound,
-    Except,
     Expr,
-    Field,
     Index,
     Literal,
     Op,
-    Prime,
     Quantified,
     RecordOf,
     RecordSet,
-    Variable,
     text,
     walk,
+)
+from tlasql.shapes import (
+    component,
+    counts,
+    domain_of,
+    element_of,
+    field_of,
+    is_finite,
+    is_total,
+    is_virtual,
+    strict,
+    type_of,
+    written_out,
 )
 from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 
 if TYPE_CHECKING:
     from tlasql.values import Values
-
-COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
 class Membership:
@@ -44,6 +49,7 @@ class Membership:
 
     def __init__(self, values: Values) -> None:
         self._values, self._dialect = values, values.dialect
+        self._counting = values.counting
 
     def quantified(self, expr: Quantified) -> exp.Expr:
         """``\\A`` and ``\\E``."""
@@ -52,18 +58,18 @@ class Membership:
 
     def equality(self, left: Expr, right: Expr) -> exp.Expr:
         """``left = right``; with ``{}``, and of parts written out, without building what is compared."""
-        kind = _type(left)
-        if text(left) == text(right) and all(_total(each) for each in walk(left)):
+        kind = type_of(left)
+        if text(left) == text(right) and all(is_total(each) for each in walk(left)):
             return exp.true()
         for one, other in ((left, right), (right, left)):
             if isinstance(other, Op) and other.symbol in ("{}", "<<>>") and not other.arguments:
                 return self._empty(one)
             if counts(one) and not counts(other):
-                return self.counted("=", one, other)
-        pairs = _written_out(left, right)
+                return self._counting.compared("=", one, other)
+        pairs = written_out(left, right)
         if pairs is not None:
             return tree.all_of(self.equality(a, b) for a, b in pairs)
-        if isinstance(kind, SetOf) and (_virtual(left) or _virtual(right)):
+        if isinstance(kind, SetOf) and (is_virtual(left) or is_virtual(right)):
             return tree.all_of([self._subset(left, right), self._subset(right, left)])
         return self._values.same(self._values.of(left), self._values.of(right), kind)
 
@@ -77,7 +83,7 @@ class Membership:
 
     def filtered(self, expr: Quantified) -> exp.Expr:
         """``{x \\in S : P}``; an element whose P is unknown may be there."""
-        dialect, kind = self._dialect, _type(expr)
+        dialect, kind = self._dialect, type_of(expr)
         none = dialect.array([], kind)
 
         def kept(each: exp.Expr) -> exp.Expr:
@@ -91,7 +97,7 @@ class Membership:
 
     def mapped(self, expr: Quantified) -> exp.Expr:
         """``{e : x \\in S}``"""
-        return self._distinct(self._images(expr), _element(expr))
+        return self._counting.distinct(self._images(expr), element_of(expr))
 
     def _images(self, expr: Expr) -> exp.Expr:
         """The array of a set, for what asks neither how many elements it has nor which one is first: of
@@ -127,7 +133,7 @@ class Membership:
             complete = dialect.every(keys.copy(), values.fresh("k"), tree.is_known)
             return tree.case([(complete, dialect.map_of(keys.copy(), images))])
 
-        return dialect.let(values.fresh("keys"), self._once(expr.domain), built)
+        return dialect.let(values.fresh("keys"), self._counting.once(expr.domain), built)
 
     def chosen(self, expr: Quantified) -> exp.Expr:
         """``CHOOSE x \\in S : P``: the one that there is; of several nobody knows which."""
@@ -154,7 +160,7 @@ class Membership:
                 [(tree.all_of([known, alone]), self._dialect.at_index(found.copy(), one.copy()))]
             )
 
-        return self._dialect.let(fresh("domain"), self._once(expr.domain), only)
+        return self._dialect.let(fresh("domain"), self._counting.once(expr.domain), only)
 
     def operator(self, expr: Op) -> exp.Expr:  # noqa: PLR0911 (one each)
         """Everything else that makes or measures sets."""
@@ -164,17 +170,19 @@ class Membership:
             case "\\subseteq", (left, right):
                 return self._subset(left, right)
             case "Cardinality", (counted,):
-                return self._cardinality(counted)
+                return self._counting.cardinality(counted)
             case "IsFiniteSet", (base,):
-                return exp.true() if _finite(base) else exp.false()
+                return exp.true() if is_finite(base) else exp.false()
             case ("Min" | "Max") as symbol, (counted,):
                 largest = symbol == "Max"
                 array = self._images(counted)
-                return self._when_known(counted, lambda known: self._dialect.extreme(known, largest), array)
+                return self._counting.when_known(
+                    counted, lambda known: self._dialect.extreme(known, largest), array
+                )
             case "Sum", (counted,):
-                return self._when_known(counted, self._dialect.summed, self._once(counted))
+                return self._counting.when_known(counted, self._dialect.summed, self._counting.once(counted))
             case "SumOf", (function,):
-                return self._sum_of(function)
+                return self._counting.sum_of(function)
             case "@@", (left, right):
                 return self._joined(expr, left, right)
             case ":>", (key, image):
@@ -185,17 +193,17 @@ class Membership:
         values, dialect = self._values, self._dialect
         match expr.symbol, expr.arguments:
             case "{}", members:
-                array = dialect.array([values.sized(each) for each in members], _type(expr))
-                return self._distinct(array, _element(expr)) if len(members) > 1 else array
+                array = dialect.array([values.sized(each) for each in members], type_of(expr))
+                return self._counting.distinct(array, element_of(expr)) if len(members) > 1 else array
             case "..", (low, high):
                 return dialect.between(values.of(low), values.of(high))
             case "BOOLEAN", ():
-                return dialect.array([exp.false(), exp.true()], _type(expr))
+                return dialect.array([exp.false(), exp.true()], type_of(expr))
             case "DOMAIN", (function,):
                 return self._domain(function)
             case "\\cup", (left, right):
                 one, other = values.of(left), values.of(right)
-                kind = _element(expr)
+                kind = element_of(expr)
                 added = dialect.filtered(
                     other,
                     values.fresh("e"),
@@ -205,7 +213,7 @@ class Membership:
                 )
                 return dialect.concatenated(one, added)
             case ("\\cap" | "\\") as symbol, (left, right):
-                variable = self._values.variable(expr.location, "e", _element(expr))
+                variable = self._values.variable(expr.location, "e", element_of(expr))
                 test: Expr = Op(expr.location, "\\in", (variable, right), type=BOOL)
                 if symbol == "\\":
                     test = Op(expr.location, "~", (test,), type=BOOL)
@@ -213,7 +221,7 @@ class Membership:
                     Quantified(expr.location, "filter", variable, left, test, type=expr.type)
                 )
             case "UNION", (sets,):
-                return self._distinct(dialect.flattened(self._images(sets)), _element(expr))
+                return self._counting.distinct(dialect.flattened(self._images(sets)), element_of(expr))
             case "\\X", parts:
                 return self._product([f"_{n}" for n in range(1, len(parts) + 1)], parts)
             case "SUBSET", (Op(symbol="{}", arguments=members),) if len(members) <= 8:
@@ -222,12 +230,12 @@ class Membership:
                         expr.location,
                         "{}",
                         tuple(m for m, k in zip(members, bits, strict=True) if k),
-                        type=_element(expr),
+                        type=element_of(expr),
                     )
                     for bits in product((False, True), repeat=len(members))
                 ]
-                array = dialect.array([values.of(each) for each in chosen], _type(expr))
-                return self._distinct(array, _element(expr)) if len(members) > 1 else array
+                array = dialect.array([values.of(each) for each in chosen], type_of(expr))
+                return self._counting.distinct(array, element_of(expr)) if len(members) > 1 else array
         raise fail(
             expr.location,
             f"{text(expr)} is too large to be listed",
@@ -294,7 +302,7 @@ class Membership:
                     return together(test() for _ in members)
                 return together(values.inside(variable, values.of(each), test) for each in members)
             case Op(symbol="UNION", arguments=(sets,)):
-                family = self._values.variable(domain.location, "family", _element(sets))
+                family = self._values.variable(domain.location, "family", element_of(sets))
                 return self._over(
                     sets,
                     family,
@@ -306,7 +314,7 @@ class Membership:
                 variable.type, Record
             ):
                 fields = [
-                    values.variable(domain.location, name, _element(part))
+                    values.variable(domain.location, name, element_of(part))
                     for name, part in zip(names, parts, strict=True)
                 ]
                 record = RecordOf(domain.location, names, tuple(fields), type=variable.type)
@@ -364,7 +372,7 @@ class Membership:
             case Op(symbol="Seq", arguments=(base,)) if isinstance(element.type, SeqOf):
                 return self._every_element(found(element), element.type.element, base)
             case Op(symbol="UNION", arguments=(sets,)):
-                family = self._values.variable(location, "family", _element(sets))
+                family = self._values.variable(location, "family", element_of(sets))
                 held = Op(location, "\\in", (element, family), type=BOOL)
                 return self._over(sets, family, lambda: inside(element, family), held, every=False)
             case Op(symbol="DOMAIN", arguments=(function,)) if domain_of(function) is not None:
@@ -380,11 +388,11 @@ class Membership:
                 return self._in_function_set(element, arguments, results)
             case Op(symbol="\\X", arguments=parts):
                 return tree.all_of(
-                    inside(_component(element, n), part) for n, part in enumerate(parts, start=1)
+                    inside(component(element, n), part) for n, part in enumerate(parts, start=1)
                 )
             case RecordSet(names=names, arguments=parts):
                 return tree.all_of(
-                    inside(_field_of(element, name), part) for name, part in zip(names, parts, strict=True)
+                    inside(field_of(element, name), part) for name, part in zip(names, parts, strict=True)
                 )
             case Quantified(kind="filter", variable=variable, domain=domain, body=body):
                 held_value = found(element)
@@ -393,7 +401,7 @@ class Membership:
             case Quantified(kind="map", variable=variable, domain=domain, body=body):
                 same = Op(location, "=", (element, body), type=BOOL)
                 return self._over(domain, variable, lambda: self.equality(element, body), same, every=False)
-        return contains(found(container), found(element), _type(element), self._dialect, values.fresh)
+        return contains(found(container), found(element), type_of(element), self._dialect, values.fresh)
 
     def _in_function_set(self, element: Expr, arguments: Expr, results: Expr) -> exp.Expr:
         kind = element.type
@@ -410,7 +418,7 @@ class Membership:
         return tree.all_of([self.equality(domain, arguments), every])
 
     def _subset(self, left: Expr, right: Expr) -> exp.Expr:
-        variable = self._values.variable(left.location, "e", _element(left))
+        variable = self._values.variable(left.location, "e", element_of(left))
         inside = Op(left.location, "\\in", (variable, right), type=BOOL)
         return self._over(left, variable, lambda: self._member(variable, right), inside, every=True)
 
@@ -423,80 +431,8 @@ class Membership:
             lambda each: self._values.inside(variable, each, lambda: self._member(variable, base)),
         )
 
-    def counted(self, symbol: str, left: Expr, right: Expr) -> exp.Expr:
-        """``Cardinality(S)`` compared with a number: the part of S that is known may decide."""
-        if counts(right):
-            return self.counted(_FLIPPED[symbol], right, left)
-        assert isinstance(left, Op)
-        values, dialect, element = self._values, self._dialect, _element(left.arguments[0])
-        number = values.of(right)
-
-        def decided(array: exp.Expr, count: exp.Expr) -> exp.Expr:
-            sure = dialect.filtered(array.copy(), values.fresh("e"), lambda each: values.known(each, element))
-            least, most = dialect.size(sure), dialect.size(array.copy())
-            if symbol == "=":
-                beyond = [exp.GT(this=least, expression=count), exp.LT(this=most, expression=count.copy())]
-                exact = [
-                    exp.EQ(this=least.copy(), expression=count.copy()),
-                    exp.EQ(this=most.copy(), expression=count.copy()),
-                ]
-                return tree.case([(tree.any_of(beyond), exp.false()), (tree.all_of(exact), exp.true())])
-            enough, possible = (least, most) if symbol in (">", ">=") else (most, least)
-            met = COMPARED[symbol](this=enough, expression=count.copy())
-            may = COMPARED[symbol](this=possible, expression=count.copy())
-            return tree.case([(met, exp.true()), (tree.negation(may), exp.false())])
-
-        return dialect.let(
-            values.fresh("all"),
-            self._once(left.arguments[0]),
-            lambda array: dialect.let(values.fresh("n"), number, lambda n: decided(array, n)),
-        )
-
-    def _cardinality(self, counted: Expr) -> exp.Expr:
-        return self._when_known(counted, self._dialect.size, self._once(counted))
-
-    def _once(self, expr: Expr) -> exp.Expr:
-        """The array of a set in which each element stands once: one that a table holds may repeat itself."""
-        found = self._values.of(expr)
-        return self._distinct(found, _element(expr)) if _repeats(expr) else found
-
-    def _when_known(
-        self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr], array: exp.Expr
-    ) -> exp.Expr:
-        """A measure of a set, once all of it is known."""
-        values = self._values
-
-        def measured(array: exp.Expr) -> exp.Expr:
-            return tree.case([(values.known(array.copy(), _type(counted)), measure(array.copy()))])
-
-        return self._dialect.let(values.fresh("all"), array, measured)
-
-    def _sum_of(self, function: Expr) -> exp.Expr:
-        """The sum of f[x] for x in DOMAIN f."""
-        values, dialect = self._values, self._dialect
-        if isinstance(function, Quantified) and function.kind == "function":
-            keys = self._once(function.domain)
-            kind: Type = _type(function.domain)
-            variable, body = function.variable, function.body
-            images = dialect.transformed(
-                keys.copy(),
-                values.fresh(variable.name),
-                lambda e: values.inside(variable, e, lambda: values.sized(body)),
-            )
-        elif isinstance(function.type, SeqOf):
-            keys, kind, images = values.of(function), _type(function), values.of(function)
-        else:
-            assert isinstance(function.type, Function)
-            whole = values.of(function)
-            keys, kind = dialect.keys(whole), SetOf(function.type.argument)
-            images = dialect.transformed(
-                keys.copy(), values.fresh("k"), lambda k: dialect.at_key(whole.copy(), k)
-            )
-        complete = dialect.every(images.copy(), values.fresh("e"), tree.is_known)
-        return tree.case([(tree.all_of([values.known(keys, kind), complete]), dialect.summed(images))])
-
     def _joined(self, expr: Op, left: Expr, right: Expr) -> exp.Expr:
-        kind = _type(expr)
+        kind = type_of(expr)
         if not isinstance(kind, Function):
             raise fail(expr.location, "@@ of sequences", "write the whole as a function: [x \\in S |-> ...]")
         domains = [Op(expr.location, "DOMAIN", (each,), type=SetOf(kind.argument)) for each in (left, right)]
@@ -509,14 +445,14 @@ class Membership:
 
     def _single(self, key: Expr, image: Expr) -> exp.Expr:
         values, dialect = self._values, self._dialect
-        keys = dialect.array([values.sized(key)], SetOf(_type(key)))
-        images = dialect.array([values.sized(image)], SetOf(_type(image)))
+        keys = dialect.array([values.sized(key)], SetOf(type_of(key)))
+        images = dialect.array([values.sized(image)], SetOf(type_of(image)))
         made = dialect.map_of(keys, images)
         return made if isinstance(key, Literal) else tree.case([(tree.is_known(values.of(key)), made)])
 
     def records(self, expr: RecordSet) -> exp.Expr:
         """``[a : S, b : T]``, all of them."""
-        kind = _element(expr)
+        kind = element_of(expr)
         assert isinstance(kind, Record)
         return self._product([kind.column(name) for name in expr.names], expr.arguments)
 
@@ -535,136 +471,3 @@ class Membership:
             return inner if index == len(parts) - 1 else dialect.flattened(inner)
 
         return level(0, [])
-
-    def _distinct(self, array: exp.Expr, kind: Type) -> exp.Expr:
-        return self._dialect.distinct(
-            array, self._values.fresh("d"), lambda one, other: self._values.same(one, other, kind)
-        )
-
-
-def _repeats(expr: Expr) -> bool:
-    """Whether the array of a set may hold an element twice: what is made here never does."""
-    match expr:
-        case Op(symbol="DOMAIN", arguments=(function,)):
-            written = domain_of(function)
-            return written is not None and _repeats(written)
-        case Op(symbol="{}" | ".." | "BOOLEAN" | "UNION" | "SUBSET") | Quantified(kind="map"):
-            return False
-        case Quantified(kind="filter", domain=base) | Op(symbol="\\cap" | "\\", arguments=(base, _)):
-            return _repeats(base)
-        case (
-            Op(symbol="\\cup", arguments=parts)
-            | RecordSet(arguments=parts)
-            | Op(symbol="\\X", arguments=parts)
-        ):
-            return any(_repeats(each) for each in parts)
-    return True
-
-
-def _finite(base: Expr) -> bool:
-    """Whether TLC finds a set finite; all that are listed are."""
-    match base:
-        case Op(symbol="Nat" | "Int" | "STRING"):
-            return False
-        case Op(symbol="SUBSET", arguments=(inner,)):
-            return _finite(inner)
-        case Op(symbol="Seq" | "->" | "\\cup" | "\\") | Quantified(kind="filter") if any(
-            isinstance(each, Op) and each.symbol in {"Nat", "Int", "STRING", "Seq", "->"}
-            for each in walk(base)
-        ):
-            raise fail(base.location, f"whether {text(base)} is finite is outside the fragment")
-    return True
-
-
-def _written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:
-    """Component pairs when either side is written out as a tuple or record."""
-    for one in (left, right):
-        if isinstance(one, RecordOf):
-            return [(_field_of(left, name), _field_of(right, name)) for name in one.names]
-        if isinstance(one, Op) and one.symbol == "<<>>" and isinstance(one.type, Tuple):
-            return [(_component(left, n), _component(right, n)) for n in range(1, len(one.arguments) + 1)]
-    return None
-
-
-def _field_of(expr: Expr, name: str) -> Expr:
-    if isinstance(expr, RecordOf):
-        return dict(zip(expr.names, expr.arguments, strict=True))[name]
-    assert isinstance(expr.type, Record)
-    return Field(expr.location, expr, name, type=expr.type.field(name))
-
-
-def _component(expr: Expr, n: int) -> Expr:
-    if isinstance(expr, Op) and expr.symbol == "<<>>":
-        return expr.arguments[n - 1]
-    assert isinstance(expr.type, Tuple)
-    return Index(expr.location, expr, Literal(expr.location, n, type=INT), type=expr.type.parts[n - 1])
-
-
-def domain_of(function: Expr) -> Expr | None:
-    """The set a function is written over, None when only its value knows."""
-    match function:
-        case Quantified(kind="function", domain=domain):
-            return domain
-        case Except(function=inner) if isinstance(inner.type, Function):
-            found = domain_of(inner)
-            return found or Op(inner.location, "DOMAIN", (inner,), type=SetOf(inner.type.argument))
-    return None
-
-
-def _virtual(expr: Expr) -> bool:
-    """Whether a set is better tested by membership than built."""
-    return isinstance(expr, RecordSet | Quantified) or (
-        isinstance(expr, Op) and expr.symbol in {"\\cup", "\\cap", "\\", "{}", "UNION", "..", "DOMAIN"}
-    )
-
-
-def counts(expr: Expr) -> bool:
-    """Whether it is a Cardinality."""
-    return isinstance(expr, Op) and expr.symbol == "Cardinality"
-
-
-def _total(part: Expr) -> bool:
-    """Whether TLC always finds a value for it: what has none is not even equal to itself. Of a quantified
-    variable an element may not be there at all.
-    """
-    plain = isinstance(part, Variable | Prime | Field | Literal)
-    return plain or (isinstance(part, Op) and part.symbol == "DOMAIN")
-
-
-def strict(body: Expr, uid: int) -> bool:
-    """Whether the predicate is unknown by itself when the quantified variable ``uid`` is."""
-    match body:
-        case Op(symbol="/\\" | "\\/" | "~", arguments=parts):
-            return all(strict(each, uid) for each in parts)
-        case Op(symbol=symbol, arguments=parts) if symbol in _STRICT:
-            scalar = all(
-                not isinstance(each.type, SetOf | SeqOf | Function | Record | Tuple) for each in parts
-            )
-            return scalar and any(_carries(each, uid) for each in parts)
-    return False
-
-
-def _carries(expr: Expr, uid: int) -> bool:
-    """Whether an unknown element makes the scalar unknown."""
-    match expr:
-        case Bound(uid=found):
-            return found == uid
-        case Field(record=record):
-            return _carries(record, uid)
-        case Index(function=function, key=key):
-            plain = not any(isinstance(part, Quantified | Except) for part in walk(function))
-            return plain and (_carries(function, uid) or _carries(key, uid))
-        case Op(symbol=symbol, arguments=parts) if symbol in {"+", "-", "*", "-."}:
-            return any(_carries(each, uid) for each in parts)
-    return False
-
-
-def _type(expr: Expr) -> Type:
-    assert expr.type is not None
-    return expr.type
-
-
-def _element(expr: Expr) -> Type:
-    kind = _type(expr)
-    assert isinstance(kind, SetOf), (text(expr), kind)
-    return kind.element

@@ -11,9 +11,9 @@ from tlasql import tree
 from tlasql.access import leaves
 from tlasql.errors import TlaSqlError
 from tlasql.ir import Bound, Expr, Op, Prime, Variable, text
-from tlasql.membership import strict
 from tlasql.normalise import Clause, Range
 from tlasql.plan import StateFrame
+from tlasql.shapes import strict
 from tlasql.sql_judging import Judging, Part, successor
 from tlasql.sql_rows import Ctes
 from tlasql.sql_values import whole_values

@@ -12,6 +12,7 @@ from itertools import count
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.counting import COMPARED, Counting
 from tlasql.dialect import Dialect
 from tlasql.equality import certain, equal
 from tlasql.errors import Location, fail
@@ -32,7 +33,8 @@ from tlasql.ir import (
     substitute,
     text,
 )
-from tlasql.membership import COMPARED, Membership, counts
+from tlasql.membership import Membership
+from tlasql.shapes import counts
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
@@ -66,6 +68,7 @@ class Values:
         self.fresh = tree.parameters(each.name for each in columns.values() if isinstance(each, exp.Column))
         self._uids = count(-(10**9), -1)
         self._parts = count(1)
+        self.counting = Counting(self)
         self._sets = Membership(self)
 
     def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911 (one for each kind)
@@ -259,7 +262,7 @@ class Values:
             case "%":
                 return self._remainder(*(self.of(each) for each in arguments))
             case symbol if symbol in COMPARED and sum(counts(each) for each in arguments) == 1:
-                return self._sets.counted(symbol, *arguments)
+                return self.counting.compared(symbol, *arguments)
             case symbol if symbol in COMPARED:
                 left, right = (tree.grouped(self.of(each)) for each in arguments)
                 return COMPARED[symbol](this=left, expression=right)

@@ -14,6 +14,7 @@ import shutil
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 
@@ -28,7 +29,7 @@ _STATE = re.compile(
 _LOG = re.compile(r"(?P<stem>.*/(?:kafka-request|server)\.log)(?:\.(?P<number>\d+)(?P<packed>\.gz)?)?")
 _CLIENT = re.compile(r"clients/.*\.log")
 _WRITTEN_AT_THE_END = ("/.kafka_cleanshutdown", "-checkpoint")
-_DELETED = re.compile(r"(/log_dir/[^/]+-\d+)\.[0-9a-f]{32}-delete/")
+_LINE = re.compile(rb"^\[(\S+ \S+),(\d{3})\] DEBUG Completed request", re.MULTILINE)
 
 
 def tree_of(folder: Path) -> Tree:
@@ -41,9 +42,9 @@ def tree_of(folder: Path) -> Tree:
 
 
 def span_ms(tree: Tree) -> int:
-    """Of how much time a capture's segments tell."""
+    """Of how much time a capture's segments tell, and its request logs, too."""
     times = _times(tree)
-    return times[-1] - times[0]
+    return min(times[-1] - times[0], *_lines_span_ms(tree))
 
 
 def put(tree: Tree, folder: Path) -> None:
@@ -112,8 +113,6 @@ def renamed(tree: Tree, rng: random.Random) -> list[Tree]:
             number = int(log["number"]) + (0 if ascends else 40)
             unpacked = gzip.decompress(data) if log["packed"] else data
             before[f"{log['stem']}.{number}"] = unpacked
-        elif (deleted := _DELETED.sub(r"\1/", name)) not in tree:
-            before[deleted] = data
         else:
             before[name] = data
     return [before]
@@ -204,6 +203,17 @@ def _times(tree: Tree) -> list[int]:
     """The newest timestamp of each batch, in order."""
     segments = (data for name, data in tree.items() if _SEGMENT.fullmatch(name))
     return sorted(ms for data in segments for _, _, ms in _batches(data) if ms > 0)
+
+
+def _lines_span_ms(tree: Tree) -> Iterator[int]:
+    """Of how much time each broker's request log tells."""
+    for files in _logs(tree).values():
+        text = b"".join(gzip.decompress(data) if name.endswith(".gz") else data for name, data in files)
+        if found := _LINE.findall(text):
+            first, last = (
+                datetime.fromisoformat(f"{day.decode()}.{ms.decode()}") for day, ms in (found[0], found[-1])
+            )
+            yield (last - first) // timedelta(milliseconds=1)
 
 
 def _batches(data: bytes) -> list[tuple[int, int, int]]:

@@ -53,7 +53,7 @@ class LogMessages:
             values = self.named(message.event, told)
             if values is None:
                 return None
-            text = f"{entry.logged_at_ms}|{entry.logger}|{entry.message}"
+            text = f"{entry.logged_at_ms}|{entry.logger}|{message.without_rest(entry.message)}"
             return {
                 **{
                     field.name: _value(values.get(field.name), field.type)
@@ -77,6 +77,9 @@ class LogMessages:
     def _parse(self, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
         clock = LogClock(source.timezone, after_ms)
         data = piece.data if not piece.cut or piece.whole else b""
+        if piece.may_go_on and any(each.may_go_on(data) for each in self.messages):
+            # it is read again when the file grows
+            data = b""
         marks = sorted({message.mark for message in self.messages})
         return parse_entries(data, piece.position, clock, self._schema, marks, self.take)
 

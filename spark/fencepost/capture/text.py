@@ -16,7 +16,7 @@ from fencepost.capture.plan import Fault, Source, is_compressed
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import first_line
+from fencepost.formats.log_entries import begins_entry, first_line
 from fencepost.tables import Table
 
 _CHUNK = 8 << 20
@@ -31,11 +31,13 @@ _SAMPLE = 256
 class Piece:
     """Lines of a log and where they begin; only the last piece may be ``cut``, without a line end.
 
-    ``damage`` says why nothing more could be decompressed; ``whole`` that nothing can follow.
+    ``damage`` says why nothing more could be decompressed; ``whole`` that nothing can follow; ``may_go_on``
+    that the last entry may have lines that are still to be written.
     """
 
     data: bytes
     position: int
+    may_go_on: bool = False
     cut: bool = False
     damage: str | None = None
     whole: bool = False
@@ -181,7 +183,7 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
         position, rest = position + upto, data[upto:]
     upto = rest.rfind(b"\n") + 1
     if upto:
-        yield Piece(rest[:upto], position)
+        yield Piece(rest[:upto], position, may_go_on=not compressed and not begins_entry(rest[upto:]))
         position, rest = position + upto, rest[upto:]
     if rest or damage:
         yield Piece(rest, position, cut=True, damage=damage, whole=compressed and damage is None)

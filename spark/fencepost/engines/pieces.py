@@ -12,7 +12,7 @@ import pyarrow as pa
 HELD_BYTES = 128 << 20
 """So much is held of rows that are made; what is more goes to files."""
 PIECE_BYTES = 32 << 20
-"""Some so many bytes are read at a time of what went to a file."""
+"""Some so many bytes are written to a file, and read from it, at a time."""
 
 
 class Pieces:
@@ -48,6 +48,13 @@ def union(parts: Sequence[Some]) -> Some:
     return Pieces(parts[0].schema, lambda: (piece for part in parts for piece in pieces_of(part)))
 
 
+def sliced(rows: pa.Table, size: int) -> Iterator[pa.Table]:
+    """The rows, some ``size`` bytes of them at a time."""
+    count = max(1, rows.num_rows * size // max(rows.nbytes, 1))
+    for first in range(0, rows.num_rows, count):
+        yield rows.slice(first, count)
+
+
 class Stored:
     """Rows of a schema in a temporary file without a name: it is gone when nobody has it any more, also where
     the process is killed. All are written before any is read.
@@ -65,9 +72,10 @@ class Stored:
         """Add rows; gives back the numbers by which they are read."""
         assert self._writer is not None, "rows were read already"
         first = len(self._sizes)
-        for batch in rows.combine_chunks().to_batches():
-            self._writer.write_batch(batch)
-            self._sizes.append(batch.nbytes)
+        for some in sliced(rows, PIECE_BYTES):
+            for batch in some.combine_chunks().to_batches():
+                self._writer.write_batch(batch)
+                self._sizes.append(batch.nbytes)
         return list(range(first, len(self._sizes)))
 
     def read(self, numbers: Iterable[int]) -> pa.Table:

@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 from fencepost import lake
 from fencepost.engines import Appended, Change, Replay, T, Target, Work
 from fencepost.engines.entities import by_entity
+from fencepost.engines.pieces import sliced
 from fencepost.formats.arrow_stream import read, written
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.tables import CHAPTER, Table
@@ -200,17 +201,11 @@ def _pack_entities(name: str) -> Batches:
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}):
-                for some in _pieces(rows[name]):
+                for some in sliced(rows[name], _BYTES_AT_ONCE):
                     packed = {"entity": [entity], "name": [name], "rows": [written(some)]}
                     yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
 
     return pack
-
-
-def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
-    count = max(1, rows.num_rows * _BYTES_AT_ONCE // max(rows.nbytes, 1))
-    for first in range(0, rows.num_rows, count):
-        yield rows.slice(first, count)
 
 
 def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:

@@ -71,13 +71,14 @@ class Message:
     """A message as the class ``logged_by`` spells it, and what stands in its braces: ``_`` is not kept.
 
     Kafka's classes put what they log for in front of it (LogContext), in brackets: that is the field
-    ``context``.
+    ``context``. ``goes_on``: what stands in the last braces may have any number of lines.
     """
 
     event: str
     logged_by: str
     text: str
     fields: tuple[str, ...] = ()
+    goes_on: bool = False
 
     @property
     def mark(self) -> bytes:
@@ -106,13 +107,32 @@ class Message:
         Names are anyone's: where they can be cut out of the text in two ways, a field is None.
         """
         least, most = self._patterns()
-        # the lines after the first may be a stack trace
-        for told in dict.fromkeys((text, text.partition("\n")[0])):
+        # a name may have line ends
+        for told in dict.fromkeys((self.without_rest(text), text)):
             found, other = least.fullmatch(told), most.fullmatch(told)
             if found is not None and other is not None:
                 again = other.groupdict()
                 return {name: cut if again[name] == cut else None for name, cut in found.groupdict().items()}
         return None
+
+    def without_rest(self, text: str) -> str:
+        """As many lines of a text as the message has: what follows them may be a stack trace."""
+        return text if self.goes_on else "\n".join(text.split("\n", self._lines)[: self._lines])
+
+    def may_go_on(self, entry: bytes) -> bool:
+        """Whether this entry may be the begin of the message, if more lines of it are still to be written."""
+        if entry.startswith(b"{") or not (self.goes_on or 1 < self._lines > entry.count(b"\n")):
+            return False
+        return self._opening in entry.partition(b"\n")[0]
+
+    @property
+    def _lines(self) -> int:
+        return self.text.count("\n") + 1
+
+    @property
+    def _opening(self) -> bytes:
+        """The longest piece of the first line between braces."""
+        return max(self.text.partition("\n")[0].split("{}"), key=len).encode()
 
 
 Take = Callable[[Entry], dict[str, Any] | None]

@@ -13,7 +13,7 @@ from fencepost.replay.bounded import Bounded, Bounds, bounds
 from fencepost.replay.carried import left_before
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
 from fencepost.replay.compaction import compaction
-from fencepost.replay.evidence import Beside, Evidence, metadata_logs, releases
+from fencepost.replay.evidence import Beside, Evidence, cuts_of, metadata_logs, releases
 from fencepost.replay.held import held
 from fencepost.replay.log_names import AsNamedNow, Names
 from fencepost.replay.window import EvidenceSizes, cuts
@@ -46,6 +46,7 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source, b
     since = chapter.reads_since_ms
     limits = bounds(engine, since, chapter.reads_until_ms)
     read: Engine = Bounded(engine, limits)
+    compacted = COMPACTED_LOGS.arrow_schema.empty_table()
     if chapter.begin != FIRST:
         cut = cuts(read, dict.fromkeys(since, reads_logs_since(chapter.begin)))
         if previous:
@@ -55,7 +56,9 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source, b
             begins.leave(
                 chapter.begin, compaction(followed, source.catalog, cut, (before, left), chapter.begin)
             )
-        read = Windowed(read, since, cut, begins.left(dict.fromkeys(since, chapter.begin)))
+        left = begins.left(dict.fromkeys(since, chapter.begin))
+        compacted = engine.collect(left[COMPACTED_LOGS.name])
+        read = Windowed(read, since, cut, left)
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     return Evidence(
         held(AsNamedNow(read, source.names), source.sizes.between(since, chapter.reads_until_ms)),
@@ -65,6 +68,7 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source, b
         settings.clock_tolerance_ms,
         begins.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
+        cuts_of(compacted),
     )
 
 

@@ -13,8 +13,10 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
+from fencepost.replay.bounded import PARTITION, Partition
 from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store, stored
+from fencepost.replay.entities import tuples
 from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import as_named_now
@@ -24,7 +26,7 @@ from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
 from fencepost.replay.window import Windows, cuts
 from fencepost.replay.windowed import Windowed
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.tables import BATCHES, COMPACTED_LOGS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -37,7 +39,8 @@ class Evidence:
     """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
     cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written. ``before``:
     what the chapter before handed down, by the table's name; ``next_ms``: since when the next chapter reads
-    logs, of clusters that have one.
+    logs, of clusters that have one; ``cuts``: up to which offset each log is what compaction left, by
+    cluster, topic and partition.
     """
 
     engine: Engine
@@ -47,6 +50,7 @@ class Evidence:
     tolerance_ms: int
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
+    cuts: Mapping[Partition, int] = field(default_factory=dict)
 
     @property
     def goes_on(self) -> frozenset[str]:
@@ -117,12 +121,26 @@ def evidence(
     ``window``: what of it is looked at (all of it, if there is none). ``before``: what an earlier run left
     before its window, if it still stands.
     """
-    audited = _windowed(engine, catalog, window, before) if window and window.since_ms else engine
+    audited, compacted = engine, COMPACTED_LOGS.arrow_schema.empty_table()
+    if window and window.since_ms:
+        audited = _windowed(engine, catalog, window, before)
+        compacted = engine.collect(stored(engine)[COMPACTED_LOGS.name])
     logs = metadata_logs(audited, Beside.of(catalog), [cluster.name for cluster in settings.clusters])
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     return Evidence(
-        held(as_named_now(audited), size), catalog, logs, releases(settings), settings.clock_tolerance_ms
+        held(as_named_now(audited), size),
+        catalog,
+        logs,
+        releases(settings),
+        settings.clock_tolerance_ms,
+        cuts=cuts_of(compacted),
     )
+
+
+def cuts_of(compacted: pa.Table) -> dict[Partition, int]:
+    """``Evidence.cuts``, of rows of COMPACTED_LOGS."""
+    rows = tuples(compacted.select([*PARTITION, "compacted_to"]))
+    return {(cluster, topic, partition): to for cluster, topic, partition, to in rows}
 
 
 def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:

@@ -21,7 +21,7 @@ DEFAULT_SPARK = {
     "spark.ui.enabled": "false",
 }
 TOLERANCE_MS = 25
-IN_PROCESS_MB = 256
+IN_PROCESS_MB = 1_024
 CHAPTER_MS = DAY_MS
 
 

@@ -20,10 +20,11 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
+from fencepost.protocols.offset_commit.commit_lines import commit_lines
 from fencepost.protocols.offset_commit.member_lines import HEARTBEAT_APIS, heartbeat_answer, member_lines
 from fencepost.protocols.offset_commit.replay import replay
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.requests import COMMIT_APIS, commit_request
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.protocols.offset_commit.shard import ShardEvidence
 from fencepost.replay.group_coordinator import shards
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -230,7 +231,7 @@ def _decoded(
     if chance is not None:
         for each in (lines, records, batches):
             chance.shuffle(each)
-    commits = [commit_request(line, metadata.topics) for line in lines if line.api_key in COMMIT_APIS]
+    commits = commit_lines(_rows_of_lines(cluster, lines), metadata.topics)
     members = [member_lines(line) for line in lines if line.api_key in CLASSIC_APIS]
     heartbeats = [heartbeat_answer(line) for line in lines if line.api_key in HEARTBEAT_APIS]
     evidence = ShardEvidence(
@@ -240,7 +241,7 @@ def _decoded(
         [record for record in records if isinstance(record, GroupRecord)],
         [record for record in records if isinstance(record, OffsetCommitRecord)],
         [record for record in records if isinstance(record, Marker)],
-        Requests(request for request in commits if request is not None),
+        Requests(commits),
         [line for each in members for line in each],
         [answer for answer in heartbeats if answer is not None],
         {"request.log": case.get("unread_lines", [])},
@@ -399,6 +400,24 @@ def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
         file=request.get("file", "request.log"),
         position=number,
     )
+
+
+def _rows_of_lines(cluster: str, lines: Sequence[RequestLine]) -> pa.Table:
+    """Rows of ``bronze.requests`` of lines with commits."""
+    rows = [
+        {
+            **{name: getattr(line, name) for name in REQUESTS.columns if hasattr(line, name)},
+            "cluster": cluster,
+            "line_digest": f"line {line.position}",
+            "logged_at_ms": line.responded_ms,
+            "total_time_ms": line.responded_ms - line.requested_ms,
+            "request": json.dumps(line.sent),
+            "response": None if line.answer is None else json.dumps(line.answer),
+        }
+        for line in lines
+        if line.api_key in COMMIT_APIS
+    ]
+    return pa.Table.from_pylist(rows, schema=REQUESTS.arrow_schema)
 
 
 def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

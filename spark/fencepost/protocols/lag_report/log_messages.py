@@ -24,7 +24,13 @@ def _of_task(event: str, logged_by: str, text: str, fields: tuple[str, ...] = ()
 
 
 MESSAGES = (
-    Message("configured", "org/apache/kafka/streams/StreamsConfig", "StreamsConfig values: {}", ("told",)),
+    Message(
+        "configured",
+        "org/apache/kafka/streams/StreamsConfig",
+        "StreamsConfig values: {}",
+        ("told",),
+        goes_on=True,
+    ),
     Message("version", _STREAMS, "stream-client [{}] Kafka Streams version: {}", ("instance", "told")),
     Message(
         "streams_protocol", _STREAMS, "stream-client [{}] Streams rebalance protocol enabled", ("instance",)

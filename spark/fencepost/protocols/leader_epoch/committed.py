@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
 TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, FETCH_POSITIONS, FETCH_POSITION_STATES)
+_ROWS_AT_ONCE = 1 << 16
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 _CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
 """What a stored commit has of its request."""
@@ -68,34 +69,28 @@ _MET = Table(
 Row = dict[str, Any]
 
 
-@collection_paused()
 def committed_offsets(
     groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
-) -> dict[str, pa.Table]:
-    """The rows of TABLES of some groups.
+) -> Iterator[tuple[Table, pa.Table]]:
+    """The rows of TABLES of some groups, some at a time.
 
     Given are their rows of STORED, of COMMIT_LINES, and of MET_FETCHES that OffsetFetch gave.
     """
     of_stored, of_asked, of_positions = (by_log(rows, "cluster") for rows in (stored, asked, positions))
-    commits, fetches = [MET_COMMITS.arrow_schema.empty_table()], [MET_FETCHES.arrow_schema.empty_table()]
-    now = [STORED_OFFSETS.arrow_schema.empty_table()]
-    for name in sorted(groups.known):
-        lines = of_asked.get((name,), asked.slice(0, 0))
-        found = CommittedOffsets(
-            ClusterFacts(groups, name), of_stored.get((name,), stored.slice(0, 0)), lines
-        )
-        commits.append(found.to_arrow())
-        now.append(found.stored_now())
-        placed = found.placed(of_positions.get((name,), positions.slice(0, 0)).to_pylist())
-        fetches.append(pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema))
-    met_commits, met_fetches = pa.concat_tables(commits), pa.concat_tables(fetches)
-    return {
-        COMMITTED_OFFSETS.name: rows_of(MET_COMMITS, met_commits),
-        COMMITTED_OFFSET_STATES.name: states_of(MET_COMMITS, met_commits),
-        STORED_OFFSETS.name: pa.concat_tables(now),
-        FETCH_POSITIONS.name: rows_of(MET_FETCHES, met_fetches),
-        FETCH_POSITION_STATES.name: states_of(MET_FETCHES, met_fetches),
-    }
+    with collection_paused():
+        for name in sorted(groups.known):
+            lines = of_asked.get((name,), asked.slice(0, 0))
+            found = CommittedOffsets(
+                ClusterFacts(groups, name), of_stored.get((name,), stored.slice(0, 0)), lines
+            )
+            for commits in found.pieces():
+                yield COMMITTED_OFFSETS, rows_of(MET_COMMITS, commits)
+                yield COMMITTED_OFFSET_STATES, states_of(MET_COMMITS, commits)
+            yield STORED_OFFSETS, found.stored_now()
+            placed = found.placed(of_positions.get((name,), positions.slice(0, 0)).to_pylist())
+            fetches = pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema)
+            yield FETCH_POSITIONS, rows_of(MET_FETCHES, fetches)
+            yield FETCH_POSITION_STATES, states_of(MET_FETCHES, fetches)
 
 
 class CommittedOffsets:
@@ -111,13 +106,15 @@ class CommittedOffsets:
         self._lines = self._matched()
         self._origins = Origins(self._rows, asked, self._lines, facts.tolerance_ms)
 
-    def to_arrow(self) -> pa.Table:
-        """The rows of MET_COMMITS."""
+    def pieces(self) -> Iterator[pa.Table]:
+        """The rows of MET_COMMITS, some at a time: a group may have millions."""
+        for first in range(0, self._rows.num_rows, _ROWS_AT_ONCE):
+            yield self._accepted(first, min(first + _ROWS_AT_ONCE, self._rows.num_rows))
         refused = Columns(MET_COMMITS)
         rows = self._asked.filter(pc.equal(self._asked["error"], _UNKNOWN_TOPIC_ID))
         for line in map(CommitLine._make, tuples(rows.select(CommitLine._fields))):
             refused.add(*self._refused(line))
-        return pa.concat_tables([self._accepted(), refused.to_arrow()])
+        yield refused.to_arrow()
 
     def stored_now(self) -> pa.Table:
         """The rows of STORED_OFFSETS."""
@@ -153,27 +150,28 @@ class CommittedOffsets:
 
     # --- rows -----------------------------------------------------------------------------------------------
 
-    def _accepted(self) -> pa.Table:
-        facts, rows = self._facts, self._rows
-        number, lived = self._lived(*self._windows)
-        lines = pa.array(self._lines, mask=self._lines < 0)
-        asked = self._asked.select(CommitLine._fields[_OF_CLIENT]).take(lines)
-        origins = self._origins.found
-        partitions = rows["partition"]
-        epochs = {row: facts.partition_epoch(of, partitions[row].as_py()) for row, (of, _) in origins.items()}
+    def _accepted(self, first: int, end: int) -> pa.Table:
+        facts, rows, lines = self._facts, self._rows.slice(first, end - first), self._lines[first:end]
+        lowest, highest = (each[first:end] for each in self._windows)
+        number, lived = self._lived
+        number = pa.array(number[first:end])
+        asked = self._asked.select(CommitLine._fields[_OF_CLIENT]).take(pa.array(lines, mask=lines < 0))
+        origins = [self._origins.found.get(row, (None, None)) for row in range(first, end)]
+        of = zip(origins, rows["partition"].to_pylist(), strict=True)
         at = _timestamps(rows["ms"])
-        lowest, highest = self._windows
         columns = {
             **{name: rows[of] for name, of in _OF_STORED.items()},
             **{name: lived[name].take(number) for name in lived.column_names},
             **{name: asked[name] for name in asked.column_names if not name.endswith("_ms")},
             "log": pa.repeat(METADATA_LOG, rows.num_rows),
-            "commit_id": self._ids,
+            "commit_id": self._ids.slice(first, end - first),
             "by_id": pc.is_valid(rows["topic_id"]),
             "committed_topic_id": pc.fill_null(rows["topic_id"], ""),
-            "origin_topic_id": _sparse({row: of for row, (of, _) in origins.items()}, rows, pa.string()),
-            "origin_partition_epoch": _sparse(epochs, rows, pa.int32()),
-            "origin": _sparse({row: how for row, (_, how) in origins.items()}, rows, pa.string()),
+            "origin_topic_id": pa.array([topic_id for topic_id, _ in origins], pa.string()),
+            "origin_partition_epoch": pa.array(
+                [facts.partition_epoch(topic_id, partition) for (topic_id, _), partition in of], pa.int32()
+            ),
+            "origin": pa.array([how for _, how in origins], pa.string()),
             "error": pa.repeat(NONE, rows.num_rows),
             "requested_at": _timestamps(asked["requested_ms"]),
             "responded_at": _timestamps(asked["responded_ms"]),
@@ -192,8 +190,10 @@ class CommittedOffsets:
         names = ("commit_partition", "coordinator_epoch", "ms")
         return self._facts.windows(*(longs(self._rows[name]) for name in names))
 
-    def _lived(self, lowest: Longs, highest: Longs) -> tuple[pa.Array, pa.Table]:
+    @cached_property
+    def _lived(self) -> tuple[Longs, pa.Table]:
         """What may have lived in each window: the number of each commit's own, and rows of _MET."""
+        lowest, highest = self._windows
         place = self._rows.select(["topic", "partition", "topic_id"])
         numbered = (numbered_values(column)[0] for column in place.columns)
         _, first, number = np.unique(
@@ -204,7 +204,7 @@ class CommittedOffsets:
         for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):
             found, lists = self._facts.met(window, *each)
             met.add(*found, *lists)
-        return pa.array(number), met.to_arrow()
+        return number, met.to_arrow()
 
     def _refused(self, line: CommitLine) -> tuple[Any, ...]:
         facts, window = self._facts, self._facts.asked_in(line)
@@ -249,13 +249,6 @@ class CommittedOffsets:
             "origin_partition_epoch": epoch if one else None,
             "origin_leader_epoch": leader_epoch,
         }
-
-
-def _sparse(values: Mapping[int, Any], rows: pa.Table, kind: pa.DataType) -> pa.Array:
-    """A column of few values, by the numbers of their rows; null in others."""
-    return pa.array(
-        [values.get(row) for row in range(rows.num_rows)] if values else [None] * rows.num_rows, kind
-    )
 
 
 def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,9 +17,8 @@ from fencepost.protocols.leader_epoch.lines import (
     OFFSET_FOR_LEADER_EPOCH,
     TXN_OFFSET_COMMIT,
 )
-from fencepost.replay.entities import numbered_rows, numbered_values
-from fencepost.replay.keys import ZERO_ID
 from fencepost.replay.logs import Longs, longs
+from fencepost.replay.topic_objects import Columns, TopicList, last_at, places, struct
 
 _TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
 _NUMBERS = {
@@ -34,50 +33,24 @@ COLUMNS = {
 """What is read of a partition (lines.PartitionLine)."""
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A request or an answer: the member that has its topics, and of each of their partitions the number and
-    members, by the column of COLUMNS that they are read into.
-    """
-
-    topics: str
-    number: str
-    members: Mapping[str, str]
-
-    @property
-    def fields(self) -> pa.DataType:
-        """Arrow's type of the topics; those of before topic ids are called ``topic`` or ``name``."""
-        of = {self.number: _INT, **{path: COLUMNS[name] for name, path in self.members.items()}}
-        names = {"topic": _TEXT, "name": _TEXT, "topicId": _TEXT}
-        return pa.list_(pa.struct({**names, "partitions": pa.list_(_struct(of))}))
+def _list(name: str, number: str, members: Mapping[str, str]) -> TopicList:
+    """A list of topics; ``members`` by the column of COLUMNS that they are read into."""
+    return TopicList(name, number, {column: (path, COLUMNS[column]) for column, path in members.items()})
 
 
 @dataclass(frozen=True)
 class _Api:
-    asked: _Side
-    told: _Side
-
-
-def _struct(members: Mapping[str, pa.DataType]) -> pa.StructType:
-    """Of members, and of members of members: their paths have dots."""
-    own: dict[str, pa.DataType] = {}
-    inner: dict[str, dict[str, pa.DataType]] = {}
-    for path, kind in members.items():
-        name, _, rest = path.partition(".")
-        if rest:
-            inner.setdefault(name, {})[rest] = kind
-        else:
-            own[name] = kind
-    return pa.struct({**own, **{name: _struct(of) for name, of in inner.items()}})
+    asked: TopicList
+    told: TopicList
 
 
 _COMMIT = _Api(
-    _Side("topics", "partitionIndex", {"offset": "committedOffset", "offset_epoch": "committedLeaderEpoch"}),
-    _Side("topics", "partitionIndex", {"error": "errorCode"}),
+    _list("topics", "partitionIndex", {"offset": "committedOffset", "offset_epoch": "committedLeaderEpoch"}),
+    _list("topics", "partitionIndex", {"error": "errorCode"}),
 )
 _APIS = {
     FETCH: _Api(
-        _Side(
+        _list(
             "topics",
             "partition",
             {
@@ -86,7 +59,7 @@ _APIS = {
                 "offset_epoch": "lastFetchedEpoch",
             },
         ),
-        _Side(
+        _list(
             "responses",
             "partitionIndex",
             {
@@ -100,16 +73,16 @@ _APIS = {
         ),
     ),
     LIST_OFFSETS: _Api(
-        _Side("topics", "partitionIndex", {"leader_epoch": "currentLeaderEpoch"}),
-        _Side(
+        _list("topics", "partitionIndex", {"leader_epoch": "currentLeaderEpoch"}),
+        _list(
             "topics",
             "partitionIndex",
             {"error": "errorCode", "answered": "offset", "answered_epoch": "leaderEpoch"},
         ),
     ),
     OFFSET_FOR_LEADER_EPOCH: _Api(
-        _Side("topics", "partition", {"leader_epoch": "currentLeaderEpoch", "offset_epoch": "leaderEpoch"}),
-        _Side(
+        _list("topics", "partition", {"leader_epoch": "currentLeaderEpoch", "offset_epoch": "leaderEpoch"}),
+        _list(
             "topics",
             "partition",
             {"error": "errorCode", "answered": "endOffset", "answered_epoch": "leaderEpoch"},
@@ -118,23 +91,21 @@ _APIS = {
     OFFSET_COMMIT: _COMMIT,
     TXN_OFFSET_COMMIT: _COMMIT,
 }
-_COMMITTED = _Side(
+_COMMITTED = _list(
     "topics",
     "partitionIndex",
     {"error": "errorCode", "answered": "committedOffset", "answered_epoch": "committedLeaderEpoch"},
 )
 
 _WHOLE = {"groupId": _TEXT, "replicaId": _INT, "replicaState.replicaId": _INT}
-ASKED = {api_key: _struct({**_WHOLE, api.asked.topics: api.asked.fields}) for api_key, api in _APIS.items()}
-TOLD = {
-    api_key: _struct({"errorCode": _INT, api.told.topics: api.told.fields}) for api_key, api in _APIS.items()
-}
+ASKED = {api_key: struct({**_WHOLE, api.asked.name: api.asked.type}) for api_key, api in _APIS.items()}
+TOLD = {api_key: struct({"errorCode": _INT, api.told.name: api.told.type}) for api_key, api in _APIS.items()}
 """By API the members of a request and of an answer that are read."""
-ASKED[OFFSET_FETCH] = _struct({"groupId": _TEXT})
-TOLD[OFFSET_FETCH] = _struct(
+ASKED[OFFSET_FETCH] = struct({"groupId": _TEXT})
+TOLD[OFFSET_FETCH] = struct(
     {
-        "topics": _COMMITTED.fields,
-        "groups": pa.list_(_struct({"groupId": _TEXT, "topics": _COMMITTED.fields})),
+        "topics": _COMMITTED.type,
+        "groups": pa.list_(struct({"groupId": _TEXT, "topics": _COMMITTED.type})),
     }
 )
 
@@ -159,45 +130,26 @@ def partition_lines(api_key: int, asked: pa.StructArray, told: pa.StructArray) -
     return line[order], rows.take(pa.array(order))
 
 
-Columns = dict[str, pa.Array]
-
-
-def _read(side: _Side, topics: pa.ListArray) -> tuple[Longs, Columns]:
+def _read(of: TopicList, lists: pa.ListArray) -> tuple[Longs, Columns]:
     """The partitions of lists of topics: the number of the list, and columns."""
-    each, of = pc.list_flatten(topics), pc.list_parent_indices(topics)
-    name = pc.coalesce(pc.struct_field(each, "topic"), pc.struct_field(each, "name"))
-    topic_id = pc.struct_field(each, "topicId")
-    partitions = pc.struct_field(each, "partitions")
-    topic = pc.list_parent_indices(partitions)
-    partition = pc.list_flatten(partitions)
-    found = {
-        "topic": _unless(name, "").take(topic),
-        "topic_id": _unless(topic_id, ZERO_ID).take(topic),
-        "partition": pc.fill_null(pc.struct_field(partition, side.number), -1),
-        **{name: pc.struct_field(partition, path.split(".")) for name, path in side.members.items()},
-    }
+    number, found = of.read(lists)
+    found["partition"] = pc.fill_null(found["partition"], -1)
     if "error" in found:
         found["error"] = pc.fill_null(found["error"], 0)
-    return longs(of.take(topic)), found
-
-
-def _unless(values: pa.Array, nothing: str) -> pa.Array:
-    return pc.if_else(pc.equal(values, nothing), None, values)
+    return number, found
 
 
 def _answered(api: _Api, api_key: int, asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, Columns]:
-    line, found = _read(api.asked, pc.struct_field(asked, api.asked.topics))
-    of, answers = _read(api.told, pc.struct_field(told, api.told.topics))
-    own, others = _places(line, found, of, answers)
+    line, found = _read(api.asked, pc.struct_field(asked, api.asked.name))
+    of, answers = _read(api.told, pc.struct_field(told, api.told.name))
+    own, others = places(line, found, of, answers)
     # what is answered twice is as it was answered last
-    newest = np.full(max(own.max(initial=-1), others.max(initial=-1)) + 1, -1)
-    newest[others] = np.arange(len(others))
-    answer = newest[own]
+    answer = last_at(own, others)
     rows = pa.array(answer, mask=answer < 0)
     found |= {name: answers[name].take(rows) for name in api.told.members}
     if api_key == FETCH:
         # in a fetch session what was listed before need not be listed again to be refused
-        is_more = (longs(answers["error"]) != 0) & (newest[others] == np.arange(len(others)))
+        is_more = (longs(answers["error"]) != 0) & (last_at(others, others) == np.arange(len(others)))
         more = pa.array(np.flatnonzero(is_more & ~np.isin(others, own)))
         line = np.concatenate([line, of[more]])
         found = {
@@ -212,17 +164,6 @@ def _answered(api: _Api, api_key: int, asked: pa.StructArray, told: pa.StructArr
         found["error"] = pc.if_else(pc.is_valid(of_line), refused, None)
     found["group_id"] = pc.struct_field(asked, "groupId").take(pa.array(line))
     return line, found
-
-
-def _places(line: Longs, found: Columns, of: Longs, answers: Columns) -> tuple[Longs, Longs]:
-    """A number for each partition of each line, the same where it is asked and answered."""
-    names = ("topic", "topic_id")
-    numbers = [
-        numbered_values(*(pa.chunked_array([each[name]]) for each in (found, answers))) for name in names
-    ]
-    partitions = [longs(each["partition"]) for each in (found, answers)]
-    place = numbered_rows(*map(np.concatenate, ((line, of), *numbers, partitions)))
-    return place[: len(line)], place[len(line) :]
 
 
 def _committed(asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, Columns]:

@@ -1,38 +1,23 @@
-"""An attribute of many objects as a column of numbers, which takes a fraction of their memory."""
+"""Attributes of many objects as columns of numbers, which take a fraction of their memory."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from fencepost.replay.logs import UNKNOWN, Longs
+from fencepost.replay.logs import UNKNOWN, Longs, longs
 
 
 class Numbers:
     """Whole numbers; None is UNKNOWN."""
 
-    def __init__(self) -> None:
-        self._taken = array("q")
-        self.values: Longs = np.empty(0, dtype=np.int64)
-
-    def take(self, values: Sequence[Any]) -> None:
-        """Those of the next objects."""
-        self._taken.extend(
-            [UNKNOWN if each is None else each for each in values] if None in values else values
-        )
-
-    @property
-    def taken(self) -> Longs:
-        """All that were taken."""
-        return np.frombuffer(self._taken, np.int64)
-
-    def order(self, order: Longs) -> None:
-        """No more come; they are put in this order."""
-        self.values = self.taken[order]
-        self._taken = array("q")
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self.values: Longs = longs(pc.fill_null(column.cast(pa.int64()), UNKNOWN))
 
     def objects(self, which: Longs) -> list[Any]:
         """Some of them, as they were."""
@@ -44,48 +29,42 @@ class Numbers:
 class Texts:
     """Texts of which the same are there again and again: each has a number, None has -1."""
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        """``column`` is coded, each text once."""
+        coded = column.combine_chunks()
+        self.names: list[str] = coded.dictionary.to_pylist()
         """The texts by their numbers."""
-        self._numbers: dict[str | None, int] = {None: -1}
-        self._taken = array("i")
-        self.values: Longs = np.empty(0, dtype=np.int64)
-
-    def take(self, values: Sequence[Any]) -> None:
-        """Those of the next objects."""
-        self._taken.extend(_numbered(values, self._numbers))
-
-    @property
-    def taken(self) -> Longs:
-        """The numbers of all that were taken."""
-        return np.frombuffer(self._taken, np.int32)
-
-    def order(self, order: Longs) -> None:
-        """No more come; they are put in this order."""
-        self.values = self.taken[order]
-        self._taken = array("i")
-        self.names = [each for each in self._numbers if each is not None]
+        self.values: Longs = longs(pc.fill_null(coded.indices, -1))
 
     def objects(self, which: Longs) -> list[Any]:
         """Some of them, as they were."""
         names = self.names
         return [None if each < 0 else names[each] for each in self.values[which].tolist()]
 
-    def ranks(self) -> Longs:
-        """Of each number the place of its text among all in their order."""
-        numbers = [
-            number
-            for text, number in sorted((text, n) for text, n in self._numbers.items() if text is not None)
-        ]
-        rank = np.empty(len(numbers), dtype=np.int64)
-        rank[numbers] = np.arange(len(numbers))
-        return rank
-
     def numbers_of(self, others: Iterable[str | None]) -> Longs:
         """The numbers of other texts: as here, and above these of such as are not here."""
-        return np.array(_numbered(others, dict(self._numbers)), dtype=np.int64)
+        numbers: dict[str | None, int] = {None: -1}
+        numbers.update(zip(self.names, range(len(self.names)), strict=True))
+        # None is there from the beginning
+        return np.array([numbers.setdefault(each, len(numbers) - 1) for each in others], dtype=np.int64)
 
 
-def _numbered(values: Iterable[str | None], numbers: dict[str | None, int]) -> list[int]:
-    # None is there from the beginning
-    return [numbers.setdefault(each, len(numbers) - 1) for each in values]
+@dataclass(frozen=True)
+class Attributes:
+    """The columns of many objects, by the attribute."""
+
+    texts: Mapping[str, Texts]
+    numbers: Mapping[str, Numbers]
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> Self:
+        """Of rows with a column for each attribute: coded texts, numbers; others are left out."""
+        kinds = {field.name: field.type for field in rows.schema}
+        texts = {name: Texts(rows[name]) for name, kind in kinds.items() if pa.types.is_dictionary(kind)}
+        others = (name for name, kind in kinds.items() if not pa.types.is_string(kind) and name not in texts)
+        return cls(texts, {name: Numbers(rows[name]) for name in others})
+
+    def objects(self, which: Longs) -> dict[str, list[Any]]:
+        """Those of some objects, as they were."""
+        columns: dict[str, Texts | Numbers] = {**self.texts, **self.numbers}
+        return {name: column.objects(which) for name, column in columns.items()}

@@ -6,6 +6,7 @@ whose offsets were committed without members.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.protocols.offset_commit.lateness import Lateness
@@ -44,7 +45,8 @@ class Presence:
         ended = self._records[no - 1] if no else None
         after = -1 if ended is None else ended.offset
         before = self._records[no].offset if no < len(self._records) else None
-        if any(after < offset and (before is None or offset < before) for offset in self._commits):
+        following = bisect_right(self._commits, after)
+        if following < len(self._commits) and (before is None or self._commits[following] < before):
             return None
         joined_ms = self._joins.get(request.broker_id)
         if joined_ms is None:

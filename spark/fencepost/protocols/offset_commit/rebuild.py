@@ -23,10 +23,7 @@ from fencepost.protocols.offset_commit.tables import (
 )
 from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
-from fencepost.replay.group_coordinator.shards import shard_of_name
-from fencepost.replay.group_coordinator.spread import spread
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.group_coordinator.spread import Facts, spread
 from fencepost.tables import REQUESTS, Table
 
 TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
@@ -38,19 +35,18 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     found = spread(given, APIS)
     asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
     refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
-    replayed = engine.replay(found.rows, _replay(found.metadata, found.unread, given.tolerance_ms), TABLES)
+    replayed = engine.replay(found.rows, _replay(found.facts, given.tolerance_ms), TABLES)
     return {**replayed, MEMBER_FENCINGS.name: refused}
 
 
 def _replay(
-    metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
+    facts: Facts, tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        cluster, partition = shard_of_name(shard)
-        known = metadata.get(cluster, ClusterMetadata())
         with collection_paused():
             give_back()
-            rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **evidence)
+            rows = facts.rows_of(shard, evidence)
+            known = facts.metadata_of(rows.cluster)
             # a group may have millions of lines: what was decoded is let go
             del evidence
             decoded = decode_shard(rows, known.topics)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
-from itertools import islice
-from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fencepost.protocols.offset_commit.attributes import Numbers, Texts
+from fencepost.protocols.offset_commit.attributes import Attributes, Texts
+from fencepost.protocols.offset_commit.commit_lines import CommitLines
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, is_accepted, is_fenced
 from fencepost.replay.logs import Longs
 
 _AT_ONCE = 4_096
 """So many requests are objects at a time."""
-
-_TEXTS = (
-    "connection", "group_id", "member_id", "instance_id", "client_id", "transactional_id", "file"
-)  # fmt: skip
-_NUMBERS = (
-    "broker_id", "correlation_id", "api_key", "api_version", "client_epoch", "is_transactional",
-    "producer_id", "producer_epoch", "requested_ms", "responded_ms", "position",
-)  # fmt: skip
-_COMMIT_TEXTS = ("reference", "topic", "topic_id", "partition_key", "broker_error")
-_COMMIT_NUMBERS = ("partition", "committed_offset", "committed_leader_epoch")
 
 
 class Requests:
@@ -36,38 +23,32 @@ class Requests:
     many commits it has, ``stored`` of each commit whether it was, though its broker said otherwise.
     """
 
-    def __init__(self, requests: Iterable[CommitRequest]) -> None:
-        """``requests`` are gone through once, in any order, and have no commits afterwards: both name each
-        other, and only a search for cycles would let them go.
-        """
-        self._texts = {name: Texts() for name in _TEXTS}
-        self._numbers = {name: Numbers() for name in _NUMBERS}
-        self._texts_of_commits = {name: Texts() for name in _COMMIT_TEXTS}
-        self._numbers_of_commits = {name: Numbers() for name in _COMMIT_NUMBERS}
-        self._of: dict[str, Texts | Numbers] = {**self._texts, **self._numbers}
-        self._of_commits: dict[str, Texts | Numbers] = {**self._texts_of_commits, **self._numbers_of_commits}
-        sizes = array("q")
-        self._ids = pa.chunked_array(self._take(iter(requests), sizes), pa.string())
-        self._order(np.frombuffer(sizes, np.int64))
+    def __init__(self, lines: CommitLines) -> None:
+        self._ids = lines.requests["request_id"].combine_chunks()
+        self._of, self._of_commits = Attributes.of(lines.requests), Attributes.of(lines.commits)
+        self.request: Longs = self.of_commits("request")
+        self.size: Longs = np.bincount(self.request, minlength=len(self._ids))
+        self._begins = np.cumsum(self.size) - self.size
+        self.stored = np.zeros(len(self.request), dtype=np.bool_)
 
     def __len__(self) -> int:
         return len(self.size)
 
     def __getitem__(self, name: str) -> Longs:
         """A number of all requests."""
-        return self._numbers[name].values
+        return self._of.numbers[name].values
 
     def texts(self, name: str) -> Texts:
         """A text of all requests."""
-        return self._texts[name]
+        return self._of.texts[name]
 
     def of_commits(self, name: str) -> Longs:
         """A number of all commits."""
-        return self._numbers_of_commits[name].values
+        return self._of_commits.numbers[name].values
 
     def texts_of_commits(self, name: str) -> Texts:
         """A text of all commits."""
-        return self._texts_of_commits[name]
+        return self._of_commits.texts[name]
 
     def each(self, numbers: Longs) -> Iterator[CommitRequest]:
         """The requests with these numbers, in this order; who has done with one takes its commits away."""
@@ -92,41 +73,8 @@ class Requests:
         column = self.texts_of_commits("broker_error")
         return np.flatnonzero(np.isin(column.values, column.numbers_of(sorted(errors))))
 
-    def _take(self, requests: Iterator[CommitRequest], sizes: array[int]) -> Iterator[pa.Array]:
-        """Take all requests; gives their ids."""
-        values, values_of_commit = attrgetter(*self._of), attrgetter(*self._of_commits)
-        while some := list(islice(requests, _AT_ONCE)):
-            commits = [commit for request in some for commit in request.commits]
-            for columns, rows in (
-                (self._of, map(values, some)),
-                (self._of_commits, map(values_of_commit, commits)),
-            ):
-                for column, taken in zip(columns.values(), zip(*rows, strict=True), strict=True):
-                    column.take(taken)
-            sizes.extend([len(request.commits) for request in some])
-            yield pa.array([request.request_id for request in some], pa.string())
-            for request in some:
-                request.commits = []
-
-    def _order(self, size: Longs) -> None:
-        file = self.texts("file")
-        position, responded_ms = (self._numbers[name].taken for name in ("position", "responded_ms"))
-        keys = (position, file.ranks()[file.taken], responded_ms)
-        order = np.lexsort((np.asarray(pc.rank(self._ids)), *keys))
-        ends = np.cumsum(size)
-        self.size: Longs = size[order]
-        self.request: Longs = np.repeat(np.arange(len(order)), self.size)
-        self._begins = np.cumsum(self.size) - self.size
-        own = np.arange(len(self.request)) - self._begins[self.request]
-        of_commits = (ends - size)[order][self.request] + own
-        for columns, places in ((self._of, order), (self._of_commits, of_commits)):
-            for column in columns.values():
-                column.order(places)
-        self._ids = self._ids.combine_chunks().take(pa.array(order))
-        self.stored = np.zeros(len(self.request), dtype=np.bool_)
-
     def _objects(self, numbers: Longs) -> list[CommitRequest]:
-        values = {name: column.objects(numbers) for name, column in self._of.items()}
+        values = self._of.objects(numbers)
         values["request_id"] = self._ids.take(pa.array(numbers)).to_pylist()
         values["is_transactional"] = list(map(bool, values["is_transactional"]))
         values["commits"] = [[] for _ in values["request_id"]]
@@ -137,7 +85,7 @@ class Requests:
         size = self.size[numbers]
         own = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         commits = np.repeat(self._begins[numbers], size) + own
-        values = {name: column.objects(commits) for name, column in self._of_commits.items()}
+        values = self._of_commits.objects(commits)
         values["request"] = [requests[at] for at in np.repeat(np.arange(len(size)), size).tolist()]
         errors, stored = values["broker_error"], self.stored[commits].tolist()
         values["accepted"] = [was or is_accepted(error) for was, error in zip(stored, errors, strict=True)]

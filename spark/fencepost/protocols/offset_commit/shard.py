@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
+from fencepost.protocols.offset_commit.commit_lines import commit_lines
 from fencepost.protocols.offset_commit.member_lines import (
     HEARTBEAT_APIS,
     HeartbeatAnswer,
@@ -17,17 +18,19 @@ from fencepost.protocols.offset_commit.member_lines import (
     member_lines,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.requests import COMMIT_APIS, CommitRequest, commit_request
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.replay.collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.needed import needed
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
 
-APIS = (*COMMIT_APIS, *CLASSIC_APIS, *HEARTBEAT_APIS)
+MEMBER_APIS = (*CLASSIC_APIS, *HEARTBEAT_APIS)
+APIS = (*COMMIT_APIS, *MEMBER_APIS)
 """The requests that are read."""
 
 
@@ -65,14 +68,16 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     """
     lines: list[MemberLine] = []
     heartbeats: list[HeartbeatAnswer] = []
-    requests = Requests(_requests(rows.requests, topics, lines, heartbeats))
+    _read_members(rows.requests, lines, heartbeats)
+    requests = Requests(commit_lines(rows.requests, topics))
     rows.requests = rows.requests.schema.empty_table()
     give_back()
+    log = log_of(rows)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
-        log_of(rows),
-        group_records(rows.records),
+        log,
+        group_records(needed(rows.records, log, rows.cut, requests.texts("member_id").names)),
         commit_records(rows.records),
         markers(rows.records),
         requests,
@@ -82,25 +87,18 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     )
 
 
-def _requests(
-    rows: pa.Table, topics: Topics, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer]
-) -> Iterator[CommitRequest]:
-    """The commits among lines; what the others tell is added to ``lines`` and ``heartbeats``."""
-    for line in each_line(rows, APIS):
+def _read_members(rows: pa.Table, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer]) -> None:
+    """Add what lines of members tell to ``lines`` and ``heartbeats``."""
+    for line in each_line(rows, MEMBER_APIS):
         try:
             if line.api_key in HEARTBEAT_APIS:
                 heartbeat = heartbeat_answer(line)
                 heartbeats += [] if heartbeat is None else [heartbeat]
-                continue
-            if line.api_key not in COMMIT_APIS:
+            else:
                 lines += member_lines(line)
-                continue
-            request = commit_request(line, topics)
         except (AttributeError, KeyError, TypeError):
             # it is JSON, but no broker's: it names nothing, and ends no run
             continue
-        if request is not None:
-            yield request
 
 
 def by_group(

@@ -14,11 +14,9 @@ from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.entities import with_entity
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
-from fencepost.replay.group_coordinator.shards import Placement, shard_name, shard_of_name
-from fencepost.replay.group_coordinator.spread import spread
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.group_coordinator.shards import Placement, shard_name
+from fencepost.replay.group_coordinator.spread import Facts, spread
 from fencepost.tables import Table
 
 _TOLD = "told"
@@ -32,20 +30,18 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     # what is sent to tasks must not name the rows beside it: they are the engine's
     placement = found.placement
     told = with_entity(engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, placement))
-    replayed = _replay(found.metadata, found.unread, given.tolerance_ms)
+    replayed = _replay(found.facts, given.tolerance_ms)
     return engine.replay({**found.rows, _TOLD: [told]}, replayed, TABLES)
 
 
 def _replay(
-    metadata: Mapping[str, ClusterMetadata], unread: Mapping[str, UnreadLines], tolerance_ms: int
+    facts: Facts, tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         if not _has_classic_groups(evidence):
             return []
-        cluster, partition = shard_of_name(shard)
-        of_shard = {name: rows for name, rows in evidence.items() if name != _TOLD}
-        rows = ShardRows(cluster, partition, unread_lines=unread.get(cluster, {}), **of_shard)
-        known = metadata.get(cluster, ClusterMetadata())
+        rows = facts.rows_of(shard, {name: each for name, each in evidence.items() if name != _TOLD})
+        known = facts.metadata_of(rows.cluster)
         found = replay_shard(decode_shard(rows, evidence[_TOLD]), known, tolerance_ms)
         return [(table, found[table.name]) for table in TABLES]
 

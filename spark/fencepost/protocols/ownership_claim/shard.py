@@ -21,6 +21,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.group_coordinator.decoding import log_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
+from fencepost.replay.group_coordinator.needed import needed
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.histories import Interval
@@ -56,11 +57,13 @@ class _OfGroup:
 
 def decode_shard(rows: ShardRows, told: pa.Table) -> ShardEvidence:
     """From rows of bronze; ``told``: of ``bronze.group_coordinator_lines``, of the groups that live here."""
+    log = log_of(rows)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
-        log_of(rows),
-        records_of(rows.records),
+        log,
+        # no request asks here about a member of a group that is no classic one
+        records_of(needed(rows.records, log, rows.cut, ())),
         read_lines(rows.requests),
         coordinator_lines(told),
         rows.unread_lines,

@@ -26,7 +26,8 @@ class ShardRows:
     ``batches``, ``records`` and ``cleaned`` of one partition of ``__consumer_offsets``, ``quarantine`` of its
     segments (others are ignored), ``requests`` of the groups that live there. ``partition`` is None for the
     groups of which it is not known where they live: only ``requests`` has rows then. ``unread_lines``: where
-    lines of the cluster's request logs could not be read, by file.
+    lines of the cluster's request logs could not be read, by file. ``cut``: the offset below which the log is
+    what compaction left.
     """
 
     cluster: str
@@ -37,6 +38,7 @@ class ShardRows:
     quarantine: pa.Table
     cleaned: pa.Table
     unread_lines: UnreadLines = field(default_factory=dict)
+    cut: int = 0
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

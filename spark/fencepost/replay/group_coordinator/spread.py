@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Rows
+from fencepost.replay.bounded import Partition
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -42,17 +43,35 @@ _SIGHTED = Table(
 )
 
 
+class Facts(NamedTuple):
+    """What the replay of each coordinator's log is told. ``metadata``: of each cluster, with what stored
+    commits say of topics' names; ``unread``: lines of request logs, by cluster; ``cuts``: as in Evidence.
+    """
+
+    metadata: Mapping[str, ClusterMetadata]
+    unread: Mapping[str, UnreadLines]
+    cuts: Mapping[Partition, int]
+
+    def metadata_of(self, cluster: str) -> ClusterMetadata:
+        """What is known of a cluster's topics and brokers."""
+        return self.metadata.get(cluster, ClusterMetadata())
+
+    def rows_of(self, shard: str, evidence: Mapping[str, pa.Table]) -> ShardRows:
+        """The evidence of a shard, by the names that ShardRows has."""
+        cluster, partition = shard_of_name(shard)
+        cut = 0 if partition is None else self.cuts.get((cluster, OFFSETS_TOPIC, partition), 0)
+        return ShardRows(cluster, partition, unread_lines=self.unread.get(cluster, {}), cut=cut, **evidence)
+
+
 class Spread(NamedTuple):
     """The evidence of group coordinators, each row with the coordinator's log that it is about.
 
-    ``rows``: as ``Engine.replay`` takes them, by the names that ShardRows has. ``metadata``: of each cluster,
-    with what stored commits say of topics' names. ``unread``: lines of request logs, by cluster.
+    ``rows``: as ``Engine.replay`` takes them, by the names that ShardRows has.
     """
 
     rows: dict[str, list[Rows]]
     placement: Placement
-    metadata: Mapping[str, ClusterMetadata]
-    unread: Mapping[str, UnreadLines]
+    facts: Facts
 
 
 def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
@@ -88,7 +107,7 @@ def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
     sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
     known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(rows["quarantine"], _unread_lines, _UNREAD)))
-    return Spread(evidence, placement, known, unread)
+    return Spread(evidence, placement, Facts(known, unread, given.cuts))
 
 
 def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:

@@ -1,0 +1,101 @@
+"""Sizes and sums of sets: each element counts once, and only what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tlasql import tree
+from tlasql.ir import Expr, Op, Quantified
+from tlasql.shapes import counts, element_of, repeats, type_of
+from tlasql.types import Function, SeqOf, SetOf, Type
+
+if TYPE_CHECKING:
+    from tlasql.values import Values
+
+COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
+_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Counting:
+    """The part of :class:`tlasql.values.Values` that counts."""
+
+    def __init__(self, values: Values) -> None:
+        self._values, self._dialect = values, values.dialect
+
+    def compared(self, symbol: str, left: Expr, right: Expr) -> exp.Expr:
+        """``Cardinality(S)`` compared with a number: the part of S that is known may decide."""
+        if counts(right):
+            return self.compared(_FLIPPED[symbol], right, left)
+        assert isinstance(left, Op)
+        values, dialect, element = self._values, self._dialect, element_of(left.arguments[0])
+        number = values.of(right)
+
+        def decided(array: exp.Expr, count: exp.Expr) -> exp.Expr:
+            sure = dialect.filtered(array.copy(), values.fresh("e"), lambda each: values.known(each, element))
+            least, most = dialect.size(sure), dialect.size(array.copy())
+            if symbol == "=":
+                beyond = [exp.GT(this=least, expression=count), exp.LT(this=most, expression=count.copy())]
+                exact = [
+                    exp.EQ(this=least.copy(), expression=count.copy()),
+                    exp.EQ(this=most.copy(), expression=count.copy()),
+                ]
+                return tree.case([(tree.any_of(beyond), exp.false()), (tree.all_of(exact), exp.true())])
+            enough, possible = (least, most) if symbol in (">", ">=") else (most, least)
+            met = COMPARED[symbol](this=enough, expression=count.copy())
+            may = COMPARED[symbol](this=possible, expression=count.copy())
+            return tree.case([(met, exp.true()), (tree.negation(may), exp.false())])
+
+        return dialect.let(
+            values.fresh("all"),
+            self.once(left.arguments[0]),
+            lambda array: dialect.let(values.fresh("n"), number, lambda n: decided(array, n)),
+        )
+
+    def cardinality(self, counted: Expr) -> exp.Expr:
+        return self.when_known(counted, self._dialect.size, self.once(counted))
+
+    def sum_of(self, function: Expr) -> exp.Expr:
+        """The sum of f[x] for x in DOMAIN f."""
+        values, dialect = self._values, self._dialect
+        if isinstance(function, Quantified) and function.kind == "function":
+            keys = self.once(function.domain)
+            kind: Type = type_of(function.domain)
+            variable, body = function.variable, function.body
+            images = dialect.transformed(
+                keys.copy(),
+                values.fresh(variable.name),
+                lambda e: values.inside(variable, e, lambda: values.sized(body)),
+            )
+        elif isinstance(function.type, SeqOf):
+            keys, kind, images = values.of(function), type_of(function), values.of(function)
+        else:
+            assert isinstance(function.type, Function)
+            whole = values.of(function)
+            keys, kind = dialect.keys(whole), SetOf(function.type.argument)
+            images = dialect.transformed(
+                keys.copy(), values.fresh("k"), lambda k: dialect.at_key(whole.copy(), k)
+            )
+        complete = dialect.every(images.copy(), values.fresh("e"), tree.is_known)
+        return tree.case([(tree.all_of([values.known(keys, kind), complete]), dialect.summed(images))])
+
+    def once(self, expr: Expr) -> exp.Expr:
+        """The array of a set in which each element stands once: one that a table holds may repeat itself."""
+        found = self._values.of(expr)
+        return self.distinct(found, element_of(expr)) if repeats(expr) else found
+
+    def when_known(self, counted: Expr, measure: Callable[[exp.Expr], exp.Expr], array: exp.Expr) -> exp.Expr:
+        """A measure of a set, once all of it is known."""
+        values = self._values
+
+        def measured(array: exp.Expr) -> exp.Expr:
+            return tree.case([(values.known(array.copy(), type_of(counted)), measure(array.copy()))])
+
+        return self._dialect.let(values.fresh("all"), array, measured)
+
+    def distinct(self, array: exp.Expr, kind: Type) -> exp.Expr:
+        return self._dialect.distinct(
+            array, self._values.fresh("d"), lambda one, other: self._values.same(one, other, kind)
+        )
