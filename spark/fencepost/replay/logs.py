@@ -103,7 +103,7 @@ class Batches:
 
     @classmethod
     def of(cls, rows: pa.Table) -> Batches:
-        """From rows of ``bronze.batches`` that are all of one log."""
+        """From rows of ``bronze.batches``."""
         named = rows["file"].combine_chunks().dictionary_encode()
         if isinstance(named, pa.ChunkedArray):  # a table without rows has no chunk to combine
             named = pa.array([], pa.string()).dictionary_encode()
@@ -114,6 +114,14 @@ class Batches:
         codes = named.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         columns = {name: longs(rows[name]) for name in BATCH_COLUMNS if name != "file"}
         return cls(**columns, file=rank[codes] if len(rank) else codes, files=tuple(files))
+
+    def slice(self, begin: int, end: int) -> Batches:
+        """Some that follow one another."""
+        return Batches(**{name: getattr(self, name)[begin:end] for name in BATCH_COLUMNS}, files=self.files)
+
+    def name_of_file(self, at: int) -> str:
+        """The file that a batch is in."""
+        return self.files[int(self.file[at])]
 
 
 def longs(column: pa.ChunkedArray | pa.Array) -> Longs:

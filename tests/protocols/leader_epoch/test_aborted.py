@@ -17,7 +17,7 @@ from cluster import Cluster
 from images import image_at, images_of
 from segments import append, metadata_values
 
-from fencepost.protocols.leader_epoch.cluster import replay
+from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay.metadata_log import metadata_log
 from fencepost.tables import BATCHES, QUARANTINE, RECORDS
 

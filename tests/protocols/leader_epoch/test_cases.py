@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay import metadata_log as ml
 from fencepost.replay.logs import Batches, Log
 from fencepost.tables import BATCHES

@@ -9,7 +9,8 @@ import pytest
 from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.clocks import Window
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.protocols.leader_epoch.controller_fencings import (
     Candidate,
     Cause,

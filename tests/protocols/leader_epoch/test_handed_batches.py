@@ -11,6 +11,7 @@ import pytest
 
 from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
 from fencepost.protocols.leader_epoch.handed_batches import as_handed, together
+from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, PartitionLog
 from fencepost.replay.logs import UNKNOWN
 from fencepost.tables import BATCHES
@@ -50,7 +51,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 def read(rows: pa.Table, cleaned_to: tuple[int, ...] = ()) -> PartitionLog:
     consumed = dict.fromkeys(zip(rows["broker_id"].to_pylist(), rows["file"].to_pylist(), strict=True), 10**9)
-    return PartitionLog(PLACE, rows, cleaned_to, [], consumed)
+    return PartitionLog(PLACE, LogBatches.of(rows), cleaned_to, [], consumed)
 
 
 def by_chapters(rows: list[dict[str, Any]], length: int, overlap: int) -> tuple[PartitionLog, int]:

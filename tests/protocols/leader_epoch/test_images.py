@@ -23,7 +23,8 @@ from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.process import ProcessEngine
 from fencepost.formats.batches import records, walk
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.metadata_log import metadata_log, snapshots
 from fencepost.settings import Broker, Cluster, Lake, Settings, load

@@ -15,13 +15,14 @@ import pytest
 import yaml
 from matplotlib.figure import Figure
 
-from fencepost import lake, report
+from fencepost import lake
 from fencepost.plots.reading import PlotError
 from fencepost.protocols.leader_epoch import report as reports
 from fencepost.protocols.leader_epoch import telling
 from fencepost.protocols.leader_epoch.plot import drawing, layout, reading
 from fencepost.protocols.leader_epoch.plot.reading import EPOCH_COLUMNS, INCARNATION_COLUMNS, MARK_COLUMNS
 from fencepost.reading import Reader, open_lake
+from fencepost.report.wording import log_of
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,7 +128,7 @@ def test_partitions_of_topics_that_are_gone_have_names(reader: Reader) -> None:
 
 def test_a_scope_is_named_by_its_log() -> None:
     scope = json.dumps({"log": "AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0"})
-    assert report._log(scope) == "__cluster_metadata-0"
+    assert log_of(scope) == "__cluster_metadata-0"
 
 
 def test_a_topics_rows_are_read(reader: Reader) -> None:

@@ -3,80 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fencepost.protocols.leader_epoch.answers import ListAnswer, PartitionAnswer, TopicAnswer
+from fencepost.protocols.leader_epoch.answers import ListAnswer, TopicAnswer
+from fencepost.protocols.leader_epoch.cached_topics import ANY_USE, NO_USE, CachedTopic, Change
 
 HAS_RELIABLE_LEADER_EPOCHS = 9
 HAS_TOPIC_IDS = 10
-ANY_USE, NO_USE = "", None
-"""What shows that a client took an answer: a topic id that it uses, any use of the topic, or none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A partition of which an answer told another thing than the cache had; ``told`` None: it lacks it.
-
-    ``accepted`` is None where the client may not have had the answer.
-    """
-
-    topic: str
-    partition: int
-    cached_topic_id: str | None
-    cached_leader_epoch: int
-    cached_gone: bool
-    told_topic_id: str | None
-    told: PartitionAnswer | None
-    error: int
-    accepted: bool | None
-
-    @property
-    def of_another(self) -> bool:
-        """Whether not the same incarnation is told: within one an older leader epoch is never taken."""
-        return self.told is None or self.cached_gone or self.told_topic_id != self.cached_topic_id
-
-
-@dataclass(slots=True)
-class _Topic:
-    """A topic in the cache: what was told of it last, None when it is gone; ``topic_id`` stays.
-
-    ``as_told``: the cache has what the answer says, and nothing else. A thousand clients are told of ten
-    thousand partitions, so ``seen`` (lastSeenLeaderEpochs) and ``had`` (the partitions that it ever had) are
-    the answer's own while they are None.
-
-    ``since``: how often the cache had been lost when this was so. ``in_doubt``: it is so if the client had
-    the last answer, which ``shown_by`` shows. ``kept_in``: the number of the last answer at which the client
-    kept the topic for certain. ``unsure``: partitions of which it is not known what epoch it last saw.
-    """
-
-    topic_id: str | None
-    answer: TopicAnswer | None
-    as_told: bool = True
-    seen: dict[int, int] | None = None
-    had: set[int] | None = None
-    since: int = 0
-    in_doubt: bool = False
-    shown_by: str | None = NO_USE
-    kept_in: int = -1
-    unsure: frozenset[int] = frozenset()
-
-    @property
-    def gone(self) -> bool:
-        return self.answer is None
-
-    def epochs(self) -> dict[int, int]:
-        """``seen``, to be changed."""
-        if self.seen is None:
-            told = () if self.answer is None else self.answer.partitions
-            self.seen = {each.partition: each.leader_epoch for each in told if each.leader_epoch >= 0}
-        return self.seen
-
-    def partitions(self) -> set[int]:
-        """``had``, to be changed."""
-        if self.had is None:
-            told = () if self.answer is None else self.answer.partitions
-            self.had = {each.partition for each in told}
-        return self.had
 
 
 class ClientCache:
@@ -97,7 +30,7 @@ class ClientCache:
         self._a_producer = a_producer
         self._answers = 0
         self._losses = 0
-        self._topics: dict[str, _Topic] = {}
+        self._topics: dict[str, CachedTopic] = {}
 
     def lose(self) -> None:
         """From here on nothing is known that was told before."""
@@ -159,14 +92,14 @@ class ClientCache:
                 yield from self._told(self._lose(topic, of, None, 0), is_taken=is_taken)
                 of.in_doubt = not is_taken
 
-    def _learn(self, told: TopicAnswer, of: _Topic | None, version: int, *, is_known: bool) -> None:
+    def _learn(self, told: TopicAnswer, of: CachedTopic | None, version: int, *, is_known: bool) -> None:
         """A topic is told of which it was not known what the cache had, and now ``is_known``, or not."""
         if is_known:
             had = {each.partition for each in told.partitions}
             # what it last saw of other partitions stays, and is not known any more
             unsure = frozenset(of.partitions() - had if of is not None else ())
             told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
-            self._topics[told.topic] = _Topic(
+            self._topics[told.topic] = CachedTopic(
                 told_id, told, had=had | unsure, since=self._losses, unsure=unsure
             )
         elif of is not None:
@@ -215,7 +148,7 @@ class ClientCache:
             of.epochs()[partition] = leader_epoch
             of.as_told = False
 
-    def _is_known(self, of: _Topic | None) -> bool:
+    def _is_known(self, of: CachedTopic | None) -> bool:
         if of is None:
             return not self._losses
         return of.since == self._losses and not of.in_doubt
@@ -234,7 +167,7 @@ class ClientCache:
     def _take(
         self,
         told: TopicAnswer,
-        of: _Topic | None,
+        of: CachedTopic | None,
         version: int,
         is_newest: Callable[[TopicAnswer], bool],
     ) -> Iterator[Change]:
@@ -245,7 +178,7 @@ class ClientCache:
         told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
         if of is None:
             seen = None if version >= HAS_RELIABLE_LEADER_EPOCHS else dict[int, int]()
-            self._topics[told.topic] = _Topic(told_id, told, seen=seen, since=self._losses)
+            self._topics[told.topic] = CachedTopic(told_id, told, seen=seen, since=self._losses)
             return
         # only between two ids of the cache and the answer a change of incarnation is seen
         cached_id = None if of.gone else of.topic_id
@@ -274,11 +207,11 @@ class ClientCache:
                     each.error, accepted,
                 )  # fmt: skip
         had.update(each.partition for each in told.partitions)
-        self._topics[told.topic] = _Topic(
+        self._topics[told.topic] = CachedTopic(
             told_id, told, as_told and not unsure, seen, had, self._losses, unsure=unsure
         )
 
-    def _lose(self, topic: str, of: _Topic, told_id: str | None, error: int) -> Iterator[Change]:
+    def _lose(self, topic: str, of: CachedTopic, told_id: str | None, error: int) -> Iterator[Change]:
         seen = of.epochs()
         for partition in sorted(of.partitions() - of.unsure):
             epoch = seen.get(partition, -1)

@@ -8,11 +8,11 @@ from functools import partial
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.answers import ListAnswer, TopicAnswer, name_of
+from fencepost.protocols.leader_epoch.cached_topics import Change
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import (
     HAS_RELIABLE_LEADER_EPOCHS,
     HAS_TOPIC_IDS,
-    Change,
     ClientCache,
 )
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns

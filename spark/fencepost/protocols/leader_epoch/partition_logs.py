@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.handed_batches import LOG_APPEND_TIME, handed
+from fencepost.protocols.leader_epoch.handed_batches import handed
+from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
-from fencepost.replay.logs import UNKNOWN, Batches, Log, Longs, UnreadPiece, longs
+from fencepost.replay.logs import UNKNOWN, Log, Longs, UnreadPiece
 
 _COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
@@ -74,24 +74,20 @@ class PartitionLog:
     def __init__(
         self,
         place: LogPlace,
-        batches: pa.Table,
+        batches: LogBatches,
         cleaned_to: tuple[int, ...],
         unread: list[UnreadPiece],
         consumed_to: Mapping[tuple[int, str], int],
     ) -> None:
-        """``batches``: rows of HANDED_BATCHES; ``consumed_to``: how far (broker, file) was last read."""
-        self.place, self.rows = place, batches
-        given = Batches.of(batches)
+        """``consumed_to``: how far (broker, file) was last read."""
+        self.place, self._batches = place, batches
+        given = self._headers = batches.headers
         self.epoch = given.leader_epoch
         self.base, self.last = given.base_offset, given.last_offset
         self.ms = given.max_timestamp_ms
-        self.broker = longs(batches["broker_id"])
-        self._files = batches["file"].to_pylist()
-        self._position, self._size = given.position, longs(batches["size"])
-        self._file = given.file
-        self._stands_for = longs(pc.fill_null(batches["batches"], UNKNOWN))
-        by_broker = longs(batches["attributes"]) & LOG_APPEND_TIME != 0
-        self._dated = by_broker | (place.topic in _COORDINATORS)
+        self.broker, self._size = batches.broker, batches.size
+        self._position, self._file = given.position, given.file
+        self._dated = (batches.is_dated != 0) | (place.topic in _COORDINATORS)
         self._fell = self._fallen(consumed_to)
         # a batch that lies behind a newer one on one replica's own disk was not cut off: it survived
         survived = replace(given, leader_epoch=self._raised(self._fell)) if len(self._fell) else given
@@ -113,7 +109,7 @@ class PartitionLog:
                 int(self.base[at[first]]),
                 int(self.last[at[first:end]].max()) + 1,
                 int(self.ms[at[first]]),
-                self._batches(at[first:end]),
+                self._count(at[first:end]),
                 int(at[first]),
             )
             for first, end in zip(begins, ends, strict=True)
@@ -123,7 +119,7 @@ class PartitionLog:
         """Rows of HANDED_BATCHES: what the next chapter is told of the log."""
         survived = np.zeros(len(self.epoch), dtype=np.bool_)
         survived[self.log.rows] = True
-        return handed(self.rows, survived, by_file=len(self._fell) > 0)
+        return handed(self._batches.rows, survived, by_file=len(self._fell) > 0)
 
     def first_offsets(self) -> dict[int, int]:
         """The lowest offset of each epoch that any replica has a batch of."""
@@ -196,15 +192,19 @@ class PartitionLog:
 
     def provenance(self, run: Run) -> tuple[int, str, int]:
         """Broker, file and byte of a run's first batch."""
-        return int(self.broker[run.first]), str(self._files[run.first]), int(self._position[run.first])
+        return (
+            int(self.broker[run.first]),
+            self._headers.name_of_file(run.first),
+            int(self._position[run.first]),
+        )
 
-    def _batches(self, at: Longs) -> int | None:
+    def _count(self, at: Longs) -> int | None:
         """How many batches some rows stand for."""
-        counts = self._stands_for[at]
+        counts = self._batches.stands_for[at]
         return None if (counts == UNKNOWN).any() else int(counts.sum())
 
     def _folder(self, at: int) -> str:
-        return str(self._files[at]).rpartition("/")[0]
+        return self._headers.name_of_file(at).rpartition("/")[0]
 
     def _fallen(self, consumed_to: Mapping[tuple[int, str], int]) -> Longs:
         """Batches that one replica's file has right behind one of a newer epoch.
@@ -223,7 +223,7 @@ class PartitionLog:
         )
         found = []
         for at in other[follows].tolist():
-            known_to = consumed_to.get((int(self.broker[at]), str(self._files[at])), 0)
+            known_to = consumed_to.get((int(self.broker[at]), self._headers.name_of_file(at)), 0)
             over = (self.base <= self.last[at]) & (self.last >= self.base[at]) & (self.epoch > self.epoch[at])
             if known_to >= self._position[at] + self._size[at] and not over.any():
                 found.append(at)

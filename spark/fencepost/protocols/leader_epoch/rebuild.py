@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.protocols.leader_epoch import clients, committed, partition_rows
+from fencepost.protocols.leader_epoch import clients, committed, log_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS, of_clients
 from fencepost.protocols.leader_epoch.clients import replay_clients
-from fencepost.protocols.leader_epoch.cluster import ClusterHistory, replay
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.protocols.leader_epoch.commit_facts import Groups
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
 from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, stored_offsets
@@ -167,7 +168,7 @@ def _partitions(
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
-    names = {table.name: table for table in (*partition_rows.TABLES, HANDED_BATCHES, STORED)}
+    names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
     goes_on, nothing = given.goes_on, HANDED_BATCHES.arrow_schema.empty_table()
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:

@@ -1,0 +1,59 @@
+"""Batches of partitions' logs as columns: those of all logs are made at once, a log's own are slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS
+from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.handed_batches import LOG_APPEND_TIME, together
+from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatches:
+    """Batches as ``rows`` of HANDED_BATCHES, and columns of these. ``is_dated``: 0 where a client dated it;
+    ``stands_for``: how many batches a row is, UNKNOWN where that is not known.
+    """
+
+    rows: pa.Table
+    headers: Batches
+    broker: Longs
+    size: Longs
+    is_dated: Longs
+    stands_for: Longs
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> Self:
+        """The columns of rows."""
+        return cls(
+            rows,
+            Batches.of(rows),
+            longs(rows["broker_id"]),
+            longs(rows["size"]),
+            longs(rows["attributes"]) & LOG_APPEND_TIME,
+            longs(pc.fill_null(rows["batches"], UNKNOWN)),
+        )
+
+    def of_log(self, rows: pa.Table, begin: int) -> LogBatches:
+        """The columns from ``begin`` on, which are of these rows."""
+        end = begin + rows.num_rows
+        columns = (getattr(self, each.name)[begin:end] for each in fields(self)[2:])
+        return LogBatches(rows, self.headers.slice(begin, end), *columns)
+
+
+def batches_by_log(batches: pa.Table, before: pa.Table) -> dict[tuple[Any, ...], LogBatches]:
+    """By LOG_COLUMNS the batches of each log, together with what was handed down of it ``before``; both are
+    rows of HANDED_BATCHES.
+    """
+    logs, known = by_log(batches, *LOG_COLUMNS), by_log(before, *LOG_COLUMNS)
+    nothing = HANDED_BATCHES.arrow_schema.empty_table()
+    logs |= {key: together(rows, logs.get(key, nothing)) for key, rows in known.items()}
+    of_all = LogBatches.of(pa.concat_tables([nothing, *logs.values()]))
+    begins = np.cumsum([0, *(rows.num_rows for rows in logs.values())]).tolist()
+    return {key: of_all.of_log(rows, begin) for (key, rows), begin in zip(logs.items(), begins, strict=False)}

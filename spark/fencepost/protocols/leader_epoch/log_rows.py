@@ -1,0 +1,176 @@
+"""Rows of silver about one partition's log: batches' epochs, leader epochs, checkpoints, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.protocols.leader_epoch.checkpoint_entries import Entry
+from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.given_epochs import Given, lost_of
+from fencepost.protocols.leader_epoch.partition_logs import Lost, PartitionLog, Run
+from fencepost.protocols.leader_epoch.tables import (
+    LEADER_EPOCH_ENTRIES,
+    LEADER_EPOCHS,
+    METADATA_COVERAGE,
+    PARTITION_BATCHES,
+    PARTITION_EXTENTS,
+)
+from fencepost.protocols.leader_epoch.truncations import Truncation
+from fencepost.replay.columns import Columns
+from fencepost.replay.coverage import log_coverage
+from fencepost.replay.keys import digest_of
+
+TABLES = (METADATA_COVERAGE, PARTITION_BATCHES, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES, PARTITION_EXTENTS)
+
+
+class LogRows:
+    """The rows of one log."""
+
+    def __init__(
+        self, rows: Mapping[str, Columns], log: PartitionLog, given: Given, cut: Sequence[Truncation]
+    ) -> None:
+        """Rows go to ``rows``, by the table's name."""
+        self._rows, self._log, self._given, self._cut = rows, log, given, cut
+        self._about = log.place.about
+        self._runs, self._first = log.runs(), log.first_offsets()
+
+    def add(self, entries: Sequence[Sequence[Entry]]) -> None:
+        """Everything; ``entries`` are those of each content of its checkpoints."""
+        log = self._log.log
+        log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
+        self._batches()
+        agreed, starts = self._entries(entries)
+        self._epochs(agreed)
+        start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
+        extent = (start, self._log.end_offset(), self._given.lives)
+        self._rows[PARTITION_EXTENTS.name].add(*self._about, *extent, start, None, None, None)
+
+    def _batches(self) -> None:
+        runs, log = self._runs, self._log
+        ends = {stretch.number: stretch for stretch in log.log.stretches}
+        for number, run in enumerate(runs):
+            after = runs[number + 1] if number + 1 < len(runs) else None
+            end, end_ms = (None, None) if after is None else (after.begins, after.ms)
+            stretch = ends[log.stretch_of(run)]
+            if stretch.to_offset is not None and (end is None or end > stretch.to_offset):
+                end, end_ms = stretch.to_offset, stretch.last_ms
+            self._rows[PARTITION_BATCHES.name].add(
+                *self._about,
+                run.leader_epoch,
+                run.batches,
+                run.ends - 1,
+                self._given.gave(run.leader_epoch, log.dated_ms(run)),
+                *log.provenance(run),
+                run.begins,
+                end,
+                run.ms,
+                end_ms,
+            )
+
+    def _entries(self, entries: Sequence[Sequence[Entry]]) -> tuple[dict[int, list[bool | None]], int | None]:
+        """The rows of checkpoints: whether they agree, by epoch; where the log begins by the newest."""
+        agreed: dict[int, list[bool | None]] = {}
+        newest: tuple[int, int] | None = None
+        for content in entries:
+            for number, entry in enumerate(content):
+                epoch, start = entry.leader_epoch, entry.start_offset
+                agrees = self._agrees(epoch, start, is_first=number == 0)
+                agreed.setdefault(epoch, []).append(agrees)
+                after = content[number + 1].start_offset if number + 1 < len(content) else None
+                self._rows[LEADER_EPOCH_ENTRIES.name].add(
+                    *self._about,
+                    digest_of(*self._about[:2], entry.broker_id, entry.state, entry.content_digest, epoch),
+                    entry.broker_id,
+                    entry.state,
+                    epoch,
+                    start,
+                    self._first.get(epoch),
+                    agrees,
+                    entry.captured_ms,
+                    entry.file,
+                    start,
+                    after,
+                    None,
+                    None,
+                )
+            if content and content[0].state == "live":
+                said = (content[0].captured_ms, content[0].start_offset)
+                newest = said if newest is None else max(newest, said)
+        return agreed, None if newest is None else newest[1]
+
+    def _agrees(self, epoch: int, start: int, *, is_first: bool) -> bool | None:
+        """Whether batches tell the same start of an epoch; retention moves that of a log's first one on."""
+        first = self._first.get(epoch)
+        if first is None:
+            # a leader notes its epoch before its first batch
+            return True if start == self._log.end_offset() and epoch > max(self._first, default=-1) else None
+        if start == first:
+            # older epochs stand before it, newer ones behind
+            known = (run for run in self._runs if run.leader_epoch >= 0)
+            return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
+        if start > first:
+            return is_first or False
+        return False if self._log.begins_exactly(epoch, first) else None
+
+    def _epochs(self, agreed: Mapping[int, list[bool | None]]) -> None:
+        elections = {each.leader_epoch: each for each in self._given.elections}
+        survived: dict[int, list[Run]] = {}
+        for run in self._runs:
+            survived.setdefault(run.leader_epoch, []).append(run)
+        lost = self._log.lost(self._cut)
+        epochs = sorted({*self._first, *survived, *(e for e in elections if e is not None)})
+        for number, epoch in enumerate(epochs):
+            runs, election = survived.get(epoch, []), elections.get(epoch)
+            begins = runs[0].begins if runs else None
+            at = begins if begins is not None else self._first.get(epoch, self._behind(epoch))
+            following = [survived[each][0].begins for each in epochs[number + 1 :] if each in survived]
+            cut = lost_of(self._given, epoch, lost)
+            dated = [self._log.dated_ms(run) for run in runs]
+            self._rows[LEADER_EPOCHS.name].add(
+                *self._about,
+                epoch,
+                None if election is None else election.leader,
+                None if election is None else election.previous_leader,
+                None if election is None else election.at.position,
+                None if election is None else election.at.ms,
+                None if election is None else election.how,
+                begins,
+                runs[-1].ends if runs else None,
+                None if None in (counts := [run.batches for run in runs]) else sum(counts),
+                sum(run.ends - run.begins for run in runs),
+                *_lost(cut),
+                _together(agreed.get(epoch, [])),
+                None if election is None else election.leaders_moved,
+                *asked_by(election),
+                epoch in self._first,
+                self._given.gave(epoch, next((ms for ms in dated if ms is not None), None)),
+                at,
+                min(following, default=None),
+                runs[0].ms if runs else None,
+                None,
+            )
+
+    def _behind(self, epoch: int) -> int:
+        """Where an epoch without batches would begin: behind those of older ones."""
+        return max((run.ends for run in self._runs if run.leader_epoch < epoch), default=0)
+
+
+def asked_by(election: Election | None) -> tuple[str | None, ...]:
+    """The columns elected_request_id, elected_by and elected_by_client_id."""
+    return (None, None, None) if election is None or election.asked is None else tuple(election.asked)
+
+
+def _lost(cut: Lost | None) -> tuple[Any, ...]:
+    if cut is None:
+        return (None, None, None, None, None)
+    if cut.leader_epoch < 0:
+        return (0, None, None, None, [])
+    brokers = [str(each) for each in cut.brokers]
+    return (cut.ends - cut.begins, cut.begins, cut.ends, cut.leader_epoch, brokers)
+
+
+def _together(agreed: list[bool | None]) -> bool | None:
+    if False in agreed:
+        return False
+    return True if agreed and None not in agreed else None
