@@ -31,13 +31,15 @@ def needed(records: pa.Table, log: Log, cut: int, asked: Collection[str]) -> pa.
     """
     known = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.equal(records["decode_status"], "known"))
     of_groups = pc.is_in(records["record_type"], pa.array(sorted(GROUP_TYPES), pa.int32()))
-    chosen = _mask(pc.and_(pc.and_(known, of_groups), pc.invert(records["is_control"])))
+    place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
+    # what did not survive an election says nothing of who is there
+    chosen = _mask(pc.and_(pc.and_(known, of_groups), pc.invert(records["is_control"]))) & (place >= 0)
     if not (chosen & (longs(records["record_offset"]) < cut)).any():
         return records
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(longs(records["record_offset"])[rows], kind="stable")]
     stay = ~chosen
-    stay[rows] = _Records(records.take(pa.array(rows)), log, cut, asked).needed()
+    stay[rows] = _Records(records.take(pa.array(rows)), place[rows] < log.based, cut, asked).needed()
     return records.filter(pa.array(stay))
 
 
@@ -46,7 +48,8 @@ class _Records:
     of the group itself), and of its key.
     """
 
-    def __init__(self, rows: pa.Table, log: Log, cut: int, asked: Collection[str]) -> None:
+    def __init__(self, rows: pa.Table, based: Mask, cut: int, asked: Collection[str]) -> None:
+        """``based``: the records that the log cleaner has left, which are all needed."""
         keys = rows["key"].combine_chunks().dictionary_encode()
         named = [_named(key) for key in keys.dictionary.to_pylist()]
         groups = _numbered([group for group, _ in named])
@@ -59,16 +62,14 @@ class _Records:
         self.type = longs(rows["record_type"])
         self.tombstone = ~_mask(pc.is_valid(rows["value"]))
         self.before = self.offset < cut
-        place = log.find_all(self.base_offset, longs(rows["leader_epoch"]))
-        # what the log cleaner has left, and what did not survive, is another matter
-        self.other = (place < log.based) | _is_in(self.group, self.group[self.type == CLASSIC_METADATA])
+        self.whole = based | _is_in(self.group, self.group[self.type == CLASSIC_METADATA])
 
     def needed(self) -> Mask:
         """Of each record whether it is needed."""
         since = self._since()
         of_member = self.member >= 0
         newest = _greatest(self.member[of_member], self.offset[of_member])
-        stay = self.other | (self.offset >= since)
+        stay = self.whole | (self.offset >= since)
         stay[of_member] |= newest[self.member[of_member]] >= since[of_member]
         earlier = np.flatnonzero(~of_member & (self.offset < since))
         stay[earlier[_last(self.key[earlier])]] = True
