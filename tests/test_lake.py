@@ -98,6 +98,18 @@ def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
         assert engine.collect(engine.scan(BATCHES)).num_rows == 4
 
 
+def test_what_is_asked_of_clusters_alike_chooses_no_row_of_others(empty_lake: Callable[[], Settings]) -> None:
+    """Iceberg gets one condition for them, whatever else is asked of a cluster of its own."""
+    catalog = lake.ensure(empty_lake().lake)
+    rows = [{"cluster": cluster, "topic": topic} for cluster in "abc" for topic in "xyz"]
+    lake.append(catalog, BATCHES, pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
+    alike: lake.Where = [{"cluster": cluster, "topic": frozenset({"x", "y"})} for cluster in "ab"]
+    apart: lake.Where = [{"cluster": "b", "topic": "z"}, {"cluster": frozenset({"c"}), "topic": "x"}]
+    found = lake.scan(catalog, BATCHES, ("cluster", "topic"), [*alike, *apart]).to_pylist()
+    chosen = {row["cluster"] + row["topic"] for row in found}
+    assert (len(found), chosen) == (6, {"ax", "ay", "bx", "by", "bz", "cx"})
+
+
 def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[[], Settings]) -> None:
     settings = empty_lake()
     present = lake.ensure(settings.lake).load_table(DECISIONS.name)

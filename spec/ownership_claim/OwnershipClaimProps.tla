@@ -154,19 +154,22 @@ ShippedJoin(j) ==
     ELSE IF (j.static /\ ~j.instanceKnown) \/ ~j.memberKnown THEN "UNKNOWN_MEMBER_ID"
     ELSE "NONE"
 
+\* A group's first generation is 1: a member that was in none yet says -1, or 0 (franz-go).
+NamesGeneration(j) == j.presentedGeneration > 0
+
 \* KIP-792 as proposed: a member that is let in and names a generation, one before the current, is refused
 \* (ILLEGAL_GENERATION). It keeps its member id, gives up what it has, and joins again as if it were new.
 \*
 \* Where it does not hold: no broker has it; the proposal puts the generation into JoinGroup, where it never came, and
-\* here it is that of the subscription. -1 is let in. A generation after the current one is let in: a coordinator that
-\* has moved may have lost one that it had begun.
+\* here it is that of the subscription. Who names none is let in. A generation after the current one is let in: a
+\* coordinator that has moved may have lost one that it had begun.
 \*
 \* On call: nothing to do by itself. Beside shipped_join it says that the broker let in what the proposal would have
 \* refused (no_stale_join_admitted).
 \* @decision("proposed_join", "joins")
 ProposedJoin(j) ==
     IF ShippedJoin(j) # "NONE" THEN ShippedJoin(j)
-    ELSE IF j.presentedGeneration # NoGeneration /\ j.presentedGeneration < j.currentGeneration
+    ELSE IF NamesGeneration(j) /\ j.presentedGeneration < j.currentGeneration
     THEN "ILLEGAL_GENERATION"
     ELSE "NONE"
 
@@ -198,7 +201,7 @@ BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin
 \* too late: look at its poll interval, and at disconnects in its log.
 \* @invariant("no_stale_join_admitted", "info", "join")
 NoStaleJoinAdmitted ==
-    \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
+    \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
                      => ProposedJoin(j) # "ILLEGAL_GENERATION"
 
 (***************************************************************************)

@@ -27,7 +27,7 @@ BrokerKeepsItsJoinRuleReach == ~\E j \in joins : ByTheRule(j) /\ j.error = "UNKN
 
 \* No member is let in with a generation.
 NoStaleJoinAdmittedReach ==
-    ~\E j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
+    ~\E j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
 
 \* No generation is written after one that was abandoned.
 PassesAnAbandonedGeneration == generation' # generation /\ abandoned' > 0

@@ -34,6 +34,9 @@ FOUND_AT = frozenset({"broker_id", "file", "position", "file_begins"})
 SILVER = tuple(table for protocol in protocols() for table in protocol.tables)
 OF_PROTOCOLS = tuple(table for protocol in protocols() for table in protocol.bronze)
 
+_REPLICA = re.compile(r'"file":"[^"]*/log_dir/(?=[^"/]+-\d+/\d{20}\.log")')
+"""What stands before a segment that a verdict's evidence names."""
+
 _SEGMENT = re.compile(r"/([^/]+-\d+)(?:\.[0-9a-f]{32}-\w+)?/\d{20}\.log(\.deleted)?$")
 
 Found = Mapping[str, Counter[tuple[Any, ...]]]
@@ -203,6 +206,8 @@ def _counted(catalog: Catalog, table: Table, but: Set[str]) -> Counter[tuple[Any
 
 def _of_any_replica(row: dict[str, Any]) -> dict[str, Any]:
     """The row; one of a segment stands in that of every replica, and was found in one of them first."""
+    if isinstance(evidence := row.get("evidence"), str):
+        return {**row, "evidence": _REPLICA.sub('"file":"', evidence)}
     if not isinstance(file := row.get("file"), str) or not (segment := _SEGMENT.search(file)):
         return row
     return {**row, "file": segment[1], **({"broker_id": None} if "broker_id" in row else {})}

@@ -46,7 +46,8 @@ def _fill(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) 
         (target / "server.log").write_text(text)
         _roll(target / "server.log")
     (folder / "clients").mkdir()
-    names = sorted(log.stem for log in clients.folder.glob("*.log"))
+    # who was killed early may have said nothing
+    names = sorted(log.stem for log in clients.folder.glob("*.log") if log.stat().st_size)
     for name in names:
         text = (clients.folder / f"{name}.log").read_text(errors="replace")
         text = text.replace(str(clients.folder), "/var/lib/client")

@@ -14,6 +14,7 @@ import fencings
 import groups
 import incarnations
 import local_bumps
+import makers
 import markers
 import natural
 import producer_failover
@@ -194,6 +195,7 @@ SCENARIOS: dict[str, Scenario] = {
     "markers": markers.SCENARIO,
     "idempotent": local_bumps.SCENARIO,
     "natural": natural.SCENARIO,
+    "makers": makers.SCENARIO,
     "days": days.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,

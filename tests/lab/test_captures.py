@@ -19,7 +19,9 @@ FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() f
 VERSIONS = STORED["troubled"]
 OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
-WITHOUT_MEMBERS = (*OF_PRODUCERS, "incarnations", "natural", "days", "rebalances", "streams", "lags")
+WITHOUT_MEMBERS = (
+    *(*OF_PRODUCERS, "incarnations", "natural", "makers", "days", "rebalances", "streams", "lags"),
+)
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['

@@ -314,7 +314,7 @@ ANSWERS = {
         "violated": {"shipped_join": "NONE", "proposed_join": "ILLEGAL_GENERATION"},
     },
     "no_stale_join_admitted": {
-        "holds": {"shipped_join": "NONE, NONE, NONE", "proposed_join": "NONE, NONE, NONE"},
+        "holds": {"shipped_join": "NONE, NONE, NONE, NONE", "proposed_join": "NONE, NONE, NONE, NONE"},
         "violated": {"shipped_join": "NONE", "proposed_join": "ILLEGAL_GENERATION"},
     },
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,6 +32,7 @@ _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
     "record_offset", "timestamp_ms", "value",
 )  # fmt: skip
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,14 @@ class Evidence:
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[Partition, int] = field(default_factory=dict)
+    _made: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, make: Callable[[Evidence], T]) -> T:
+        """What ``make`` makes of the evidence, made once for all protocols that ask for it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: T = self._made[make]
+        return found
 
     @property
     def goes_on(self) -> frozenset[str]:

@@ -49,6 +49,27 @@ def test_a_line_of_a_group_that_no_log_has_is_told_without_a_state() -> None:
     assert commit["unknown_reason"] == "the request log has no answer for this partition"
 
 
+def test_a_partition_is_there_once_as_it_was_mentioned_last() -> None:
+    asked = [("t", [(1, 5), (0, 6)]), ("t", [(1, 7), (2, 8)]), ("u", [(1, 9)])]
+    told = [("u", [(1, 0)]), ("t", [(1, 25), (0, 0), (1, 22)])]
+    topics = [
+        {"name": name, "partitions": [{"partitionIndex": at, "committedOffset": offset} for at, offset in of]}
+        for name, of in asked
+    ]
+    answers = [
+        {"name": name, "partitions": [{"partitionIndex": at, "errorCode": code} for at, code in of]}
+        for name, of in told
+    ]
+    found = _commits(json.dumps({**GOOD, "topics": topics}), json.dumps({"topics": answers}))
+    names = ("topic", "partition", "committed_offset", "broker_error")
+    assert [tuple(row[name] for name in names) for row in found] == [
+        ("t", 1, 7, "ILLEGAL_GENERATION"),
+        ("t", 0, 6, "NONE"),
+        ("t", 2, 8, None),
+        ("u", 1, 9, "NONE"),
+    ]
+
+
 @pytest.mark.parametrize(
     "change",
     [

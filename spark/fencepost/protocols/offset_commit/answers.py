@@ -7,7 +7,7 @@ when it was logged. Only an arrival is reckoned back from there, as late as its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
@@ -30,7 +30,8 @@ class _Answers:
 
 @dataclass(slots=True)
 class Signs:
-    """A member's LeaveGroup, and its last other sign of life: member ids are not used again.
+    """A member's LeaveGroup, and its last other sign of life: member ids are not used again. ``unknown``: by
+    connection, when it was first told that it is no member.
 
     Commits are no sign: they are what is judged.
     """
@@ -38,6 +39,14 @@ class Signs:
     left_from: int | None = None
     left_by: int | None = None
     seen: int | None = None
+    unknown: dict[str | None, int] = field(default_factory=dict)
+
+    def was_told(self, connection: str | None, responded_ms: int) -> bool:
+        """Whether, before this was answered on a connection, the member was told there that it is none, and
+        gave no sign of life since. A broker answers one request of a connection after the other.
+        """
+        first = None if connection is None else self.unknown.get(connection)
+        return first is not None and first < responded_ms and self.seen is not None and self.seen < first
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,6 +95,9 @@ class Answers:
         if line.api_key == LEAVE_GROUP:
             signs.left_from = least(signs.left_from, start_ms)
             signs.left_by = least(signs.left_by, line.responded_ms)
+        elif line.unknown:
+            first = signs.unknown.get(line.connection, line.responded_ms)
+            signs.unknown[line.connection] = min(first, line.responded_ms)
         else:
             signs.seen = greatest(signs.seen, start_ms)
 

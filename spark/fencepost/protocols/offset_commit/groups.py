@@ -136,7 +136,7 @@ class Group(Lives[Histories]):
         before = span.generation.member_ids if span.generation is not None else []
         members = {member.member_id: member for member in record.classic_members or ()}
         generation = record.epoch or 0
-        self.written = span.generation = Generation(generation, list(members))
+        self.written = span.generation = Generation(generation, list(members), record.leader_epoch)
         span.ownership.note_generation(generation, self.no)
         known = self._is_known_alive(record)
         for member_id, member in members.items():

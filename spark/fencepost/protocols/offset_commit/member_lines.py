@@ -15,7 +15,7 @@ CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
 HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
 """The heartbeats that are answered with a member epoch, and the type of group that answers them."""
 
-_REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 27, 79
+_UNKNOWN_MEMBER_ID, _REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 25, 27, 79
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +24,8 @@ class MemberLine:
 
     ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
     heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
-    id to join with. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
+    id to join with; or it is ``unknown``: a Heartbeat or SyncGroup of who is no member any more, and tells no
+    generation. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
     None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
     answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. ``timeout_ms``: of a JoinGroup, how
     long after a sign of life the member is not removed: the shorter of its session and the time to join
@@ -39,6 +40,7 @@ class MemberLine:
     instance_id: str | None
     generation: int | None
     fine: bool
+    unknown: bool
     named: bool
     protocol_type: str | None
     assignment: bytes | None
@@ -112,18 +114,21 @@ def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
 
 
 def member_lines(line: RequestLine) -> list[MemberLine]:
-    """What a line of CLASSIC_APIS tells of members; nothing when it was refused."""
+    """What a line of CLASSIC_APIS tells of members; nothing when it was refused for another reason than that
+    the member is not known.
+    """
     sent, answer = line.sent, line.answer or {}
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
         return []
     expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
     goes_on = code is not None and expected.get(line.api_key) == code
+    unknown = code == _UNKNOWN_MEMBER_ID and line.api_key in (HEARTBEAT, SYNC_GROUP)
     source = answer if line.api_key == JOIN_GROUP else sent
     found = []
     for member_id, instance_id, error in _members(line.api_key, sent, answer):
         fine = code == 0 and error == 0
-        if member_id is not None and (fine or goes_on):
+        if member_id is not None and (fine or goes_on or unknown):
             found.append(
                 MemberLine(
                     line.broker_id,
@@ -132,8 +137,9 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     text(group_id),
                     text(member_id),
                     text(instance_id),
-                    integer(source.get("generationId")),
+                    None if unknown else integer(source.get("generationId")),
                     fine,
+                    unknown,
                     line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,

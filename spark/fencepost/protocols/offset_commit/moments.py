@@ -14,7 +14,8 @@ from fencepost.protocols.offset_commit.states import State
 class Moment:
     """One commit at one state of a classic group, with all that tells when the next state came.
 
-    ``own``: the generation that its member certainly had, by the order of the member's own requests.
+    ``own``: the generation that its member certainly had, by the order of the member's own requests;
+    ``unknown``: by the same order it certainly was no member any more.
     """
 
     commit: Commit
@@ -23,6 +24,7 @@ class Moment:
     told: Bounds
     signs: Signs
     own: int | None
+    unknown: bool
     start_ms: int
     end_ms: int
     next_from: int | None
@@ -114,6 +116,8 @@ def gone(at: Moment) -> tuple[bool, bool]:
         leaves = not still
     if at.state.member_known is False or not leaves:
         return False, False
+    if at.unknown:
+        return True, True
     empties = generation.next_member_ids is not None and not generation.next_member_ids
     at_once = generation.next_generation == generation.generation or (
         len(generation.member_ids) == 1 and empties

@@ -19,11 +19,13 @@ class Generation:
 
     ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
     something was written of the group after it; ``next_lost``: a hole in the log may have that.
-    ``next_leader_epoch`` tells whose clock wrote ``next_ms``; ``next_instances``: member ids by instance id.
+    ``leader_epoch`` is of its own record; ``next_leader_epoch`` tells whose clock wrote ``next_ms``.
+    ``next_instances``: member ids by instance id.
     """
 
     generation: int
     member_ids: list[str]
+    leader_epoch: int
     next_generation: int | None = None
     next_member_ids: list[str] | None = None
     next_instances: Mapping[str, str] | None = None

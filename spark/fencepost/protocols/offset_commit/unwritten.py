@@ -70,13 +70,16 @@ class Memory:
         # times of two brokers are of two clocks
         late_ms = self.lateness.of(request)
         next_ms = generation.next_ms if led_by is None or led_by == request.broker_id else None
+        signs = self.answers.signs(request.broker_id, request.member_id)
         return Moment(
             commit,
             state,
             generation,
             self.answers.told(generation, request.broker_id),
-            self.answers.signs(request.broker_id, request.member_id),
+            signs,
             self._own(request, state, generation, next_ms),
+            # a coordinator that has moved meanwhile goes by the log, where it is a member still
+            generation.leader_epoch == epoch and signs.was_told(request.connection, request.responded_ms),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,

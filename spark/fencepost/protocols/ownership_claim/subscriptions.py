@@ -164,7 +164,8 @@ def _leniently(assignor: str | None, version: int, data: bytes) -> Said:
 
 def _fields(reader: Reader, version: int) -> _Fields:
     topics, user_data = reader.texts(), reader.data()
-    owned = reader.partitions() if version >= 1 else []
+    # kafka-go calls version 1 what ends here; other makers than Kafka read it so
+    owned = [] if version == 0 or (version == 1 and reader.is_at_end) else reader.partitions()
     generation = reader.int32() if version >= 2 else NO_GENERATION
     if version >= 3:
         reader.text(nullable=True)

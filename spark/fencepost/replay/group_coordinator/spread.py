@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
-from fencepost.engines import Rows
+from fencepost.engines import Engine, Rows
 from fencepost.replay.bounded import Partition
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
@@ -29,8 +29,7 @@ from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
-_OF_LOG = ("batches", "records", "cleaned")
-_SIGHTINGS_NEED = ("batches", "records", "cleaned", "quarantine")
+_COORDINATORS = ({"topic": OFFSETS_TOPIC},)
 _PLACES = pa.schema(
     [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
 )
@@ -76,16 +75,28 @@ class Spread(NamedTuple):
 
 def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
     """Spread what bronze has of group coordinators; of requests those of ``api_keys``."""
-    engine = given.engine
-    coordinators = [{"topic": OFFSETS_TOPIC}]
-    rows = {
-        "batches": engine.scan(BATCHES, where=coordinators),
-        "records": engine.scan(RECORDS, where=coordinators),
-        "cleaned": engine.scan(CLEANED, where=coordinators),
-        "quarantine": engine.scan(QUARANTINE),
-        "requests": engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}]),
+    engine, (placement, facts) = given.engine, given.once(_known)
+    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}])
+    requests = with_entity(engine, REQUESTS, asked, lambda each: shards_of_requests(each, placement))
+    return Spread({**_of_logs(engine), "requests": [requests]}, placement, facts)
+
+
+def _of_logs(engine: Engine) -> dict[str, list[Rows]]:
+    """Rows of coordinators' logs, each with the log that it is about."""
+    of = {"batches": BATCHES, "records": RECORDS, "cleaned": CLEANED}
+    logs = {
+        name: [with_entity(engine, table, engine.scan(table, where=_COORDINATORS), shards_of_log)]
+        for name, table in of.items()
     }
-    seen = engine.collect(engine.map(rows["records"], _places, _PLACES))
+    unread = with_entity(engine, QUARANTINE, engine.scan(QUARANTINE), shards_of_quarantine)
+    return {**logs, "quarantine": [unread]}
+
+
+def _known(given: Evidence) -> tuple[Placement, Facts]:
+    """Where groups live, and what the replay of each log is told."""
+    engine = given.engine
+    records, quarantine = engine.scan(RECORDS, where=_COORDINATORS), engine.scan(QUARANTINE)
+    seen = engine.collect(engine.map(records, _places, _PLACES))
     placement = Placement.of(
         {
             cluster: each.partition_counts[OFFSETS_TOPIC]
@@ -94,20 +105,10 @@ def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
         },
         [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(seen)],
     )
-    shards: dict[str, Callable[[pa.Table], pa.Array]] = {
-        **dict.fromkeys(_OF_LOG, shards_of_log),
-        "quarantine": shards_of_quarantine,
-        "requests": lambda each: shards_of_requests(each, placement),
-    }
-    columns = {"quarantine": QUARANTINE, "requests": REQUESTS, "batches": BATCHES, "records": RECORDS}
-    evidence = {
-        name: [with_entity(engine, columns.get(name, CLEANED), each, shards[name])]
-        for name, each in rows.items()
-    }
-    sighted = engine.replay({name: evidence[name] for name in _SIGHTINGS_NEED}, _sight, [_SIGHTED])
-    known = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
-    unread = _by_cluster(engine.collect(engine.map(rows["quarantine"], _unread_lines, _UNREAD)))
-    return Spread(evidence, placement, Facts(known, unread, given.cuts))
+    sighted = engine.replay(_of_logs(engine), _sight, [_SIGHTED])
+    metadata = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
+    unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
+    return placement, Facts(metadata, unread, given.cuts)
 
 
 def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
@@ -121,12 +122,11 @@ def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadat
     seen: dict[str, list[Sighting]] = defaultdict(list)
     for cluster, topic, topic_id, ms in tuples(rows):
         seen[cluster].append(Sighting(topic, topic_id, ms))
-    return {
-        cluster: ClusterMetadata.of(
-            given.logs.get(cluster, MetadataLog()), seen[cluster], given.releases.get(cluster)
-        )
-        for cluster in sorted({*given.logs, *seen})
+    sighted = {
+        cluster: ClusterMetadata.of(given.logs.get(cluster, MetadataLog()), each, given.releases.get(cluster))
+        for cluster, each in seen.items()
     }
+    return {**given.metadata, **sighted}
 
 
 def _places(records: pa.Table) -> pa.Table:

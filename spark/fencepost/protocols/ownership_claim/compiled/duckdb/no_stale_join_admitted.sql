@@ -1,7 +1,7 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:200 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:203 by `tlasql compile`; do not edit
 --
 -- NoStaleJoinAdmitted ==
---     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ j.presentedGeneration # NoGeneration
+--     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
 --                      => ProposedJoin(j) # "ILLEGAL_GENERATION"
 WITH frame AS (
   SELECT
@@ -31,7 +31,7 @@ WITH frame AS (
     *,
     (
       NOT "j.elsewhere" AND "j.error" = 'NONE'
-    ) AND NOT "j.presentedGeneration" = -1 AS antecedent,
+    ) AND "j.presentedGeneration" > 0 AS antecedent,
     NOT LIST_EXTRACT(
       LIST_TRANSFORM(
         [
@@ -169,7 +169,7 @@ WITH frame AS (
           LIST_TRANSFORM(
             [
               CASE (
-                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                  "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
                 )
                 WHEN TRUE
                 THEN 'ILLEGAL_GENERATION'
@@ -348,7 +348,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:202)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:205)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

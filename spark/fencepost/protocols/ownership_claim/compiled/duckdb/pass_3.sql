@@ -290,7 +290,7 @@ WITH frame AS (
           LIST_TRANSFORM(
             [
               CASE (
-                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                  "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
                 )
                 WHEN TRUE
                 THEN 'ILLEGAL_GENERATION'

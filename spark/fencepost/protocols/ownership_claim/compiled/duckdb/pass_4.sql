@@ -166,7 +166,7 @@ WITH frame AS (
     ) AS c1_1,
     (
       NOT "j.elsewhere" AND "j.error" = 'NONE'
-    ) AND NOT "j.presentedGeneration" = -1 AS antecedent_2,
+    ) AND "j.presentedGeneration" > 0 AS antecedent_2,
     NOT LIST_EXTRACT(
       LIST_TRANSFORM(
         [
@@ -304,7 +304,7 @@ WITH frame AS (
           LIST_TRANSFORM(
             [
               CASE (
-                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                  "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
                 )
                 WHEN TRUE
                 THEN 'ILLEGAL_GENERATION'
@@ -481,12 +481,12 @@ WITH frame AS (
     "j.currentGeneration",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:188)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:191)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE
       WHEN antecedent_2 AND NOT c1_2
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:202)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:205)'
     END AS failed_conjunct_2
   FROM judged
 ), agreed AS (

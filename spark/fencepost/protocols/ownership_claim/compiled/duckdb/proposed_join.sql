@@ -1,8 +1,8 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:167 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:170 by `tlasql compile`; do not edit
 --
 -- ProposedJoin(j) ==
 --     IF ShippedJoin(j) # "NONE" THEN ShippedJoin(j)
---     ELSE IF j.presentedGeneration # NoGeneration /\ j.presentedGeneration < j.currentGeneration
+--     ELSE IF NamesGeneration(j) /\ j.presentedGeneration < j.currentGeneration
 --     THEN "ILLEGAL_GENERATION"
 --     ELSE "NONE"
 WITH frame AS (
@@ -166,7 +166,7 @@ WITH frame AS (
           LIST_TRANSFORM(
             [
               CASE (
-                  NOT "j.presentedGeneration" = -1 AND "j.presentedGeneration" < "j.currentGeneration"
+                  "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
                 )
                 WHEN TRUE
                 THEN 'ILLEGAL_GENERATION'
