@@ -21,7 +21,7 @@ from fencepost.replay.begins import Begins, First, forget_later, forget_old
 from fencepost.replay.carried import carried
 from fencepost.replay.chapter_evidence import Source, evidence_of
 from fencepost.replay.chapters import Chapter, begins, chapters
-from fencepost.replay.collection import collection_paused, give_back
+from fencepost.replay.collection import collection_paused, give_all_back
 from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Beside, Evidence, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
@@ -188,7 +188,7 @@ def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
     counts: dict[str, int] = {}
     for protocol in protocols():
         counts |= _replaced_of(protocol, engine, given)
-        give_back()
+        give_all_back()
     return counts
 
 
