@@ -65,7 +65,9 @@ def _kept(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
         if begins is not None and plan.begins.get((cluster, broker_id, kind, now_at)) != begins:
             # another log has the name
             read_from, now_at = found.get((cluster, broker_id, kind, begins)), file
-        if read_from is None or row["position"] < read_from:
+        # a file is read on from its torn end: one before that is of a run that was killed while the file
+        # was shorter
+        if read_from is None or (row["position"] < read_from and row["reason"] != "torn_tail"):
             yield {**row, "file": now_at}
 
 
