@@ -196,8 +196,9 @@ def test_what_is_large_or_far_away_is_done_by_spark(
     def chosen(settings: Settings, size: int) -> str:
         return engines.choose(settings, catalog, lambda: spark, size, "test").name
 
-    assert chosen(settings, 256 << 20) == "process"
-    assert chosen(settings, (256 << 20) + 1) == "spark"
+    few = dataclasses.replace(settings, in_process_mb=3)
+    assert chosen(few, 3 << 20) == "process"
+    assert chosen(few, (3 << 20) + 1) == "spark"
     far = dataclasses.replace(settings, spark={**settings.spark, "spark.master": "k8s://https://cluster"})
     assert chosen(far, 1) == "spark"
 

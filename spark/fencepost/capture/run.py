@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 _FEW_TOPICS = 32
 # One process reads logs in bounded memory, with half of Spark's CPU: Spark is worth it where several cores
 # have minutes of work.
-_ONE_PROCESS_READS = 32
+_ONE_PROCESS_READS = 8
 
 
 @dataclass(frozen=True)
