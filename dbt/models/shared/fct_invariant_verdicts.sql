@@ -15,5 +15,6 @@ select
     verdict,
     failed_conjunct,
     `values`,
-    evidence
-from {{ source('verdicts', 'episodes') }}
+    evidence,
+    chapter
+from {{ in_changed_chapters(source('verdicts', 'episodes')) }}
