@@ -18,7 +18,7 @@ from pathlib import Path
 
 from brokers import LabError, Plan
 from clients import Client
-from scenario import Scenario, Stage, prepare
+from scenario import Scenario, Stage, make_another, prepare, restart
 
 _PROGRAMS = Path(__file__).parent
 
@@ -84,14 +84,9 @@ def play(stage: Stage) -> None:
             client.resume()
         cast.replace()
     time.sleep(6)
-    stage.say("another topic of the same name")
-    stage.cluster.delete_topic("audit")
-    time.sleep(2)
-    stage.cluster.create_topic("audit", 2)
+    make_another(stage, "audit", 2)
     time.sleep(4)
-    stage.say("restart")
-    stage.cluster.stop_broker(1)
-    stage.cluster.start_broker(1)
+    restart(stage)
     time.sleep(9)
 
 

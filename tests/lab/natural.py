@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from brokers import LabError, Plan
-from scenario import Scenario, Stage, prepare
+from scenario import Scenario, Stage, make_another, prepare, restart
 
 CLIENTS = "FENCEPOST_LAB_PYTHON"
 """Names the Python that has confluent-kafka, kafka-python and aiokafka; they are no part of the product."""
@@ -36,14 +36,9 @@ def play(stage: Stage) -> None:
     stage.clients.consumer("java-consumer", "java-consumer", "orders", autocommit=True)
     stage.clients.consumer("java-classic", "java-classic", "orders", autocommit=True, protocol="CLASSIC")
     time.sleep(7)
-    stage.say("another topic of the same name")
-    stage.cluster.delete_topic("audit")
-    time.sleep(2)
-    stage.cluster.create_topic("audit", 2)
+    make_another(stage, "audit", 2)
     time.sleep(3)
-    stage.say("restart")
-    stage.cluster.stop_broker(1)
-    stage.cluster.start_broker(1)
+    restart(stage)
     for each in others:
         each.wait(_SECONDS + 30)
 

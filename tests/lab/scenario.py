@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -45,6 +46,21 @@ def prepare(stage: Stage, topics: dict[str, int], segment_ms: str = SEGMENT_MS) 
         stage.cluster.create_topic(name, partitions)
     stage.cluster.coordinator("any")  # the first look-up creates __consumer_offsets
     stage.cluster.set_topic_config("__consumer_offsets", "segment.ms", segment_ms)
+
+
+def make_another(stage: Stage, topic: str, partitions: int) -> None:
+    """Delete a topic, and create another of the same name under its consumers."""
+    stage.say("another topic of the same name")
+    stage.cluster.delete_topic(topic)
+    time.sleep(2)
+    stage.cluster.create_topic(topic, partitions)
+
+
+def restart(stage: Stage) -> None:
+    """Restart the only broker."""
+    stage.say("restart")
+    stage.cluster.stop_broker(1)
+    stage.cluster.start_broker(1)
 
 
 def play_cases(

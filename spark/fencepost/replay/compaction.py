@@ -18,7 +18,7 @@ from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.lake import Where
 from fencepost.replay.carried import OF_WINDOW, WINDOW, Carried, Snapshots
-from fencepost.replay.entities import tuples, with_entity
+from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log, Longs, damaged_batches, longs
@@ -164,8 +164,7 @@ def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[p
     records, place = records.take(pa.array(there)), place[there]
     order = np.argsort(longs(records["record_offset"]), kind="stable")
     codes = longs(records["key"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))[order]
-    last = len(codes) - 1 - np.unique(codes[::-1], return_index=True)[1]
-    kept = np.sort(order[last])
+    kept = np.sort(order[last_of_each(codes)])
     valued = pc.is_valid(records["value"].take(pa.array(kept))).to_numpy(zero_copy_only=False)
     kept = kept[valued]
     left = batches.take(pa.array(log.rows))

@@ -60,6 +60,11 @@ def numbered_rows(*columns: Longs) -> Longs:
     return found
 
 
+def last_of_each(numbers: Longs) -> Longs:
+    """The place of the last of each number."""
+    return len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+
+
 def numbered_values(*columns: pa.ChunkedArray) -> list[Longs]:
     """A number for each value, null being one, the same in all columns."""
     together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)

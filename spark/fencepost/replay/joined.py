@@ -12,6 +12,11 @@ from fencepost.replay.logs import longs
 Mask = NDArray[np.bool_]
 
 
+def mask(column: pa.ChunkedArray | pa.Array) -> Mask:
+    """A column of booleans; null is no."""
+    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
 def are_whole(batches: pa.Table) -> Mask:
     """Of each batch whether it has kept all its records."""
     spans = longs(batches["last_offset"]) - longs(batches["base_offset"]) + 1

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.replay.joined import are_whole, joined
+from fencepost.replay.joined import are_whole, joined, mask
 from fencepost.replay.logs import Log, longs
 from fencepost.replay.metadata_log import NAMES
 
@@ -26,8 +26,7 @@ def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table,
         pc.equal(records["decode_status"], "known"),
         pc.invert(pc.is_in(records["record_type"], pa.array(NAMES, pa.int32()))),
     )
-    says = ~np.asarray(pc.fill_null(others, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    kept = (place >= 0) & says
+    kept = (place >= 0) & ~mask(others)
     batches = batches.take(pa.array(log.rows))
     begins = np.ones(len(log), dtype=np.bool_)
     begins[1:] = (log.stretch[1:] != log.stretch[:-1]) | (log.leader_epoch[1:] != log.leader_epoch[:-1])

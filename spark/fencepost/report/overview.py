@@ -12,10 +12,10 @@ from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, oldest_first, told_of
 from fencepost.report.wording import first_sentence, indented
+from fencepost.settings import SEVERITIES
 from fencepost.words import WIDTH, printable, time_of
 
 COVERAGE = "marts.fct_invariant_coverage"
-SEVERITIES = ("critical", "warning", "info")
 STATUS_WORDS = {
     "holds": "hold",
     "unknown": "hold where the evidence suffices, unknown elsewhere",

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.replay.group_coordinator.records import COMMIT_TYPES, MARKERS
-from fencepost.replay.joined import Mask, are_whole, joined
+from fencepost.replay.group_coordinator.records import COMMIT_TYPES, MARKERS, group_of
+from fencepost.replay.joined import Mask, are_whole, joined, mask
 from fencepost.replay.logs import Log, Longs, longs
 
 _NEVER = np.iinfo(np.int64).max
@@ -47,14 +47,14 @@ def _bulk(records: pa.Table) -> Mask:
         pc.is_in(records["record_type"], pa.array(COMMIT_TYPES, pa.int32())),
         pc.equal(records["decode_status"], "known"),
     )
-    return _mask(pc.or_(commits, records["is_control"]))
+    return mask(pc.or_(commits, records["is_control"]))
 
 
 def _kept(records: pa.Table) -> Mask:
     """The commits and markers that stay."""
     kept = np.zeros(records.num_rows, dtype=np.bool_)
     offsets = longs(records["record_offset"])
-    control = _mask(records["is_control"])
+    control = mask(records["is_control"])
     commits = np.flatnonzero(_bulk(records) & ~control)
     if not len(commits):
         return kept
@@ -69,9 +69,9 @@ def _kept(records: pa.Table) -> Mask:
         kept[commits[stay]] = True
         kept[marker[stay][marker[stay] >= 0]] = True
     kept[commits[pending]] = True
-    valued = np.flatnonzero(_mask(pc.is_valid(records["value"].take(pa.array(commits)))))
+    valued = np.flatnonzero(mask(pc.is_valid(records["value"].take(pa.array(commits)))))
     if len(valued):
-        names = np.array([_group_of(key) for key in keys.dictionary.to_pylist()], dtype=object)
+        names = np.array([group_of(key) for key in keys.dictionary.to_pylist()], dtype=object)
         groups = np.unique(names, return_inverse=True)[1][codes]
         kept[commits[valued[_last(groups[valued], -at[valued])]]] = True
     return kept
@@ -83,7 +83,7 @@ def _ends(records: pa.Table, offsets: Longs, control: Mask, commits: Longs) -> t
     """
     ended, marker = offsets[commits].copy(), np.full(len(commits), -1, dtype=np.int64)
     committed = np.ones(len(commits), dtype=np.bool_)
-    transactional = np.flatnonzero(_mask(records["is_transactional"].take(pa.array(commits))))
+    transactional = np.flatnonzero(mask(records["is_transactional"].take(pa.array(commits))))
     if not len(transactional):
         return ended, marker, committed
     producers = longs(records["producer_id"])
@@ -112,12 +112,3 @@ def _last(groups: Longs, order: Longs) -> Longs:
     places = np.lexsort((order, groups))
     ends = np.concatenate([groups[places][1:] != groups[places][:-1], [True]])[: len(places)]
     return np.asarray(places[ends], dtype=np.int64)
-
-
-def _group_of(key: bytes) -> bytes:
-    """A key begins with its int16 type, an int16 length and the group's id of that length."""
-    return key[4 : 4 + int.from_bytes(key[2:4], "big")]
-
-
-def _mask(column: pa.ChunkedArray) -> Mask:
-    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.replay.group_coordinator.records import CLASSIC_METADATA, EPOCH_TYPES, GROUP_TYPES
-from fencepost.replay.joined import Mask
+from fencepost.replay.entities import last_of_each
+from fencepost.replay.group_coordinator.records import CLASSIC_METADATA, EPOCH_TYPES, GROUP_TYPES, group_of
+from fencepost.replay.joined import Mask, mask
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log, Longs, longs
 
@@ -33,7 +34,7 @@ def needed(records: pa.Table, log: Log, cut: int, asked: Collection[str]) -> pa.
     of_groups = pc.is_in(records["record_type"], pa.array(sorted(GROUP_TYPES), pa.int32()))
     place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
     # what did not survive an election says nothing of who is there
-    chosen = _mask(pc.and_(pc.and_(known, of_groups), pc.invert(records["is_control"]))) & (place >= 0)
+    chosen = mask(pc.and_(pc.and_(known, of_groups), pc.invert(records["is_control"]))) & (place >= 0)
     if not (chosen & (longs(records["record_offset"]) < cut)).any():
         return records
     rows = np.flatnonzero(chosen)
@@ -60,7 +61,7 @@ class _Records:
         self.group, self.member, self.asked = groups[self.key], members[self.key], is_asked[self.key]
         self.offset, self.base_offset = longs(rows["record_offset"]), longs(rows["base_offset"])
         self.type = longs(rows["record_type"])
-        self.tombstone = ~_mask(pc.is_valid(rows["value"]))
+        self.tombstone = ~mask(pc.is_valid(rows["value"]))
         self.before = self.offset < cut
         self.whole = based | _is_in(self.group, self.group[self.type == CLASSIC_METADATA])
 
@@ -72,7 +73,7 @@ class _Records:
         stay = self.whole | (self.offset >= since)
         stay[of_member] |= newest[self.member[of_member]] >= since[of_member]
         earlier = np.flatnonzero(~of_member & (self.offset < since))
-        stay[earlier[_last(self.key[earlier])]] = True
+        stay[earlier[last_of_each(self.key[earlier])]] = True
         stay[self._beginnings(since)] = True
         return stay
 
@@ -86,7 +87,7 @@ class _Records:
         np.minimum.at(since, self.group[counts], first[self.member[counts]])
         # a request meets a state: that after the newest batch is one, whoever it is of
         before = np.flatnonzero(self.before)
-        last = before[_last(self.group[before])]
+        last = before[last_of_each(self.group[before])]
         np.minimum.at(since, self.group[last], self.base_offset[last])
         return since[self.group]
 
@@ -94,7 +95,7 @@ class _Records:
         """Of each record whether it is the last of its key before the cut, and says something."""
         found = np.zeros(len(self.key), dtype=np.bool_)
         before = np.flatnonzero(self.before)
-        found[before[_last(self.key[before])]] = True
+        found[before[last_of_each(self.key[before])]] = True
         return found & ~self.tombstone
 
     def _beginnings(self, since: Longs) -> Longs:
@@ -107,26 +108,22 @@ class _Records:
         np.maximum.at(end_of, self.group[ends], self.offset[ends])
         lives = np.flatnonzero(~self.tombstone & (self.offset > end_of[self.group]))
         begins = lives[np.unique(self.group[lives], return_index=True)[1]]
-        return np.concatenate([begins, ends[_last(self.group[ends])]])
+        return np.concatenate([begins, ends[last_of_each(self.group[ends])]])
 
 
 def _named(key: bytes) -> tuple[bytes, bytes | None]:
     """The group's id and the member's, None in a key of the group itself: int16 type, then texts that each
     begin with their int16 length.
     """
-    at = 4 + int.from_bytes(key[2:4], "big")
+    group = group_of(key)
+    at = 4 + len(group)
     member = key[at + 2 : at + 2 + int.from_bytes(key[at : at + 2], "big")] if len(key) > at else None
-    return key[4:at], member
+    return group, member
 
 
 def _numbered(names: list[object]) -> Longs:
     numbers: dict[object, int] = {None: -1}
     return np.array([numbers.setdefault(name, len(numbers) - 1) for name in names], dtype=np.int64)
-
-
-def _last(of: Longs) -> Longs:
-    """The place of the last of each number."""
-    return len(of) - 1 - np.unique(of[::-1], return_index=True)[1]
 
 
 def _greatest(of: Longs, values: Longs) -> Longs:
@@ -137,7 +134,3 @@ def _greatest(of: Longs, values: Longs) -> Longs:
 
 def _is_in(values: Longs, others: Longs) -> Mask:
     return np.asarray(np.isin(values, others))
-
-
-def _mask(column: pa.ChunkedArray) -> Mask:
-    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)

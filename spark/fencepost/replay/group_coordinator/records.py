@@ -24,6 +24,11 @@ MARKERS = {0: "aborted", 1: "committed"}
 """Types of control records that end a transaction (org.apache.kafka.common.record.ControlRecordType)."""
 
 
+def group_of(key: bytes) -> bytes:
+    """The group's id: a key begins with its int16 type, and an int16 length of the id."""
+    return key[4 : 4 + int.from_bytes(key[2:4], "big")]
+
+
 class Owned(NamedTuple):
     """A partition that a member owns (assigned or pending revocation), or an active task of a streams group.
 
