@@ -55,6 +55,18 @@ def test_wherever_a_log_was_cut_its_entries_are_read_once_and_whole(tmp_path: Pa
         assert before + after == whole, f"cut at {cut}"
 
 
+def test_a_configuration_at_the_end_of_a_log_is_read_when_its_last_line_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "both-b.log"
+    text = LOG.read_bytes()
+    last = text.index(b"\n", text.index(b"\n (org.apache.kafka.streams.StreamsConfig)") + 1) + 1
+    file.write_bytes(text[:last])
+    found, upto = rows(file, 0)
+    assert [each["event"] for each in found] == ["configured"]
+    assert upto == last
+    file.write_bytes(text[: text.rindex(b"\n", 0, last - 1) + 1])
+    assert rows(file, 0) == ([], 0)
+
+
 def test_an_assignment_at_the_end_of_a_log_is_read(tmp_path: Path, excerpt: bytes) -> None:
     file = tmp_path / "both-b.log"
     end = excerpt.index(b"Existing standby tasks")

@@ -71,7 +71,8 @@ class Message:
     """A message as the class ``logged_by`` spells it, and what stands in its braces: ``_`` is not kept.
 
     Kafka's classes put what they log for in front of it (LogContext), in brackets: that is the field
-    ``context``. ``goes_on``: what stands in the last braces may have any number of lines.
+    ``context``. ``goes_on``: what stands in the last braces may have any number of lines,
+    each behind a tab.
     """
 
     event: str
@@ -121,9 +122,11 @@ class Message:
 
     def may_go_on(self, entry: bytes) -> bool:
         """Whether this entry may be the begin of the message, if more lines of it are still to be written."""
-        if entry.startswith(b"{") or not (self.goes_on or 1 < self._lines > entry.count(b"\n")):
-            return False
-        return self._opening in entry.partition(b"\n")[0]
+        first, *others = entry.removesuffix(b"\n").split(b"\n")
+        missing = self._lines > 1 + len(others)
+        if self.goes_on:
+            missing = not others or others[-1].startswith(b"\t")
+        return missing and not first.startswith(b"{") and self._opening in first
 
     @property
     def _lines(self) -> int:
