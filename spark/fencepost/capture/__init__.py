@@ -1,4 +1,4 @@
-"""Capture: what brokers wrote, into the bronze tables, once."""
+"""Capture: reads what brokers wrote, once, into the tables of bronze."""
 
 from fencepost.capture.run import CaptureSummary, capture
 

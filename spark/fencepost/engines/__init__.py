@@ -1,8 +1,8 @@
 """Where the work of a run is done: in this process, or spread by Spark.
 
 The work itself is the same functions over Arrow, whoever calls them. A session of Spark costs more CPU before
-its first task than a small cluster's whole hour of logs; a large one's does not fit into one process. So the
-size of the evidence decides (:func:`choose`), and both give the same rows.
+its first task than an hour of a small cluster's logs; those of a large cluster do not fit into one process.
+So the size of the evidence decides (:func:`choose`), and both give the same rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is done with the tables of the lake, through Iceberg's own catalog; no JVM is needed.
+"""Reads and writes the tables of the lake through Iceberg's own catalog; no JVM is needed.
 
 The tables are declared in :mod:`fencepost.tables`; what comes in and out is Arrow.
 """

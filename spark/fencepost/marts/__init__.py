@@ -1,7 +1,7 @@
 """The marts: dbt's project over the lake.
 
-dbt reads its models and says what each of them is in SQL, with what it rests on. Where there are few rows,
-DuckDB runs that in this process; where there are many, dbt itself on Spark. Both write the same rows.
+dbt compiles each model to SQL, with the tables and models that it depends on. If there are few rows, DuckDB
+runs that SQL in this process; if there are many, dbt runs it on Spark. Both write the same rows.
 """
 
 from fencepost.marts.compiled import COMPILED, project

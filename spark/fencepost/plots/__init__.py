@@ -1,1 +1,1 @@
-"""What all pictures share; each protocol has those of its own in its folder ``plot``."""
+"""The code that all plots share; each protocol has its own plots in its folder ``plot``."""

@@ -1,1 +1,1 @@
-"""What every replay of a Kafka log needs, whatever its protocol: logs, request lines, metadata, columns."""
+"""The code that the replays of all protocols share: logs, request lines, metadata, columns."""

@@ -1,1 +1,1 @@
-"""Lag reports of Kafka Streams and its state cleaner (KIP-441): what groups and applications tell of them."""
+"""Lag reports of Kafka Streams and its state cleaner (KIP-441), from the logs of groups and applications."""

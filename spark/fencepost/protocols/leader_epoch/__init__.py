@@ -1,15 +1,15 @@
-"""Leader epochs and incarnations of topics (KIP-232, KIP-320, KIP-516): what logs and requests tell of them.
+"""Leader epochs and incarnations of topics (KIP-232, KIP-320, KIP-516): logs and requests, replayed.
 
-* ``cluster``: a metadata log from its first record to its last, with who was elected (``elections``) and
-  KIP-232's partition epochs; ``metadata_rows`` and ``broker_fencings`` are its rows.
-* ``partition_logs``: batches, losses and checkpoints of a partition's own log, with what replicas cut off
-  (``truncations``); ``partition_rows`` are its rows.
-* ``clocks``: where in the metadata log a broker's moment may be, by what was certainly before what
-  (``admin``, ``orders``); ``live`` is which incarnation was there.
-* ``clients``: one instance after another (``instances``), through its ``lines``: the answers it was given
-  (``answers``), its cache (``client_cache``), where it reads, and what it commits.
-* ``commits`` and ``committed``: stored offsets, beside the requests for them; ``fencings``: refused requests.
+* ``cluster``: a metadata log from its first record to its last, with elections (``elections``) and KIP-232's
+  partition epochs; ``metadata_rows`` and ``broker_fencings`` make its rows.
+* ``partition_logs``: batches, losses and checkpoints of a partition's own log, and what replicas truncated
+  (``truncations``); ``partition_rows`` makes its rows.
+* ``clocks``: the range of the metadata log to which a time on a broker's clock may belong, by events whose
+  order is certain (``admin``, ``orders``); ``live``: the incarnations that lived in such a range.
+* ``clients``: one client instance after another (``instances``), by its ``lines``: the answers that it got
+  (``answers``), its cache (``client_cache``), the offsets that it reads and commits.
+* ``commits`` and ``committed``: stored offsets, with the requests for them; ``fencings``: refused requests.
 
-What may be missing is never told: behind a hole, or behind the end of a log, nothing is known. ``rebuild``
-spreads all of it over an engine.
+Nothing is concluded from missing evidence: behind a hole, or the end of a log, nothing is known. ``rebuild``
+spreads all steps over an engine.
 """

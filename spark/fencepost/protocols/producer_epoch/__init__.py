@@ -1,16 +1,16 @@
-"""Producer epochs and transactions (KIP-360, KIP-890): what logs and requests tell, replayed as Kafka does.
+"""Producer epochs and transactions (KIP-360, KIP-890): logs and requests, replayed as Kafka does.
 
-Three kinds of log machine, each with one reason to exist, and where they meet:
+Three kinds of log are replayed by themselves, and a last step compares them:
 
-* ``producer_requests``: a request line's things named and answered.
+* ``producer_requests``: the request log, with one row for each target of a request and its answer.
 * ``partitions``: a partition's log (``partition_log``, ``partition_slice``), by Kafka's ProducerStateManager
-  (``producer_state``); its snapshots beside it (``snapshots``).
+  (``producer_state``), compared with its snapshots (``snapshots``).
 * ``coordinators``: a partition of ``__transaction_state`` (``transaction_state_manager``): its records
-  (``transaction_log``), what each transactional id was (``transaction_metadata``), who wrote what
-  (``causes``), transactions, the states that InitProducerId met (``states_met``, ``init_producer_ids``), and
-  who was fenced (``refusals``, ``fencings``).
-* ``meeting``: by producer id, what partitions hold and coordinators list, the markers that are due
-  (``markers_due``), what was in flight (``in_flight``); ``facts`` is what all need to know.
+  (``transaction_log``), the state of each transactional id (``transaction_metadata``), the request that wrote
+  each record (``causes``), transactions, the states that requests met (``states_met``, ``decided``), and
+  fenced producers (``refusals``, ``fencings``).
+* ``meeting``: what partitions hold and what coordinators list, compared by producer id; the markers that are
+  due (``markers_due``), and what was in flight (``in_flight``). ``facts`` has what every task needs to know.
 
-What a log tells the others is its ``account``. ``rebuild`` spreads all of it over an engine.
+The replay of a log writes an ``account`` for the last step. ``rebuild`` spreads all steps over an engine.
 """

@@ -1,1 +1,1 @@
-"""What every replay of ``__consumer_offsets`` needs: its records, whose they are, and the lives of groups."""
+"""The code that all replays of ``__consumer_offsets`` share: its records, and the lives of groups."""
