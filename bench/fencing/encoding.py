@@ -10,6 +10,10 @@ import base64
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
+from fencepost.formats.crc32c import crc32c
+
 Record = tuple[bytes | None, bytes | None]
 """Key and value; a value of None is a tombstone."""
 
@@ -19,25 +23,9 @@ Partitions = Mapping[bytes, Sequence[tuple[int, int]]]
 _BATCH_OVERHEAD = 9  # leader epoch, magic, checksum: what the batch length counts before the checksummed part
 
 
-def _crc_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        crc = byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-        table.append(crc)
-    return table
-
-
-_TABLE = _crc_table()
-
-
-def crc32c(data: bytes) -> int:
-    """The checksum of RFC 3720."""
-    crc, table = 0xFFFFFFFF, _TABLE
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    return crc ^ 0xFFFFFFFF
+def checksum(data: bytes | bytearray) -> int:
+    """CRC-32C."""
+    return int(crc32c(np.frombuffer(data, np.uint8), 0, len(data)))
 
 
 def uuid_text(raw: bytes) -> str:
@@ -94,7 +82,7 @@ def batch(
         )
         + body
     )
-    return struct.pack(">ibI", leader_epoch, 2, crc32c(covered)) + covered
+    return struct.pack(">ibI", leader_epoch, 2, checksum(covered)) + covered
 
 
 def placed(base_offset: int, batch_bytes: bytes) -> bytes:

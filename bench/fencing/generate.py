@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -121,6 +122,7 @@ timezone = "UTC"
 """
 
 
+@cache
 def coordinator_of(group: str) -> int:
     """The partition of __consumer_offsets that keeps a group: Java's hash of its (plain) name."""
     code = 0

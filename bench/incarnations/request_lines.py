@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import orjson
 
 FETCH, LIST, METADATA, COMMIT, OFFSETS, CREATE, DELETE, HEARTBEAT = (
     (1, "FETCH", 13), (2, "LIST_OFFSETS", 7), (3, "METADATA", 12), (8, "OFFSET_COMMIT", 9),
@@ -57,4 +58,4 @@ def topics(key: str, of: str, partitions: Sequence[Mapping[str, Any]]) -> list[d
 
 def compact(value: object) -> str:
     """JSON as a broker logs it."""
-    return json.dumps(value, separators=(",", ":"))
+    return orjson.dumps(value).decode()

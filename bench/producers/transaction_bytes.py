@@ -81,4 +81,4 @@ def _of_producer(batch: bytes, producer_id: int, producer_epoch: int, attributes
     struct.pack_into(">h", covered, 0, attributes)
     # behind the attributes, the last offset's delta and two timestamps
     struct.pack_into(">qh", covered, 22, producer_id, producer_epoch)
-    return batch[:5] + struct.pack(">I", encoding.crc32c(bytes(covered))) + bytes(covered)
+    return batch[:5] + struct.pack(">I", encoding.checksum(covered)) + bytes(covered)

@@ -11,9 +11,6 @@ import struct
 from collections.abc import Sequence
 
 import encoding
-import numpy as np
-
-from fencepost.formats.crc32c import crc32c
 
 PROTOCOL = "cooperative-sticky"
 Partition = tuple[str, int]
@@ -80,5 +77,4 @@ def group_batch(group: str, generation: int, leader: str, members: Sequence[byte
             b"\0",
         )
     )
-    checksum = int(crc32c(np.frombuffer(covered, np.uint8), 0, len(covered)))
-    return struct.pack(">ibI", 0, 2, checksum) + covered
+    return struct.pack(">ibI", 0, 2, encoding.checksum(covered)) + covered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +49,8 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
     A last line without newline is not consumed, unless ``final`` says that the file is closed. ``what`` names
     such a line where one is damaged.
     """
-    rows: list[dict[str, Any]] = []
+    values = itemgetter(*schema.names)
+    rows: list[tuple[Any, ...]] = []
     faults: list[Fault] = []
     skipped = 0
     start = 0
@@ -68,7 +70,9 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
         if row is None:
             skipped += 1
         else:
-            rows.append({"position": position, **row})
-    columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
-    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            row["position"] = position
+            rows.append(values(row))
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
     return Parsed(batch, tuple(faults), skipped, base_position + min(start, len(chunk)), clock.last_ms)

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
-import orjson
 import pyarrow as pa
+from msgspec import Meta, Raw, Struct, convert
+from msgspec.json import Decoder
 
 from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
@@ -55,14 +56,16 @@ _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
 _API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
 _REQUEST, _RESPONSE = "request", "response"
-_TEXTS = frozenset({_REQUEST, _RESPONSE})
-_NEEDED = frozenset({"requestHeader", "totalTimeMs"})
-_TO_REQUEST, _TO_RESPONSE, _BEHIND = b',"request":', b',"response":', b',"connection":'
+_NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
 # Answers that are long and mostly the same.
 _OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
 _REFUSED = re.compile(rb'"errorCode":-?[1-9]')
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_MS = 1e12
+
+_Int32 = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
+_Said = tuple["_Around", str, str | None]
+"""What a line says; ``request`` and ``response`` in it as logged."""
 
 
 def every_line(_: bytes) -> bool:
@@ -123,85 +126,88 @@ def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) 
     return {"logged_at_ms": logged_at_ms, **row, "line_digest": hashlib.sha256(line).hexdigest()}
 
 
+class _Header(Struct, frozen=True, rename="camel"):
+    request_api_key: _Int32
+    request_api_version: _Int32
+    correlation_id: _Int32
+    request_api_key_name: str | None
+    client_id: str | None = None
+
+
+class _Software(Struct, frozen=True, rename="camel"):
+    software_name: str | None = None
+    software_version: str | None = None
+
+
+class _Around(Struct, frozen=True, rename="camel"):
+    """What a line says beside the request and the response."""
+
+    request_header: _Header
+    total_time_ms: Annotated[float, Meta(ge=0, lt=_LONGEST_MS)]
+    connection: str | None = None
+    principal: str | None = None
+    listener: str | None = None
+    client_information: _Software = _Software()
+
+
+class _Line(_Around, frozen=True, rename="camel", kw_only=True):
+    request: Raw
+    response: Raw = Raw()
+
+
+_LINE = Decoder(_Line)
+
+
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
-    end = end_of_request(line, start)
+    text = line[start : end_of_request(line, start)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
-    said = None if of_topics else _in_order(line, start, end)
-    if said is None:
-        said = _in_any_order(line[start:end].decode("utf-8"), answer)
-    values = said.values
-    header, software = values["requestHeader"], values.get("clientInformation", {})
+    said, request, response = (None if answer else _read(text)) or _read_parts(text, answer)
     told = answer.topics if answer else None
+    header, software = said.request_header, said.client_information
     return {
-        "total_time_ms": _duration(values["totalTimeMs"]),
-        "api_key": _integer(header["requestApiKey"]),
-        "api_name": _text(header["requestApiKeyName"]),
-        "api_version": _integer(header["requestApiVersion"]),
-        "correlation_id": _integer(header["correlationId"]),
-        "client_id": _text(header.get("clientId")),
-        "connection": _text(values.get("connection")),
-        "principal": _text(values.get("principal")),
-        "listener": _text(values.get("listener")),
-        "software_name": _text(software.get("softwareName")),
-        "software_version": _text(software.get("softwareVersion")),
-        "request": said.request,
-        "response": said.response,
+        "total_time_ms": said.total_time_ms,
+        "api_key": header.request_api_key,
+        "api_name": header.request_api_key_name,
+        "api_version": header.request_api_version,
+        "correlation_id": header.correlation_id,
+        "client_id": header.client_id,
+        "connection": said.connection,
+        "principal": said.principal,
+        "listener": said.listener,
+        "software_name": software.software_name,
+        "software_version": software.software_version,
+        "request": request,
+        "response": response,
         "topics": told.topics if told else None,
         "topic_digests": told.digests if told else None,
         "topics_digest": told.digest if told else None,
     }
 
 
-class _Said(NamedTuple):
-    """What a line says: ``request`` and ``response`` as logged, and the values of all other members."""
-
-    values: Mapping[str, Any]
-    request: str
-    response: str | None
-
-
-def _in_order(line: bytes, start: int, end: int) -> _Said | None:
-    """The members of a request that stand as brokers write them; None where they may not.
-
-    Quotes inside a JSON string are escaped. So where what is before the request, the request, the response
-    and what is behind it are JSON each, the line is cut at its own members.
-    """
-    sent = line.find(_TO_REQUEST, start, end)
-    answered = line.find(_TO_RESPONSE, sent, end)
-    behind = line.rfind(_BEHIND, answered, end)
-    if not start < sent < answered < behind:
-        return None
-    request = line[sent + len(_TO_REQUEST) : answered]
-    response = line[answered + len(_TO_RESPONSE) : behind]
-    if not all(text.startswith(b"{") and text.endswith(b"}") for text in (request, response)):
-        return None
+def _read(text: str) -> _Said | None:
+    """What a line says; None where it is not what brokers write, or this cannot tell."""
     try:
-        before = orjson.loads(line[start:sent] + b"}")
-        after = orjson.loads(b"{" + line[behind + 1 : end])
-        orjson.loads(request)
-        orjson.loads(response)
-    except ValueError:
+        line = _LINE.decode(text)
+    except (ValueError, RecursionError):
         return None
-    if not before.keys().isdisjoint(after) or not _TEXTS.isdisjoint({*before, *after}):
-        return None
-    values = {**before, **after}
-    return _Said(values, request.decode(), response.decode()) if values.keys() >= _NEEDED else None
+    response = line.response
+    return line, str(line.request, "utf-8"), str(response, "utf-8") if response else None
 
 
-def _in_any_order(text: str, answer: TopicsOfAnswer | None) -> _Said:
-    """The members of a request, whatever their order. Raises what ``lines.Take`` may."""
+def _read_parts(text: str, answer: TopicsOfAnswer | None) -> _Said:
+    """The same, read more patiently, of an answer what it says of topics. Raises what ``lines.Take`` may."""
     found, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = {*_NEEDED, _REQUEST} - found.keys()
+    missing = _NEEDED - found.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
     if _SURROGATE.search(text):
         # JSON may escape half of a pair, which is no text: this raises a ValueError then
         json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")
     request, response = found[_REQUEST], found.get(_RESPONSE)
-    return _Said(
-        {name: member.value for name, member in found.items()},
+    return (
+        convert({name: member.value for name, member in found.items()}, _Around),
         text[request.start : request.end],
         None if response is None else _response(text, response, answer),
     )
@@ -211,22 +217,3 @@ def _response(text: str, member: Member, answer: TopicsOfAnswer | None) -> str:
     if answer is None:
         return text[member.start : member.end]
     return answer.with_digest(text, member.start, member.end)
-
-
-def _duration(value: Any) -> float:
-    # NaN is smaller than nothing
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LONGEST_MS:
-        raise ValueError(f"{value!r} is no duration in milliseconds")
-    return float(value)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-        raise ValueError(f"{value!r} is no 32-bit number")
-    return int(value)
-
-
-def _text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
-    return value
