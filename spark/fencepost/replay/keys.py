@@ -51,8 +51,8 @@ def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str
     return found
 
 
-def digests_of_texts(*columns: pa.Array) -> list[str]:
-    """``digest_of`` the values of each row, of columns of texts."""
+def digests_of_texts(*columns: pa.Array | pa.ChunkedArray | str) -> list[str]:
+    """``digest_of`` the values of each row, of columns of texts, and of texts that all rows share."""
     texts = pc.binary_join_element_wise(*columns, "|", null_handling="skip").cast(pa.binary())
     return [hashlib.sha256(text).hexdigest() for text in texts.to_pylist()]
 

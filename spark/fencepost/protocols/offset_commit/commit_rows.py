@@ -39,8 +39,8 @@ _OF_STATES = {
 
 
 class CommitRows(Columns):
-    """The rows of one table. ``add`` takes the commit's number and a value for each column that ``said``, which
-    is given such numbers, does not give, in the table's order.
+    """The rows of one table. ``add`` takes a commit's number, and a value for each column that ``said`` does
+    not make of such numbers, in the table's order.
     """
 
     def __init__(self, table: Table, said: Callable[[Longs], Mapping[str, pa.Array]]) -> None:

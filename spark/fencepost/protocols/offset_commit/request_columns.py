@@ -135,7 +135,8 @@ class Requests:
     def _commits_of(self, numbers: Longs) -> Longs:
         size = self.size[numbers]
         own = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        return np.repeat(self._begins[numbers], size) + own
+        found: Longs = np.repeat(self._begins[numbers], size) + own
+        return found
 
     def _objects(self, numbers: Longs) -> list[CommitRequest]:
         values = self._of.objects(numbers, _OF_REQUESTS)
