@@ -16,7 +16,9 @@ def chosen(rows: pa.Table, where: Where | None) -> pa.Table:
     if where is None or not rows.num_rows:
         return rows
     none = pa.chunked_array([pa.repeat(False, rows.num_rows)])
-    return rows.filter(reduce(pc.or_, (_meets(rows, each) for each in where), none))
+    meets = reduce(pc.or_, (_meets(rows, each) for each in where), none)
+    # a filter copies what it leaves
+    return rows if pc.all(meets).as_py() else rows.filter(meets)
 
 
 def _meets(rows: pa.Table, condition: Condition) -> pa.ChunkedArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -42,16 +42,19 @@ class Columns:
     def _flush(self) -> None:
         if not self._rows:
             return
-        columns = zip(*self._rows, strict=True)
-        arrays = [_array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        arrays = self._arrays(self._schema, list(zip(*self._rows, strict=True)))
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows = []
 
+    def _arrays(self, schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> list[pa.Array]:
+        """The columns of rows that were added."""
+        return [array_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
 
-def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+
+def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values of a column as this type of Arrow; timestamps are milliseconds."""
     if pa.types.is_timestamp(kind):
-        ms = pa.array(values, pa.int64())
-        return pc.multiply(ms, pa.scalar(1000, pa.int64())).cast(kind)
+        return as_type(pa.array(values, pa.int64()), kind)
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -59,3 +62,10 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
         return pa.array(
             [None if each is None else each.encode("utf-8", "replace").decode() for each in values], kind
         )
+
+
+def as_type(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as this type; timestamps are milliseconds."""
+    if pa.types.is_timestamp(kind):
+        values = pc.multiply(values, pa.scalar(1000, pa.int64()))
+    return values.cast(kind)

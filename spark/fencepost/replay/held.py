@@ -8,6 +8,7 @@ logs (:mod:`fencepost.replay.windowed`), so those rows are held by themselves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -42,8 +43,12 @@ class Held(Around):
         if key not in self._held:
             of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
             self._held[key] = self.collect(super().scan(table, (), of_topics))
-        rows = chosen(self._held[key], where)
-        return rows.select(list(columns)) if columns else rows
+        rows = self._held[key]
+        if not columns:
+            return chosen(rows, where)
+        # no column is copied that nobody asks for
+        needed = dict.fromkeys((*columns, *chain.from_iterable(where or ())))
+        return chosen(rows.select(list(needed)), where).select(list(columns))
 
 
 def held(engine: Engine, size: int) -> Engine:

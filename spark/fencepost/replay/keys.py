@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
 TRANSACTIONS_TOPIC = "__transaction_state"
@@ -46,6 +49,12 @@ def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str
         digest.update("|".join(map(str, values)).encode())
         found.append(digest.hexdigest())
     return found
+
+
+def digests_of_texts(*columns: pa.Array | pa.ChunkedArray | str) -> list[str]:
+    """``digest_of`` the values of each row, of columns of texts, and of texts that all rows share."""
+    texts = pc.binary_join_element_wise(*columns, "|", null_handling="skip").cast(pa.binary())
+    return [hashlib.sha256(text).hexdigest() for text in texts.to_pylist()]
 
 
 def coordinator_partition(key: str, partitions: int) -> int:

@@ -126,9 +126,14 @@ def _accepted(line: RequestLine) -> Iterator[tuple[str, int]]:
             yield topic["topicId"], count if isinstance(count, int) else 0
 
 
+DATED_BY = ("cluster", "topic_id", "partition", "leader_epoch", "base_offset", "max_timestamp_ms")
+"""The columns of batches that tell when a leader wrote."""
+
+
 def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Iterator[Order]:
     """What was before what, by different clocks: requests and the records that they wrote, leaders of
-    ``__consumer_offsets`` and their elections, and each other. ``offsets``: rows of ``bronze.batches``.
+    ``__consumer_offsets`` and their elections, and each other. ``offsets``: rows of ``bronze.batches``
+    (DATED_BY).
     """
     for line, record in by.lines:
         controller = controller_at(history, record.offset)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, METADATA, Asked, PartitionLine
 from fencepost.protocols.leader_epoch.partition_lines import ASKED, COLUMNS, TOLD, partition_lines
 from fencepost.replay.json_objects import objects_of
-from fencepost.replay.keys import digests_of
+from fencepost.replay.keys import digests_of_texts
 from fencepost.replay.logs import Longs, by_log, longs
 from fencepost.replay.reading import repeated
 from fencepost.replay.requests import parse_object, requested_ms
@@ -142,7 +142,7 @@ def _read(cluster: str, broker_id: object, api_key: int, rows: pa.Table) -> pa.T
     """The rows of one API at one broker."""
     request, response = (rows[name].combine_chunks() for name in ("request", "response"))
     asked = objects_of(request, ASKED.get(api_key, _TOPICS))
-    ids = digests_of((cluster, broker_id), rows["line_digest"].to_pylist())
+    ids = digests_of_texts(cluster, str(broker_id), rows["line_digest"])
     # quotes inside a JSON string are escaped, so no name can pass for this
     digests = pc.struct_field(pc.extract_regex(response, _DIGEST), 0)
     columns: dict[str, Any] = {

@@ -38,6 +38,12 @@ RECORD_TYPES = frozenset({_ABORT, _COMMIT, _OFFSET_COMMIT, None})
 """The rows of ``bronze.records`` that offsets are told by: commits, markers, and records of no known key."""
 _LOG = ("cluster", "topic", "topic_id", "partition")
 _KEY = ("group_id", "topic", "partition")
+RECORD_COLUMNS = (
+    *_LOG, "leader_epoch", "base_offset", "record_offset", "timestamp_ms", "producer_id", "is_transactional",
+    "is_control", "record_type", "decode_status", "key", "value", "value_size", "broker_id", "file",
+    "position",
+)  # fmt: skip
+"""What is read of them."""
 _OF_RECORD = {
     "cluster": "cluster", "commit_partition": "partition", "record_offset": "record_offset",
     "coordinator_epoch": "leader_epoch", "ms": "timestamp_ms", "broker_id": "broker_id", "file": "file",

@@ -34,7 +34,7 @@ from fencepost.protocols.leader_epoch.tables import (
 from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import numbered_rows, numbered_values, tuples
-from fencepost.replay.keys import digest_of, digests_of
+from fencepost.replay.keys import digest_of, digests_of_texts
 from fencepost.replay.logs import Longs, by_log, longs
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
@@ -101,8 +101,8 @@ class CommittedOffsets:
     def __init__(self, facts: ClusterFacts, stored: pa.Table, asked: pa.Table) -> None:
         self._facts, self._asked = facts, asked
         self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
-        places = (self._rows[name].to_pylist() for name in ("commit_partition", "record_offset"))
-        self._ids = pa.array(digests_of((facts.name, "commit"), *places), pa.string())
+        places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
+        self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
         self._origins = Origins(self._rows, asked, self._lines, facts.tolerance_ms)
 

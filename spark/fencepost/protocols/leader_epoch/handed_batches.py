@@ -21,11 +21,13 @@ LOG_APPEND_TIME = 8
 """The bit of a batch's attributes that says that its broker dated it."""
 
 _SCHEMA = HANDED_BATCHES.arrow_schema
+READ = tuple(name for name in _SCHEMA.names if name != "batches")
+"""The columns of ``bronze.batches`` that are handed down."""
 Flags = NDArray[np.bool_]
 
 
 def as_handed(batches: pa.Table) -> pa.Table:
-    """Rows of ``bronze.batches`` as rows of HANDED_BATCHES."""
+    """Rows of ``bronze.batches`` (READ) as rows of HANDED_BATCHES."""
     one = pa.repeat(pa.scalar(1, pa.int64()), batches.num_rows)
     return batches.append_column("batches", one).select(_SCHEMA.names).cast(_SCHEMA)
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Rows
-from fencepost.protocols.leader_epoch.admin import AdminRequests, orders
+from fencepost.protocols.leader_epoch.admin import DATED_BY, AdminRequests, orders
 from fencepost.protocols.leader_epoch.answers import Answers
 from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS
 from fencepost.protocols.leader_epoch.clocks import Applied, Clocks, Moments, Order
@@ -56,7 +56,7 @@ def known_clusters(
     """
     engine = given.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
-    dated = engine.collect(engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}]))
+    dated = engine.collect(engine.scan(BATCHES, DATED_BY, [{"topic": OFFSETS_TOPIC}]))
     applied = _heartbeats(given, histories)
     said = {
         cluster: Cluster(

@@ -26,11 +26,12 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.protocols.leader_epoch.commit_facts import Groups
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
-from fencepost.protocols.leader_epoch.commits import RECORD_TYPES, STORED, stored_offsets
+from fencepost.protocols.leader_epoch.commits import RECORD_COLUMNS, RECORD_TYPES, STORED, stored_offsets
 from fencepost.protocols.leader_epoch.committed import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
 from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, HANDED_CLIENTS, TRUNCATED
+from fencepost.protocols.leader_epoch.handed_batches import READ
 from fencepost.protocols.leader_epoch.known import Known, known_clusters
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
@@ -168,6 +169,7 @@ def _partitions(
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
+    records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
     goes_on, nothing = given.goes_on, HANDED_BATCHES.arrow_schema.empty_table()
 
@@ -180,16 +182,16 @@ def _partitions(
         yield STORED, stored_offsets(commits, evidence["records"], quarantine, cleaned)
 
     evidence = {
-        "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES), entity)],
-        "records": [with_entity(engine, RECORDS, engine.scan(RECORDS, where=of_offsets), entity)],
+        "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES, READ), entity, READ)],
+        "records": [with_entity(engine, RECORDS, records, entity, RECORD_COLUMNS)],
         "checkpoints": [
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
     if given.before:
         # with what compaction left before the chapter: offsets that groups had then
-        left = engine.scan(BATCHES, where=[{"topic": OFFSETS_TOPIC}])
-        evidence["commits"] = [with_entity(engine, BATCHES, left, entity)]
+        left = engine.scan(BATCHES, READ, [{"topic": OFFSETS_TOPIC}])
+        evidence["commits"] = [with_entity(engine, BATCHES, left, entity, READ)]
     if (before := given.of_before(HANDED_BATCHES)) is not None:
         evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(evidence, run, list(names.values()))

@@ -13,18 +13,15 @@ from fencepost.protocols.offset_commit.states import State
 @dataclass(slots=True)
 class Request:
     """A request with the states that it may have met. ``met``: for each of its commits, in their order, the
-    states with the number of the candidate that each belongs to.
+    states with their numbers, which are alike for all its partitions.
     """
 
     request: CommitRequest
     candidates: Sequence[Candidate]
     met: list[list[tuple[int, State]]] = field(default_factory=list)
 
-    def variants(self) -> dict[tuple[int, int], int] | None:
-        """The states that the request may have met, numbered alike for all its partitions; None where these
-        are the candidates' own numbers.
-        """
-        if all(state.variant == 0 for met in self.met for _, state in met):
-            return None
-        found = {(number, state.variant) for met in self.met for number, state in met}
-        return {place: number for number, place in enumerate(sorted(found))}
+    def number_variants(self) -> None:
+        """Of one candidate there may be several states: number these."""
+        found = sorted({(number, state.variant) for met in self.met for number, state in met})
+        numbers = {place: number for number, place in enumerate(found)}
+        self.met = [[(numbers[number, state.variant], state) for number, state in met] for met in self.met]

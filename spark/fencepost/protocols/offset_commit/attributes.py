@@ -25,6 +25,11 @@ class Numbers:
         found = values.tolist()
         return [None if each == UNKNOWN else each for each in found] if (values == UNKNOWN).any() else found
 
+    def column(self, which: Longs) -> pa.Array:
+        """Some of them, as 64 bits."""
+        values = self.values[which]
+        return pa.array(values, mask=values == UNKNOWN)
+
 
 class Texts:
     """Texts of which the same are there again and again: each has a number, None has -1."""
@@ -32,7 +37,8 @@ class Texts:
     def __init__(self, column: pa.ChunkedArray) -> None:
         """``column`` is coded, each text once."""
         coded = column.combine_chunks()
-        self.names: list[str] = coded.dictionary.to_pylist()
+        self._names = coded.dictionary
+        self.names: list[str] = self._names.to_pylist()
         """The texts by their numbers."""
         self.values: Longs = longs(pc.fill_null(coded.indices, -1))
 
@@ -40,6 +46,11 @@ class Texts:
         """Some of them, as they were."""
         names = self.names
         return [None if each < 0 else names[each] for each in self.values[which].tolist()]
+
+    def column(self, which: Longs) -> pa.Array:
+        """Some of them."""
+        values = self.values[which]
+        return self._names.take(pa.array(values, mask=values < 0))
 
     def numbers_of(self, others: Iterable[str | None]) -> Longs:
         """The numbers of other texts: as here, and above these of such as are not here."""
@@ -64,7 +75,14 @@ class Attributes:
         others = (name for name, kind in kinds.items() if not pa.types.is_string(kind) and name not in texts)
         return cls(texts, {name: Numbers(rows[name]) for name in others})
 
-    def objects(self, which: Longs) -> dict[str, list[Any]]:
-        """Those of some objects, as they were."""
-        columns: dict[str, Texts | Numbers] = {**self.texts, **self.numbers}
-        return {name: column.objects(which) for name, column in columns.items()}
+    def __contains__(self, name: str) -> bool:
+        """Whether the objects have this attribute."""
+        return name in self.texts or name in self.numbers
+
+    def __getitem__(self, name: str) -> Texts | Numbers:
+        """One column."""
+        return self.texts[name] if name in self.texts else self.numbers[name]
+
+    def objects(self, which: Longs, names: Iterable[str]) -> dict[str, list[Any]]:
+        """Some attributes of some objects, as they were."""
+        return {name: self[name].objects(which) for name in names}

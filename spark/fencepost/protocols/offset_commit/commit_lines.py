@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.replay.group_coordinator.requests import TXN_OFFSET_COMMIT
 from fencepost.replay.json_objects import objects_of
-from fencepost.replay.keys import NAMED, digests_of
+from fencepost.replay.keys import NAMED, digests_of_texts
 from fencepost.replay.logs import Longs, longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import error_name, in_order_of_answers, requested_ms
@@ -40,6 +40,7 @@ _ANSWER = struct({_TOLD.name: _TOLD.type})
 _OF_LINES = (
     "broker_id", "correlation_id", "api_key", "api_version", "client_id", "connection", "file", "position",
 )  # fmt: skip
+_IDENTITY = ("cluster", "broker_id", "line_digest")
 
 
 class CommitLines(NamedTuple):
@@ -97,7 +98,7 @@ def _requests(rows: pa.Table, asked: pa.StructArray) -> Columns:
         return pc.if_else(transactional, sent(name), None)
 
     transactional = pc.equal(rows["api_key"].combine_chunks(), TXN_OFFSET_COMMIT)
-    ids = digests_of((), *(rows[name].to_pylist() for name in ("cluster", "broker_id", "line_digest")))
+    ids = digests_of_texts(*(rows[name].combine_chunks().cast(_TEXT) for name in _IDENTITY))
     return {
         "request_id": pa.array(ids, _TEXT),
         **{name: rows[name].combine_chunks() for name in _OF_LINES},

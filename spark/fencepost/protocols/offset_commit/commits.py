@@ -11,16 +11,15 @@ from fencepost.protocols.offset_commit.brokers import (
     is_since,
     rule_of,
 )
+from fencepost.protocols.offset_commit.commit_rows import commit_rows, state_rows
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.outcomes import Outcomes, outcome_of
 from fencepost.protocols.offset_commit.reasons import Reasons
+from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
-from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
-from fencepost.replay.columns import Columns
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
@@ -34,43 +33,38 @@ class Commits:
         self,
         cluster: str,
         partition: int | None,
+        requests: Requests,
         metadata: ClusterMetadata,
         offsets: OffsetMetadataManager,
         *,
         lateness: Lateness,
         base: Base | None,
     ) -> None:
-        self._cluster = cluster
         log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
         self._reasons = Reasons(log, lateness, base)
         self._metadata = metadata
         self._outcomes = Outcomes(offsets, lateness)
-        self.commits = Columns(COMMITS)
-        self.states = Columns(COMMIT_STATES)
+        self.commits = commit_rows(cluster, requests)
+        self.states = state_rows(cluster, requests)
 
     def write(self, asked: Request, matches: Matches, *, managed: bool) -> None:
         """The rows of a request. ``managed``: the group has, or had, members."""
-        request = asked.request
-        numbers = asked.variants()
-        committer = _committer(request, managed=managed)
-        for commit, met in zip(request.commits, asked.met, strict=True):
-            commit_id = commit.commit_id
-            request_id = commit_id if met and _stands_alone(commit) else request.request_id
-            rules = []
-            for number, state in met:
-                rule = self._rule(commit, state)
-                rules.append(rule)
-                candidate = number if numbers is None else numbers[number, state.variant]
-                self._write_state(commit, state, rule, ids=(request_id, commit_id), candidate=candidate)
-            reason = self._reason(asked, commit, met, rules, matches)
-            self._write_commit(
-                asked,
-                commit,
-                matches.own(commit),
-                commit_id=commit_id,
-                committer=committer,
-                met=met,
-                reason=reason,
+        committer = _committer(asked.request, managed=managed)
+        for commit, met in zip(asked.request.commits, asked.met, strict=True):
+            rules = [self._rule(commit, state) for _, state in met]
+            for (number, state), rule in zip(met, rules, strict=True):
+                self._write_state(commit, state, rule, candidate=number)
+            own = matches.own(commit)
+            became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
+            self.commits.add(
+                commit.number,
+                commit.commit_id,
+                _protocol(met),
+                committer,
+                None if own is None else own.offset,
+                *became,
+                len(met),
+                self._reason(asked, commit, met, rules, matches),
             )
 
     def _rule(self, commit: Commit, state: State) -> str | None:
@@ -81,25 +75,13 @@ class Commits:
             self._metadata, request.broker_id, request.responded_ms, state.group_type, alive=state.alive
         )
 
-    def _write_state(
-        self, commit: Commit, state: State, rule: str | None, *, ids: tuple[str, str], candidate: int
-    ) -> None:
-        """``ids``: of the request and of the commit."""
+    def _write_state(self, commit: Commit, state: State, rule: str | None, *, candidate: int) -> None:
         request, position = commit.request, state.state_position
         self.states.add(
-            self._cluster,
-            request.group_id,
+            commit.number,
             state.life,
-            *ids,
+            commit.commit_id,
             candidate,
-            request.member_id,
-            commit.partition_key,
-            request.client_epoch,
-            commit.accepted,
-            commit.fenced,
-            commit.broker_error,
-            request.api_version,
-            request.is_transactional,
             state.group_type if state.alive else None,
             rule,
             state.rebalancing,
@@ -120,62 +102,12 @@ class Commits:
             state.owner_member_id,
             position,
             None if position is None else position + 1,
-            request.requested_ms,
-            request.responded_ms,
         )
 
     def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
         """False of a group that the coordinator does not have and would name; else None."""
         names = is_since(self._metadata, request.broker_id, request.responded_ms, NAMES_MISSING_GROUPS)
         return False if names and state.group_known is False else None
-
-    def _write_commit(
-        self,
-        asked: Request,
-        commit: Commit,
-        own: OffsetCommitRecord | None,
-        *,
-        commit_id: str,
-        committer: str,
-        met: Sequence[tuple[int, State]],
-        reason: str | None,
-    ) -> None:
-        request = commit.request
-        became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
-        self.commits.add(
-            self._cluster,
-            commit_id,
-            request.request_id,
-            request.broker_id,
-            request.group_id,
-            _protocol(met),
-            committer,
-            request.member_id,
-            request.client_id,
-            request.correlation_id,
-            request.api_key,
-            request.api_version,
-            commit.topic,
-            commit.topic_id,
-            commit.partition,
-            commit.partition_key,
-            commit.committed_offset,
-            request.client_epoch,
-            request.is_transactional,
-            request.transactional_id,
-            request.producer_id,
-            request.producer_epoch,
-            request.requested_ms,
-            request.responded_ms,
-            commit.broker_error,
-            commit.fenced,
-            None if own is None else own.offset,
-            *became,
-            len(met),
-            reason,
-            request.file,
-            request.position,
-        )
 
     def _reason(
         self,
@@ -191,20 +123,13 @@ class Commits:
             return told
         if not asked.candidates:
             return self._reasons.unplaced(commit, matches)
-        complete = all(state.known or bool(_unfenced(commit.request, state)) for _, state in met)
-        keyed = all(state.owned_key is not None for _, state in met)
+        complete = keyed = True
+        for _, state in met:
+            complete = complete and (state.known or bool(_unfenced(commit.request, state)))
+            keyed = keyed and state.owned_key is not None
         if complete and keyed and None not in rules:
             return None
         return self._reasons.missing(commit.request, complete=complete, keyed=keyed)
-
-
-def _stands_alone(commit: Commit) -> bool:
-    """Whether a partition was refused for a reason of its own (an unknown topic, say) before fencing was
-    looked at, while others of its request were decided together.
-    """
-    if commit.accepted or commit.fenced:
-        return False
-    return any(other.accepted or other.fenced for other in commit.request.commits)
 
 
 def _protocol(met: Sequence[tuple[int, State]]) -> str | None:

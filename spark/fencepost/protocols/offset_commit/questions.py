@@ -118,6 +118,7 @@ class Questions:
                 [(number, variant) for number, state in met for variant in self._memory.states(commit, state)]
                 for commit, met in zip(asked.request.commits, asked.met, strict=True)
             ]
+            asked.number_variants()
             self._write(asked)
             yield asked
         self._waiting.clear()

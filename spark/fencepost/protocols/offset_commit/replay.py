@@ -98,6 +98,7 @@ class GroupCoordinatorShard:
         self.commits = Commits(
             evidence.cluster,
             evidence.partition,
+            self._requests,
             metadata,
             self._offsets,
             lateness=self._lateness,

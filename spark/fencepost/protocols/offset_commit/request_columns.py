@@ -7,14 +7,30 @@ from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fencepost.protocols.offset_commit.attributes import Attributes, Texts
 from fencepost.protocols.offset_commit.commit_lines import CommitLines
-from fencepost.protocols.offset_commit.requests import Commit, CommitRequest, is_accepted, is_fenced
+from fencepost.protocols.offset_commit.requests import (
+    FENCING,
+    Commit,
+    CommitRequest,
+    is_accepted,
+    is_fenced,
+)
+from fencepost.replay.keys import digests_of_texts
 from fencepost.replay.logs import Longs
+from fencepost.replay.requests import NONE
 
 _AT_ONCE = 4_096
 """So many requests are objects at a time."""
+_NO_COLUMNS = {"request", "commits", "commit_id", "accepted", "fenced", "number"}
+_OF_REQUESTS, _OF_COMMITS = (
+    tuple(each.name for each in fields(made) if each.name not in _NO_COLUMNS)
+    for made in (CommitRequest, Commit)
+)
+"""The attributes of objects that lines tell."""
 
 
 class Requests:
@@ -73,20 +89,68 @@ class Requests:
         column = self.texts_of_commits("broker_error")
         return np.flatnonzero(np.isin(column.values, column.numbers_of(sorted(errors))))
 
+    def commit_ids(self, commits: Longs) -> list[str]:
+        """Commit.commit_id of these commits."""
+        return digests_of_texts(
+            self.request_ids(commits),
+            self.column("reference", commits),
+            self.column("partition", commits).cast(pa.string()),
+        )
+
+    def column(self, name: str, commits: Longs) -> pa.Array:
+        """An attribute of these commits, or else of their requests."""
+        if name in self._of_commits:
+            return self._of_commits[name].column(commits)
+        return self._of[name].column(self.request[commits])
+
+    def request_ids(self, commits: Longs) -> pa.Array:
+        """Digests of broker and line, of the requests of these commits."""
+        return self._ids.take(pa.array(self.request[commits]))
+
+    def accepted(self, commits: Longs) -> pa.Array:
+        """Commit.accepted of these commits."""
+        errors, stored = self.texts_of_commits("broker_error"), self.stored[commits]
+        values = errors.values[commits]
+        return pa.array(stored | (values == errors.numbers_of([NONE])), mask=(values < 0) & ~stored)
+
+    def fenced(self, commits: Longs) -> pa.Array:
+        """Commit.fenced of these commits."""
+        errors = self.texts_of_commits("broker_error")
+        values = errors.values[commits]
+        return pa.array(np.isin(values, errors.numbers_of(sorted(FENCING))), mask=values < 0)
+
+    def stand_alone(self, commits: Longs) -> NDArray[np.bool_]:
+        """Whether each was refused for a reason of its own (an unknown topic, say) before fencing was looked
+        at, while others of its request were decided together.
+        """
+        of = self.request[commits]
+        every = self._commits_of(np.unique(of))
+        together = self.request[every[self._is_decided(every)]]
+        return ~self._is_decided(commits) & np.isin(of, together)
+
+    def _is_decided(self, commits: Longs) -> NDArray[np.bool_]:
+        either = pc.or_kleene(self.accepted(commits), self.fenced(commits))
+        return np.asarray(pc.fill_null(either, False))
+
+    def _commits_of(self, numbers: Longs) -> Longs:
+        size = self.size[numbers]
+        own = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        found: Longs = np.repeat(self._begins[numbers], size) + own
+        return found
+
     def _objects(self, numbers: Longs) -> list[CommitRequest]:
-        values = self._of.objects(numbers)
-        values["request_id"] = self._ids.take(pa.array(numbers)).to_pylist()
+        values = self._of.objects(numbers, _OF_REQUESTS)
         values["is_transactional"] = list(map(bool, values["is_transactional"]))
-        values["commits"] = [[] for _ in values["request_id"]]
+        values["commits"] = [[] for _ in range(len(numbers))]
         values["number"] = numbers.tolist()
         return list(map(CommitRequest, *(values[each.name] for each in fields(CommitRequest))))
 
     def _with_commits(self, numbers: Longs, requests: Sequence[CommitRequest]) -> Sequence[CommitRequest]:
-        size = self.size[numbers]
-        own = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        commits = np.repeat(self._begins[numbers], size) + own
-        values = self._of_commits.objects(commits)
-        values["request"] = [requests[at] for at in np.repeat(np.arange(len(size)), size).tolist()]
+        commits = self._commits_of(numbers)
+        values = self._of_commits.objects(commits, _OF_COMMITS)
+        of = np.repeat(np.arange(len(numbers)), self.size[numbers])
+        values["request"] = [requests[at] for at in of.tolist()]
+        values["commit_id"] = self.commit_ids(commits)
         errors, stored = values["broker_error"], self.stored[commits].tolist()
         values["accepted"] = [was or is_accepted(error) for was, error in zip(stored, errors, strict=True)]
         values["fenced"] = list(map(is_fenced, errors))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.replay.group_coordinator.requests import OFFSET_COMMIT, TXN_OFFSET_COMMIT
-from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import NONE
 
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
@@ -25,32 +24,26 @@ FENCING = frozenset(
 
 @dataclass(slots=True, eq=False)
 class CommitRequest:
-    """An OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last mentioned.
+    """What is asked about of an OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last
+    mentioned.
 
     ``client_epoch`` is the member epoch or generation it presents, -1 for none. ``requested_ms`` and
     ``responded_ms`` are of the clock of the broker that answered. ``number`` is its place among the requests
     of its coordinator, once they are in order.
     """
 
-    request_id: str
     broker_id: int
     connection: str | None
     group_id: str
     member_id: str
     instance_id: str | None
-    client_id: str | None
-    correlation_id: int
-    api_key: int
-    api_version: int
     client_epoch: int
     is_transactional: bool
-    transactional_id: str | None
     producer_id: int | None
     producer_epoch: int | None
     requested_ms: int
     responded_ms: int
     file: str
-    position: int
     commits: list[Commit]
     number: int = -1
 
@@ -59,13 +52,13 @@ class CommitRequest:
 class Commit:
     """One partition of a CommitRequest.
 
-    ``reference`` is how the request names the topic. ``broker_error`` is Kafka's name; None when the line has
-    no answer, as ``accepted`` (it was stored, see Undecided) and ``fenced`` (a fencing rule refused it).
-    ``number`` is its place among the commits of its coordinator's requests.
+    ``commit_id`` is a digest of the request and of the partition as it names it. ``broker_error`` is Kafka's
+    name; None when the line has no answer, as ``accepted`` (it was stored, see Undecided) and ``fenced`` (a
+    fencing rule refused it). ``number`` is its place among the commits of its coordinator's requests.
     """
 
     request: CommitRequest
-    reference: str | None
+    commit_id: str
     topic: str | None
     topic_id: str | None
     partition: int
@@ -76,11 +69,6 @@ class Commit:
     accepted: bool | None
     fenced: bool | None
     number: int = -1
-
-    @property
-    def commit_id(self) -> str:
-        """A digest of the request and of the partition as it names it."""
-        return digest_of(self.request.request_id, self.reference, self.partition)
 
 
 def is_accepted(error: str | None) -> bool | None:

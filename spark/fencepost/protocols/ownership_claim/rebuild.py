@@ -25,7 +25,7 @@ _TOLD = "told"
 def rebuild(given: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
     engine = given.engine
-    found = spread(given, APIS)
+    found = spread(given, APIS, ("file", "position"))
     lines = engine.scan(COORDINATOR_LINES)
     # what is sent to tasks must not name the rows beside it: they are the engine's
     placement = found.placement

@@ -21,7 +21,7 @@ UnreadLines = Mapping[str, Sequence[int]]
 
 @dataclass(slots=True)
 class ShardRows:
-    """What bronze has of one coordinator's log, by table; only the columns that tables of bronze have count.
+    """What bronze has of one coordinator's log, by table; only the columns that are read (``spread``) count.
 
     ``batches``, ``records`` and ``cleaned`` of one partition of ``__consumer_offsets``, ``quarantine`` of its
     segments (others are ignored), ``requests`` of the groups that live there. ``partition`` is None for the

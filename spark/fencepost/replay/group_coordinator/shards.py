@@ -15,6 +15,11 @@ from fencepost.replay.logs import segment_logs
 
 _GROUP_ID = r'"groupId"\s*:\s*"(?P<group>(?:[^"\\]|\\.)*)"'
 
+PLACED_BY = (
+    "cluster", "topic", "partition", "timestamp_ms", "is_control", "record_type", "decode_status", "key",
+)  # fmt: skip
+"""The columns of records that tell where a group was seen."""
+
 Places = dict[tuple[str, str], tuple[int, int]]
 """Where groups were seen: {(cluster, group id): (newest timestamp, partition)}."""
 
@@ -54,7 +59,7 @@ class Placement:
 
 
 def seen_places(records: pa.Table) -> Places:
-    """Where rows of ``bronze.records`` have groups."""
+    """Where rows of ``bronze.records`` (PLACED_BY) have groups."""
     types = pa.array(sorted({*GROUP_TYPES, *COMMIT_TYPES}), pa.int32())
     wanted = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.is_in(records["record_type"], types))
     wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.shards import (
+    PLACED_BY,
     Placement,
     seen_places,
     shard_of_name,
@@ -25,11 +26,21 @@ from fencepost.replay.group_coordinator.shards import (
     shards_of_requests,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.requests import LINE_COLUMNS
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)
+_LOG = ("cluster", "topic", "partition")
+_OF_BATCHES = (*_LOG, *BATCH_COLUMNS)
+_OF_RECORDS = (
+    *_LOG, "leader_epoch", "base_offset", "last_offset", "record_offset", "timestamp_ms", "producer_id",
+    "producer_epoch", "is_transactional", "is_control", "record_type", "record_name", "decode_status", "key",
+    "value", "value_size",
+)  # fmt: skip
+"""What is read of rows, of which there are many."""
 _PLACES = pa.schema(
     [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
 )
@@ -73,20 +84,28 @@ class Spread(NamedTuple):
     facts: Facts
 
 
-def spread(given: Evidence, api_keys: Collection[int]) -> Spread:
-    """Spread what bronze has of group coordinators; of requests those of ``api_keys``."""
+def spread(given: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
+    """Spread what bronze has of group coordinators; of requests those of ``api_keys``, and further columns of
+    records.
+    """
     engine, (placement, facts) = given.engine, given.once(_known)
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(api_keys)}])
-    requests = with_entity(engine, REQUESTS, asked, lambda each: shards_of_requests(each, placement))
-    return Spread({**_of_logs(engine), "requests": [requests]}, placement, facts)
+    asked = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(api_keys)}])
+    requests = with_entity(
+        engine, REQUESTS, asked, lambda each: shards_of_requests(each, placement), LINE_COLUMNS
+    )
+    return Spread({**_of_logs(engine, of_records), "requests": [requests]}, placement, facts)
 
 
-def _of_logs(engine: Engine) -> dict[str, list[Rows]]:
+def _of_logs(engine: Engine, of_records: Sequence[str] = ()) -> dict[str, list[Rows]]:
     """Rows of coordinators' logs, each with the log that it is about."""
-    of = {"batches": BATCHES, "records": RECORDS, "cleaned": CLEANED}
+    of = {
+        "batches": (BATCHES, _OF_BATCHES),
+        "records": (RECORDS, (*_OF_RECORDS, *of_records)),
+        "cleaned": (CLEANED, tuple(CLEANED.columns)),
+    }
     logs = {
-        name: [with_entity(engine, table, engine.scan(table, where=_COORDINATORS), shards_of_log)]
-        for name, table in of.items()
+        name: [with_entity(engine, table, engine.scan(table, columns, _COORDINATORS), shards_of_log, columns)]
+        for name, (table, columns) in of.items()
     }
     unread = with_entity(engine, QUARANTINE, engine.scan(QUARANTINE), shards_of_quarantine)
     return {**logs, "quarantine": [unread]}
@@ -95,7 +114,7 @@ def _of_logs(engine: Engine) -> dict[str, list[Rows]]:
 def _known(given: Evidence) -> tuple[Placement, Facts]:
     """Where groups live, and what the replay of each log is told."""
     engine = given.engine
-    records, quarantine = engine.scan(RECORDS, where=_COORDINATORS), engine.scan(QUARANTINE)
+    records, quarantine = engine.scan(RECORDS, PLACED_BY, _COORDINATORS), engine.scan(QUARANTINE)
     seen = engine.collect(engine.map(records, _places, _PLACES))
     placement = Placement.of(
         {

@@ -1,0 +1,87 @@
+"""Rows about commits: what the request log says of many is copied as columns, the rest is told one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.offset_commit.request_columns import Requests
+from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
+from fencepost.replay.columns import Columns, array_of, as_type
+from fencepost.replay.logs import Longs
+from fencepost.tables import Table
+
+_TIMES = {"requested_at": "requested_ms", "responded_at": "responded_ms"}
+_OF_COMMITS = {
+    **{
+        name: name
+        for name in (
+            "broker_id", "group_id", "member_id", "client_id", "correlation_id", "api_key", "api_version",
+            "topic", "topic_id", "partition", "partition_key", "committed_offset", "client_epoch",
+            "is_transactional", "transactional_id", "producer_id", "producer_epoch", "broker_error", "file",
+            "position",
+        )
+    },
+    **_TIMES,
+}  # fmt: skip
+_OF_STATES = {
+    **{name: name for name in ("group_id", "member_id", "partition_key", "client_epoch", "api_version")},
+    "error": "broker_error",
+    "transactional": "is_transactional",
+    "from_time": "requested_ms",
+    "to_time": "responded_ms",
+}
+
+
+class CommitRows(Columns):
+    """The rows of one table. ``add`` takes a commit's number, and a value for each column that ``said`` does
+    not make of such numbers, in the table's order.
+    """
+
+    def __init__(self, table: Table, said: Callable[[Longs], Mapping[str, pa.Array]]) -> None:
+        super().__init__(table)
+        self._said = said
+
+    def _arrays(self, schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> list[pa.Array]:
+        numbers, *added = columns
+        said, told = self._said(np.array(numbers, dtype=np.int64)), iter(added)
+        return [
+            as_type(said[field.name], field.type) if field.name in said else array_of(next(told), field.type)
+            for field in schema
+        ]
+
+
+def commit_rows(cluster: str, requests: Requests) -> CommitRows:
+    """Rows of COMMITS."""
+    return CommitRows(COMMITS, partial(_said_of_commits, cluster, requests))
+
+
+def state_rows(cluster: str, requests: Requests) -> CommitRows:
+    """Rows of COMMIT_STATES."""
+    return CommitRows(COMMIT_STATES, partial(_said_of_states, cluster, requests))
+
+
+def _said_of_commits(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
+    return {
+        "cluster": pa.repeat(cluster, len(commits)),
+        "request_id": requests.request_ids(commits),
+        "fenced": requests.fenced(commits),
+        **{name: requests.column(attribute, commits) for name, attribute in _OF_COMMITS.items()},
+    }
+
+
+def _said_of_states(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
+    alone = requests.stand_alone(commits)
+    of_alone = pa.array(requests.commit_ids(commits[alone]), pa.string())
+    return {
+        "cluster": pa.repeat(cluster, len(commits)),
+        "request_id": pc.replace_with_mask(requests.request_ids(commits), pa.array(alone), of_alone),
+        "accepted": requests.accepted(commits),
+        "fenced": requests.fenced(commits),
+        **{name: requests.column(attribute, commits) for name, attribute in _OF_STATES.items()},
+    }
