@@ -6,13 +6,13 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, count
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg import expressions
 from pyiceberg.exceptions import CommitFailedException, ValidationException
-from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
+from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import FileScanTask, Transaction
 from pyiceberg.table import Table as IcebergTable
@@ -21,13 +21,12 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 
+from fencepost.data_files import DataFiles
+
 SNAPSHOTS_KEPT = 50
 """So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
 with every commit.
 """
-
-PIECE_BYTES = 128 << 20
-"""So much of rows that come in batches is in memory at once."""
 
 SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
@@ -130,19 +129,6 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
             _exchange(change, change.update_snapshot().fast_append(), gone, all_rows)
 
 
-def in_pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Rows, PIECE_BYTES at a time, and a batch more at most."""
-    batches: list[pa.RecordBatch] = []
-    held = 0
-    for batch in rows:
-        batches.append(batch)
-        held += batch.nbytes
-        if held >= PIECE_BYTES:
-            yield pa.Table.from_batches(batches)
-            batches, held = [], 0
-    yield pa.Table.from_batches(batches, rows.schema)
-
-
 def delete(table: IcebergTable, where: Any) -> None:
     """Take away what ``where`` chooses, in one commit; in none, where that is nothing."""
     replace(table, (), where)
@@ -209,17 +195,12 @@ def _exchange(
     gone: Iterable[FileScanTask],
     pieces: Iterable[pa.Table],
 ) -> None:
-    table, numbers = change._table, count()
+    table = change._table
     with files:
         for task in gone:
             files.delete_data_file(task.file)
-        for rows in pieces:
-            # PyIceberg looks through every chunk once for each partition
-            one_chunk = rows.combine_chunks()
-            for file in _dataframe_to_data_files(
-                change.table_metadata, one_chunk, table.io, files.commit_uuid, numbers
-            ):
-                files.append_data_file(file)
+        for file in DataFiles(change.table_metadata, table.io, files.commit_uuid).write(pieces):
+            files.append_data_file(file)
 
 
 def is_chosen_whole(task: FileScanTask) -> bool:

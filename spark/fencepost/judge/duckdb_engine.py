@@ -43,8 +43,9 @@ class DuckEngine:
 
     ``read`` gives the named columns of a table, of the rows that are chosen, or a query for them; ``write``
     replaces these rows of a table; ``scratch`` is a folder for what does not fit into memory; ``compiled``
-    are the queries to come. A table of silver is read when the first query names it and dropped after the
-    last one.
+    are the queries to come. A table of silver is looked up when the first query names it and let go of after
+    the last one. What can be read by a query is read by each that names it, of each file the columns that it
+    asks for: that takes less than to read all columns once and to hold them.
     """
 
     dialect: Dialect = "duckdb"
@@ -56,6 +57,7 @@ class DuckEngine:
         # that a query names is ever missing.
         self._words = {word for query in compiled for word in re.findall(r"\w+", query.sql)}
         self._rows: dict[str, int] = {}
+        self._kinds: dict[str, str] = {}
         self._seen: Where | None = None
         self._connection = duckdb.connect(
             config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
@@ -114,6 +116,10 @@ class DuckEngine:
         )
         self._connection.execute(f"INSERT INTO {name}\n{sql}")
 
+    def drop(self, name: str) -> None:
+        """Let go of the rows that were kept or added under this name."""
+        self._connection.execute(f"DROP TABLE {name}")
+
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
         """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
         chooses, in one commit. If it chooses none, they are added.
@@ -159,7 +165,9 @@ class DuckEngine:
             if self._seen is not None:
                 wanted.append(CHAPTER)
                 shown = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
-            self._arrived(name, f"TABLE {name}", self._read(table, wanted, self._seen), shown)
+            rows = self._read(table, wanted, self._seen)
+            self._kinds[name] = "VIEW" if isinstance(rows, str) else "TABLE"
+            self._arrived(name, f"{self._kinds[name]} {name}", rows, shown)
 
     def _arrived(
         self, name: str, created: str, rows: pa.RecordBatchReader | str, shown: str = "*", among: str = ""
@@ -172,7 +180,8 @@ class DuckEngine:
             self._connection.unregister("rows")
 
     def _create(self, name: str, created: str) -> None:
-        ((self._rows[name],),) = self._connection.execute(f"CREATE {created}").fetchall()
+        self._connection.execute(f"CREATE {created}")
+        ((self._rows[name],),) = self._connection.execute(f"SELECT COUNT(*) FROM {name}").fetchall()
 
     @property
     def _present(self) -> set[str]:
@@ -181,7 +190,7 @@ class DuckEngine:
 
     def _forget(self, names: Iterable[str]) -> None:
         for name in sorted(names):
-            self._connection.execute(f"DROP TABLE {name}")
+            self._connection.execute(f"DROP {self._kinds.pop(name)} {name}")
             del self._rows[name]
 
 

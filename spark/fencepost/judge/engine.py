@@ -47,6 +47,9 @@ class Engine(Protocol):
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those called ``name``."""
 
+    def drop(self, name: str) -> None:
+        """Let go of the rows that were kept or added under this name."""
+
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
         """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
         chooses, in one commit. If it chooses none, they are added.

@@ -62,16 +62,18 @@ def put_together(engine: Engine, history: Chapters, *, whole: bool) -> None:
         _gather_touched(engine, history)
     engine.keep("sides", _SIDES)
     engine.keep("scopes", rule("whole_scopes"))
-    engine.keep("unmet", rule("whole_unmet"))
+    engine.view("unmet", rule("whole_unmet"))
     engine.keep("stretches", rule("stretches"))
     engine.view("judged", rule("whole_held"))
     engine.keep("met", rule("met"))
     engine.view("failing", rule("whole_failing"))
-    engine.keep("unmet", rule("unmet"))
-    engine.keep("told", rule("episodes"))
+    engine.view("unmet", rule("unmet"))
     if whole:
-        engine.replace(EPISODES, "SELECT * FROM told")
+        engine.replace(
+            EPISODES, f"{rule('episodes')}\nORDER BY chapter" if history.several else rule("episodes")
+        )
     else:
+        engine.keep("told", rule("episodes"))
         _replace_changed(engine)
     engine.fetch("counted", VERDICT_COVERAGE, () if whole else None)
     engine.keep("counts", rule("counts"))

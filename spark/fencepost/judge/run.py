@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -94,42 +95,55 @@ def run(
     whole = bool(further) or not history.standing or not noted.finished
     engine.fetch("stale", PIECES, () if whole else where(history.stale))
     noted.forget()
-    engine.give("places", whole_places(since))
-    _judge(engine, further, windowed)
-    if history.parts:
-        engine.look_at(where(history.judged))
-        engine.give("places", history.places)
-        local = [each for each in compiled if each not in further]
-        _judge(engine, beside(engine, local, history), windowed)
-    _replace(engine, DECISIONS, "SELECT * FROM decisions ORDER BY chapter", history, [{CHAPTER: None}])
+    local = [each for each in compiled if each not in further]
+    for decides, found in ((True, _decide), (False, partial(_judge, windowed=windowed))):
+        engine.give("places", whole_places(since))
+        found(engine, [each for each in further if each.decides == decides])
+        if history.parts:
+            engine.look_at(where(history.judged))
+            engine.give("places", history.places)
+            chosen = beside(engine, [each for each in local if each.decides == decides], history)
+            found(engine, chosen)
+        engine.look_at(None)
+        if decides:
+            # what is written need not be held
+            _replace(engine, DECISIONS, "SELECT * FROM decisions", history, [{CHAPTER: None}])
+            engine.drop("decisions")
     put_together(engine, history, whole=whole)
-    _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL ORDER BY chapter", history)
+    _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL", history)
     noted.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 
+def _decide(engine: Engine, compiled: Sequence[Query]) -> None:
+    """Add the decisions of these queries, of chapters or of all of history."""
+    for group in engine.together(compiled):
+        engine.view("decided", _union(group))
+        engine.add("decisions", rule("decisions"))
+
+
 def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
     """Judge chapters, all at once, by definitions that look at nothing else; or, by others, all of history,
     which is no chapter.
     """
-    for group in engine.together([each for each in compiled if each.decides]):
-        engine.view("decided", _union(group))
-        engine.add("decisions", rule("decisions"))
-    for group in engine.together([each for each in compiled if not each.decides]):
+    for group in engine.together(compiled):
         engine.keep("found", _union(group))
         engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
         engine.keep("scopes", rule("scopes"))
-        engine.keep("unmet", rule("failing"))
+        engine.view("unmet", rule("failing"))
         engine.keep("stretches", rule("stretches"))
         engine.keep("met", rule("met"))
         engine.add("pieces", rule("pieces"))
         engine.add("ended", rule("ended"))
+        engine.drop("found")
 
 
 def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: Where = ()) -> None:
-    """Write what was found of the chapters that were judged; in order, so that few files are of one."""
+    """Write what was found of the chapters that were judged; in order, so that rows of one are together."""
+    if len(history.judged) > 1:
+        sql = f"{sql} ORDER BY chapter"
     chosen = [*where({*history.judged, *history.stale}), *others] if history.standing else None
     engine.replace(table, sql, chosen)
 

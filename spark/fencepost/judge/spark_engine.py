@@ -53,6 +53,11 @@ class SparkEngine:
         self._added[name] = self._added[name].union(frame) if name in self._added else frame
         self._added[name].createOrReplaceTempView(name)
 
+    def drop(self, name: str) -> None:
+        """Let go of the rows that were kept or added under this name."""
+        self._added.pop(name, None)
+        self._spark.catalog.dropTempView(name)
+
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
         """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
         chooses, in one commit. If it chooses none, they are added.

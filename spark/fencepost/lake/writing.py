@@ -38,8 +38,8 @@ def replace_by_pieces(
 def replace_by_batches(
     catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
 ) -> None:
-    """As ``replace``, rows that come in batches, some of them at a time in memory."""
-    replace_by_pieces(catalog, table, commits.in_pieces(rows), where)
+    """As ``replace``, rows that come in batches, one of them at a time in memory."""
+    replace_by_pieces(catalog, table, (pa.Table.from_batches([batch]) for batch in rows), where)
 
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:

@@ -1,26 +1,12 @@
 -- failing -> the episodes in which a definition is violated or unknown: rows of one witness that fail alike and touch
 -- or overlap, made one. Values and evidence are those of the first, the chapter is that of the last.
-WITH alike AS (
-  SELECT
-    definition,
-    cluster,
-    scope,
-    witness,
-    verdict,
-    failed_conjunct,
-    MIN(begins) AS begins,
-    MAX(ends) AS ends,
-    MIN(begins) = MAX(begins) AND MIN(ends) = MAX(ends) AS in_one_place,
-    MIN(from_position) AS from_position,
-    MIN(from_time) AS from_time,
-    MAX(to_time) AS to_time,
-    MIN(failing.values) AS values,
-    MIN(evidence) AS evidence,
-    MAX(chapter) AS chapter
+WITH apart AS (
+  SELECT definition, cluster, scope, witness, verdict, failed_conjunct
   FROM failing
   GROUP BY definition, cluster, scope, witness, verdict, failed_conjunct
+  HAVING COUNT(*) > 1
 ), distinct_rows AS (
-  -- Most witnesses fail in one place, and are done: to sort their text with that of the others would cost most.
+  -- Most witnesses fail in one row, which is their episode: to group their text with that of the others would cost most.
   -- Of the others no two rows are in one place, so that the windows below have one order, whatever that of the
   -- evidence was.
   SELECT
@@ -39,7 +25,7 @@ WITH alike AS (
     MIN(failing.evidence) AS evidence,
     MAX(failing.chapter) AS chapter
   FROM failing
-  JOIN (SELECT definition, cluster, scope, witness, verdict, failed_conjunct FROM alike WHERE NOT in_one_place) AS apart
+  JOIN apart
     ON failing.definition = apart.definition
     AND failing.cluster = apart.cluster
     AND failing.scope = apart.scope
@@ -112,8 +98,17 @@ SELECT
   from_position,
   from_time,
   to_time,
-  alike.values,
+  failing.values,
   evidence,
   chapter
-FROM alike
-WHERE in_one_place
+FROM failing
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM apart
+  WHERE failing.definition = apart.definition
+    AND failing.cluster = apart.cluster
+    AND failing.scope = apart.scope
+    AND failing.witness IS NOT DISTINCT FROM apart.witness
+    AND failing.verdict = apart.verdict
+    AND failing.failed_conjunct IS NOT DISTINCT FROM apart.failed_conjunct
+)

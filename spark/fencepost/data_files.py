@@ -1,0 +1,130 @@
+"""Rows written as the files of an Iceberg table, a piece of them at a time in memory.
+
+PyIceberg 0.12 writes rows of a partitioned table only where all are in memory, and copies them three times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.io import FileIO
+from pyiceberg.io.fileformat import FileFormatFactory
+from pyiceberg.io.pyarrow import _to_requested_schema, pyarrow_to_schema
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
+from pyiceberg.table.locations import load_location_provider
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.typedef import Record
+
+FILE_BYTES = 128 << 20
+"""A file ends with the piece that makes its rows, as they are in memory, so large: some who read a table have
+all of a file in memory.
+"""
+
+OPEN_FILES = 100
+"""So many files at most are being written."""
+
+_FORMAT = FileFormatFactory.get(FileFormat.PARQUET)
+Values = tuple[Any, ...]
+"""What a partition's rows have in the columns that the table is partitioned by."""
+
+
+class DataFiles:
+    """Files that a commit adds to a table of columns as ``metadata`` says, which is partitioned by columns as
+    they are.
+    """
+
+    def __init__(self, metadata: TableMetadata, io: FileIO, commit: UUID) -> None:
+        self._metadata, self._io, self._commit = metadata, io, commit
+        self._schema, self._spec = metadata.schema(), metadata.spec()
+        self._by = [self._schema.find_column_name(each.source_id) or "" for each in self._spec.fields]
+        self._places = load_location_provider(metadata.location, metadata.properties)
+        self._numbers = count()
+        self._open: dict[Values, _DataFile] = {}
+
+    def write(self, pieces: Iterable[pa.Table]) -> Iterator[DataFile]:
+        """Write rows that come in ``pieces``: of each partition a piece is a group of rows of one file."""
+        try:
+            for piece in pieces:
+                for values, rows in self._by_partition(piece):
+                    if values not in self._open:
+                        if len(self._open) == OPEN_FILES:
+                            yield self._close(next(iter(self._open)))
+                        self._open[values] = self._new(values)
+                    file = self._open[values]
+                    file.write(rows)
+                    if file.bytes >= FILE_BYTES:
+                        yield self._close(values)
+            while self._open:
+                yield self._close(next(iter(self._open)))
+        finally:
+            for file in self._open.values():
+                file.abandon()
+
+    def _by_partition(self, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
+        found = rows.select(self._by).group_by(self._by).aggregate([]).to_pylist() if self._by else [{}]
+        for each in found:
+            chosen = rows
+            for name, value in each.items() if len(found) > 1 else ():
+                column = chosen[name]
+                chosen = chosen.filter(pc.is_null(column) if value is None else pc.equal(column, value))
+            yield tuple(each[name] for name in self._by), chosen
+
+    def _new(self, values: Values) -> _DataFile:
+        key = None
+        if self._by:
+            fields = zip(self._spec.fields, values, strict=True)
+            named = [PartitionFieldValue(field, value) for field, value in fields]
+            key = PartitionKey(named, self._spec, self._schema)
+        name = f"00000-{next(self._numbers)}-{self._commit}.{_FORMAT.file_extension()}"
+        return _DataFile(self._metadata, self._io, self._places.new_data_location(name, key), key)
+
+    def _close(self, values: Values) -> DataFile:
+        return self._open.pop(values).close()
+
+
+class _DataFile:
+    """A file that is being written."""
+
+    def __init__(
+        self, metadata: TableMetadata, io: FileIO, location: str, partition: PartitionKey | None
+    ) -> None:
+        self._spec_id, self._schema = metadata.default_spec_id, metadata.schema()
+        self._location, self._partition = location, partition
+        self._output = io.new_output(location)
+        self._writer = _FORMAT.create_writer(self._output, self._schema, metadata.properties)
+        self.bytes = 0
+
+    def write(self, rows: pa.Table) -> None:
+        """Add rows."""
+        present = pyarrow_to_schema(rows.schema, name_mapping=self._schema.name_mapping)
+        stored = [
+            _to_requested_schema(self._schema, present, batch, include_field_ids=True, format_model=_FORMAT)
+            for batch in rows.to_batches()
+        ]
+        self._writer.write(pa.Table.from_batches(stored))
+        self.bytes += rows.nbytes
+
+    def close(self) -> DataFile:
+        """End the file; what it is to its table."""
+        found = self._writer.close()
+        return DataFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=self._location,
+            file_format=FileFormat.PARQUET,
+            partition=Record() if self._partition is None else self._partition.partition,
+            file_size_in_bytes=len(self._output),
+            spec_id=self._spec_id,
+            **found.to_serialized_dict(),
+        )
+
+    def abandon(self) -> None:
+        """Let go of a file that no commit will name."""
+        with suppress(Exception):
+            self._writer.close()
