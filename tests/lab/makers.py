@@ -45,7 +45,8 @@ class Makers:
     def start(self, maker: str, role: str, name: str, **settings: object) -> Client:
         """Start a client of this name; it ends with the play."""
         program = ["node", str(self._node / "client.js")] if maker == _KAFKAJS else [str(self._go)]
-        settings |= {"bootstrap": self._stage.cluster.bootstrap, "client": settings.get("client", name)}
+        first = self._stage.cluster.bootstrap.split(",")[0]
+        settings |= {"bootstrap": first, "client": settings.get("client", name)}
         flags = [
             each for key, value in settings.items() for each in (f"-{key.replace('_', '-')}", str(value))
         ]

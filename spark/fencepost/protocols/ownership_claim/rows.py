@@ -9,7 +9,7 @@ from fencepost.protocols.ownership_claim.changes import Change, Members
 from fencepost.protocols.ownership_claim.claims import Claims, is_cooperative
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.held_rows import HeldRows
-from fencepost.protocols.ownership_claim.members import MemberOfGeneration
+from fencepost.protocols.ownership_claim.members import CONSUMER, MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import Rebalance, Rebalances
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import (
@@ -92,7 +92,7 @@ class GenerationRows:
             sorted(each.member_id for each in changes if each.now is None) if known else None,
             sorted(owners.without),
             None if owners.unread else len(owners.partitions),
-            _assignment_changed(changes, held) if known else None,
+            _assignment_changed(changes, held) if known and _are_consumers(generation) else None,
             claims.digest,
             record.offset,
             told.prepared_ms,
@@ -121,6 +121,12 @@ def _why_unread(member: MemberOfGeneration) -> str | None:
     if member.subscription is not None and member.subscription.unread is not None:
         return member.subscription.unread
     return _ASSIGNMENT_UNREAD if member.assigned is None else None
+
+
+def _are_consumers(generation: Generation) -> bool:
+    """Whether its members, and those before, are assigned partitions: Connect's are not."""
+    both = (generation, generation.before)
+    return all(each.record.protocol_type in ("", CONSUMER) for each in both if each is not None)
 
 
 def _assignment_changed(changes: Sequence[Change], held: HeldRows) -> bool | None:

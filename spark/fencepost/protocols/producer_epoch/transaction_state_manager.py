@@ -17,7 +17,7 @@ from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorE
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided import decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
-from fencepost.protocols.producer_epoch.facts import NO_EPOCH
+from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.id_before import IdBefore, id_before
@@ -115,14 +115,17 @@ class TransactionStateManager:
             log = coordinator.log
             log_coverage(rows.coverage, coordinator.key, log)
             cluster, *place = coordinator.key
-            fact = (*place, is_whole(log), *coordinator.known_from(), *coordinator.known_to())
-            rows.told[account.COORDINATOR].add(cluster, None, *fact)
+            whole, known_to = is_whole(log), coordinator.known_to()
+            rows.told[account.COORDINATOR].add(
+                cluster, None, *place, whole, *coordinator.known_from(), *known_to
+            )
         for transactional_id, each in sorted(self._ids.items()):
             transitions = self._replay(each)
             going_on = each.before.begun(each.records[0]) if each.before is not None else None
             found = transactions(transitions, going_on)
             if coordinator is not None:
                 compacted = _compacted_epochs(transitions, each.before)
+                told_from = _known_from(coordinator, transitions, found, self._tolerance_ms)
                 at_cut, past = None, set[int]()
                 if self._cut is not None:
                     at_cut = id_before(log, self._cut, transitions, found, compacted)
@@ -137,6 +140,7 @@ class TransactionStateManager:
                 for producer_id, epoch in compacted.items():
                     goes_on = at_cut is not None and at_cut.record.producer_id == producer_id
                     known = (transactional_id, epoch, at_cut.counted_from if at_cut and goes_on else None)
+                    fact = (*place, whole, *told_from, *known_to)
                     rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, *known)
             accepted = [
                 *each.pairs,
@@ -214,6 +218,30 @@ def _compacted_epochs(transitions: Iterable[Transition], before: IdBefore | None
                 epoch = before.counted_from - 1
             found[record.producer_id] = max(found.get(record.producer_id, NO_EPOCH), epoch)
     return dict(sorted(found.items()))
+
+
+def _known_from(
+    coordinator: Coordinator,
+    transitions: Sequence[Transition],
+    found: Iterable[Transaction],
+    tolerance_ms: int,
+) -> tuple[int | None, int | None]:
+    """Coordinator.known_from for one transactional id.
+
+    Of a Prepare record that compaction left the transaction is not ``found``, since its epoch is not known: a
+    batch of it may be answered for after all that was compacted. So what is known of the id begins when that
+    transaction was complete, by a clock that may not be the markers'.
+    """
+    left = [each.record for each in transitions if each.record.based]
+    if not left or not left[-1].prepares or any(each.prepare is left[-1] for each in found):
+        return coordinator.known_from()
+    following = (each.record for each in transitions[len(left) :])
+    complete = next((record for record in following if record.completes), None)
+    if complete is None:
+        return FOREVER, None
+    _, led_by = coordinator.known_from()
+    same = coordinator.leaders.get(complete.leader_epoch) == led_by
+    return complete.timestamp_ms + tolerance_ms, led_by if same else None
 
 
 def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:
