@@ -145,6 +145,7 @@ def _rebuild_chapters(
                 # a run after one that was killed begins with the newest chapters that are in silver
                 begin_with.store(begin)
             counts = silver.commit(following)
+            give_all_back()
             if following is not None:
                 standing({**first, **before})
     return counts

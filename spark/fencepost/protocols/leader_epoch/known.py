@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ from fencepost.protocols.leader_epoch.orders import (
     Cluster,
     by_broker,
     heartbeats_of,
+    ordering,
     orders_of,
 )
 from fencepost.protocols.leader_epoch.orders import TABLES as ORDER_TABLES
@@ -31,6 +33,8 @@ from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import BATCHES, FILES, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
+
+_ASKED = pa.schema([("cluster", pa.string()), ("broker_id", pa.int32())])
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,10 @@ def _told(given: Evidence, said: Mapping[str, Cluster], asked: Rows) -> dict[str
     """What clients' lines tell of the order of things: rows of orders.TABLES."""
     engine = given.engine
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
+    brokers = engine.collect(engine.map(asked, _asked_brokers, _ASKED))
+    of_each = Counter(cluster for cluster, _ in set(tuples(brokers)))
+    several = [cluster for cluster, count in of_each.items() if count > 1]
+    asked = engine.map(asked, partial(ordering, clusters=several), CLIENT_REQUESTS.arrow_schema)
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         of = orders_of(evidence["requests"], said)
@@ -102,6 +110,10 @@ def _told(given: Evidence, said: Mapping[str, Cluster], asked: Rows) -> dict[str
     evidence = {"requests": [with_entity(engine, CLIENT_REQUESTS, asked, entity)]}
     told = engine.replay(evidence, run, list(ORDER_TABLES))
     return {table.name: engine.collect(told[table.name]) for table in ORDER_TABLES}
+
+
+def _asked_brokers(requests: pa.Table) -> pa.Table:
+    return requests.group_by(_ASKED.names).aggregate([]).cast(_ASKED)
 
 
 def _brokers_with_request_log(given: Evidence) -> dict[str, set[int]]:

@@ -103,6 +103,15 @@ def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], l
     }
 
 
+def ordering(requests: pa.Table, clusters: Sequence[str]) -> pa.Table:
+    """Those of rows of CLIENT_REQUESTS that ``orders_of`` looks at: all of ``clusters``, in which several
+    brokers were asked, of others only answers.
+    """
+    answers = pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32()))
+    of_several = pc.is_in(requests["cluster"], pa.array(clusters, pa.string()))
+    return requests.filter(pc.or_(answers, of_several))
+
+
 @collection_paused()
 def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.Table]:
     """Rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id and host."""

@@ -16,7 +16,6 @@ from fencepost.replay.columns import Columns, array_of, as_type
 from fencepost.replay.logs import Longs
 from fencepost.tables import Table
 
-_TIMES = {"requested_at": "requested_ms", "responded_at": "responded_ms"}
 _OF_COMMITS = {
     **{
         name: name
@@ -27,8 +26,10 @@ _OF_COMMITS = {
             "position",
         )
     },
-    **_TIMES,
+    "requested_at": "requested_ms",
+    "responded_at": "responded_ms",
 }  # fmt: skip
+"""Columns of COMMITS, and those of COMMIT_STATES, with the attribute of the commit or its request."""
 _OF_STATES = {
     **{name: name for name in ("group_id", "member_id", "partition_key", "client_epoch", "api_version")},
     "error": "broker_error",
