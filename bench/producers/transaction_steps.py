@@ -1,10 +1,10 @@
 """Steps of an audit of producers over a generated cluster, in a process of its own that can be measured.
 
-    python bench/producers/transaction_steps.py FOLDER {capture,rebuild,judge,check}
+    python bench/producers/transaction_steps.py FOLDER {capture,rebuild,judge,marts,gate,check}
 
-``rebuild`` and ``judge`` are of this protocol alone: others read the same lines. ``check`` compares silver
-with what the generator knows: of each table the rows that are not the same, either way; and what is violated
-or unknown. Prints one line of JSON: what the step took and said.
+The steps of an audit are of all protocols, as users run them. ``check`` compares silver with what the
+generator knows: of each table the rows that are not the same, either way; and what is violated or unknown.
+Prints one line of JSON: what the step took and said.
 """
 
 from __future__ import annotations
@@ -21,12 +21,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "fencing"))
 from run_steps import run_steps
 
 from fencepost import lake, pipeline
-from fencepost.definitions import queries
-from fencepost.judge.engine import choose, opened
-from fencepost.judge.run import run as judge_all
 from fencepost.protocols.producer_epoch.protocol import PROTOCOL
-from fencepost.replay.evidence import evidence
-from fencepost.tables import BATCHES, RECORDS, REQUESTS, VERDICT_COVERAGE
+from fencepost.tables import VERDICT_COVERAGE
 
 _LOGGED = {
     "init_producer_ids": "TRUE",
@@ -42,25 +38,6 @@ def main() -> int:
     """Run the step."""
     folder, step = Path(sys.argv[1]), sys.argv[2]
     return run_steps(folder, {step: STEPS[step]})
-
-
-def rebuild(run: pipeline.Run) -> dict[str, Any]:
-    """Rebuild the tables of this protocol."""
-    size = sum(lake.size(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
-    engine = run.engine_for(size, "rebuild")
-    found = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings))
-    rows = {table.name: engine.replace(table, found[table.name]) for table in PROTOCOL.tables}
-    return {"engine": engine.name, "bytes": size, **rows}
-
-
-def judge(run: pipeline.Run) -> dict[str, Any]:
-    """Judge the definitions of this protocol."""
-    own = {table.name for table in PROTOCOL.tables}
-    rows = sum(lake.count(run.catalog, table) for table in PROTOCOL.tables)
-    choice = choose(run.settings, rows)
-    with opened(choice, run.settings, run.catalog, run.spark) as engine:
-        asked = [query for query in queries(engine.dialect) if own.issuperset(query.tables)]
-        return {"engine": choice.engine, **vars(judge_all(engine, run.settings, asked))}
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
@@ -84,12 +61,7 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
     return {"wrong": wrong}
 
 
-STEPS: dict[str, Callable[[pipeline.Run], Any]] = {
-    "capture": pipeline.STEPS["capture"],
-    "rebuild": rebuild,
-    "judge": judge,
-    "check": differences,
-}
+STEPS: dict[str, Callable[[pipeline.Run], Any]] = {**pipeline.STEPS, "check": differences}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from transaction_cluster import generate
-from transaction_steps import differences, judge, rebuild
+from transaction_steps import differences
 from transaction_walk import Mix, Size
 
 from fencepost import pipeline
@@ -31,8 +31,8 @@ def audited(
     settings = replace(load(folder / "fencepost.toml"), lake=empty_lake().lake)
     with pipeline.Run(settings) as run:
         assert pipeline.STEPS["capture"](run)["quarantined"] == 0
-        rebuild(run)
-        judge(run)
+        pipeline.STEPS["rebuild"](run)
+        pipeline.STEPS["judge"](run)
         return folder, settings, differences(run)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -333,7 +334,7 @@ def damaged_batches(records: pa.Table, types: Collection[int] | None = None) -> 
     return set(zip(rows["base_offset"].to_pylist(), rows["leader_epoch"].to_pylist(), strict=True))
 
 
-def by_log(rows: pa.Table, *keys: str) -> dict[tuple[object, ...], pa.Table]:
+def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
     """Rows split by the columns that name their log, for example ``cluster``, ``topic``, ``partition``."""
     if not rows.num_rows:
         return {}

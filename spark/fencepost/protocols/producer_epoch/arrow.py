@@ -130,19 +130,6 @@ def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> 
     }
 
 
-def slices(rows: pa.Table, keys: Sequence[str]) -> dict[Key, pa.Table]:
-    """The rows by what they hold in ``keys``, each part in its order; all of them are copied once."""
-    places = split(rows, keys, {"row": np.arange(rows.num_rows)})
-    if len(places) <= 1:
-        return dict.fromkeys(places, rows)
-    ordered = rows.take(pa.array(np.concatenate([each["row"] for each in places.values()])))
-    found, begin = {}, 0
-    for key, each in places.items():
-        found[key] = ordered.slice(begin, len(each["row"]))
-        begin += len(each["row"])
-    return found
-
-
 def ranks(column: pa.ChunkedArray) -> tuple[Longs, tuple[str, ...]]:
     """Texts as places among the sorted distinct texts, and those; null is UNKNOWN."""
     encoded = column.combine_chunks().dictionary_encode()

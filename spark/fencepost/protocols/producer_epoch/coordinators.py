@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import asked
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Key, slices
+from fencepost.protocols.producer_epoch.arrow import Key
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
 from fencepost.protocols.producer_epoch.homes import PARTITION
@@ -77,7 +77,7 @@ def replay_coordinators(
     found: dict[Key, list[CoordinatorEvidence]] = {}
     for evidence in _evidence(given):
         found.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
-    requests = slices(given.requests, ("cluster", PARTITION))
+    requests = logs.by_log(given.requests, "cluster", PARTITION)
     wrote = _wrote(given.wrote)
     for shard in sorted(found.keys() | requests.keys(), key=str):
         cluster, partition = shard
@@ -104,7 +104,7 @@ def _nothing(given: Coordinators, cluster: str, partition: int | None) -> Coordi
 
 def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     """Each log's, the newest incarnation of a partition last."""
-    batches, of_records = slices(given.batches, LOG), slices(given.records, LOG)
+    batches, of_records = logs.by_log(given.batches, *LOG), logs.by_log(given.records, *LOG)
     cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
     found, before = [], ids_before(given.before)
     for key, mine in batches.items():
