@@ -86,24 +86,25 @@ def kept(heap: str = "1g") -> Iterator[None]:
 
     It needs Java's compiler, which a runtime has as the module jdk.compiler.
     """
-    one = _Kept(heap)
-    _kept.append(one)
-    try:
-        yield
-    finally:
-        _kept.remove(one)
-        one.end()
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as classes:
+        one = _Kept(heap, Path(classes))
+        _kept.append(one)
+        try:
+            yield
+        finally:
+            _kept.remove(one)
+            one.end()
 
 
 class _Kept:
-    """A JVM that runs ``KeptJvm.java``, one call at a time."""
+    """A JVM that runs ``KeptJvm.java``, compiled into the folder ``classes``, one call at a time."""
 
-    def __init__(self, heap: str) -> None:
+    def __init__(self, heap: str, classes: Path) -> None:
         self._heap = heap
+        self._classes = classes
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._classes: tempfile.TemporaryDirectory[str] | None = None
 
     def run(self, call: Call, timeout: float) -> Ended:
         with self._turn:
@@ -139,20 +140,15 @@ class _Kept:
         self._process = self._scratch = None
 
     def _start(self) -> subprocess.Popen[bytes]:
-        classes = self._compiled()
+        if not (self._classes / "KeptJvm.class").exists():
+            sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
+            compile_java(sources, self._classes)
         self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
-        command = [*_java(Path(self._scratch.name), self._heap), "-cp", str(classes), "KeptJvm"]
+        command = [*_java(Path(self._scratch.name), self._heap), "-cp", str(self._classes), "KeptJvm"]
         self._process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         return self._process
-
-    def _compiled(self) -> Path:
-        if self._classes is None:
-            self._classes = tempfile.TemporaryDirectory(prefix="tlasql-")
-            sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
-            compile_java(sources, Path(self._classes.name))
-        return Path(self._classes.name)
 
     def _number(self, ends: float) -> int:
         return int(struct.unpack(">i", self._read(4, ends))[0])
