@@ -8,13 +8,12 @@ there.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from tlasql import jvm
 from tlasql.tlc import TlcError
 
 MODULE = """---- MODULE Attempts ----
@@ -62,27 +61,16 @@ public final class TLCOverrides implements ITLCOverrides {
 @lru_cache(maxsize=1)
 def classes(jar: Path) -> Path:
     """A folder with the operator's class, compiled once for this process. Raises TlcError."""
-    java = shutil.which("java")
-    if java is None:
-        raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later")
     folder = Path(tempfile.mkdtemp(prefix="tlasql-attempt-"))
     _remove_at_exit(folder)
     source = folder / "TLCOverrides.java"
     source.write_text(_JAVA, encoding="utf-8")
-    # a runtime has the compiler's module, not its command
-    compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "-nowarn"]
-    done = subprocess.run(
-        [*compiler, "-cp", str(jar.resolve()), "-d", str(folder), str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ.copy(),
-    )
-    if done.returncode != 0:
-        raise TlcError(
-            "tlasql diff needs Java's compiler (the module jdk.compiler; Debian: openjdk-17-jdk-headless)\n"
-            f"{done.stderr}"
-        )
+    try:
+        jvm.compile_java([source], folder, [jar])
+    except jvm.NoJavaError as error:
+        raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later") from error
+    except jvm.CompilerError as error:
+        raise TlcError(f"tlasql diff needs a compiler (Debian: openjdk-17-jdk-headless)\n{error}") from error
     (folder / "Attempts.tla").write_text(MODULE, encoding="utf-8")
     return folder
 

