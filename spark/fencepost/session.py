@@ -79,6 +79,7 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         "spark.driver.extraJavaOptions": java_options(jars, small=small),
         "spark.ui.showConsoleProgress": "false",
         "spark.pyspark.python": sys.executable,
+        "spark.python.daemon.module": "fencepost.engines.workers",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.defaultCatalog": NAME,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
