@@ -33,7 +33,7 @@ class Notes:
 
     def forget(self) -> None:
         """Take away what does not stand, unless all does."""
-        self._engine.fetch("noted", JUDGED, where(self._history.standing))
+        self._engine.fetch("noted", JUDGED, self._history.where_standing)
         if self._changes:
             self._engine.replace(JUDGED, "SELECT * FROM noted")
 
