@@ -107,16 +107,29 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
     commits.note_read(table, seen)
 
 
-def test_small_manifests_become_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "MANIFESTS_TOGETHER", 4)
-    for chapter in range(12):
+def test_manifests_are_neither_long_nor_many(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MANIFEST_FILES", 4)
+    commits.replace(table, [pa.concat_tables(_rows(chapter, chapter) for chapter in range(10))])
+    assert _listed(table) == [2, 4, 4]
+    assert _added(table, None) == 10
+    for chapter in range(10, 22):
         commits.replace(table, [_rows(chapter, chapter)], GreaterThanOrEqual("chapter", chapter - 1))
-        commits.append(table, _rows(chapter - 1, chapter))
+        commits.append(table, _rows(chapter - 1, chapter - 1))
+        listed = _listed(table)
+        assert sum(listed) == chapter + 1
+        assert len(listed) <= chapter / 4 + 5
         snapshot = table.current_snapshot()
         assert snapshot is not None
-        assert len(snapshot.manifests(table.io)) <= 7
         assert _added(table, snapshot.parent_snapshot_id) == 1
-    assert _values(table) == [*range(12), 11]
+    assert _values(table) == list(range(22))
+
+
+def _listed(table: Table) -> list[int]:
+    """How many files each manifest of a table lists."""
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    found = snapshot.manifests(table.io)
+    return sorted(count for each in found if (count := len(each.fetch_manifest_entry(table.io))))
 
 
 def test_small_files_become_one_and_nothing_is_new(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

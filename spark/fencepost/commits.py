@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyiceberg import expressions
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import FileScanTask, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
@@ -41,9 +41,9 @@ FILES_TOGETHER = 32
 reads it looks at the list of all.
 """
 
-MANIFESTS_TOGETHER = 32
-"""So many manifests become one if each lists fewer files: each commit adds one, and whoever asks for all
-files opens them all.
+MANIFEST_FILES = 32
+"""A manifest lists so many files at most when they are added. So many manifests become one if each lists
+fewer: each commit adds one, and whoever asks for all files opens them all.
 """
 
 SAME_ROWS = "fencepost.same-rows"
@@ -93,32 +93,51 @@ class Change(Transaction):
             self._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": old}),))
 
 
-class _FewManifests(_SnapshotProducer[Any]):
-    """Puts small manifests together when they have become many."""
+class _Listed(_SnapshotProducer[Any]):
+    """Lists files in manifests that are neither long nor many.
+
+    Where a file goes, all that are listed with it are listed anew, and each run replaces the newest ones.
+    """
+
+    def _manifests(self) -> list[ManifestFile]:
+        added = self._added_data_files
+        self._added_data_files, earlier = added[-MANIFEST_FILES:], added[:-MANIFEST_FILES]
+        found = super()._manifests()
+        self._added_data_files = added
+        spec = self._transaction.table_metadata.default_spec_id
+        for first in range(0, len(earlier), MANIFEST_FILES):
+            files = earlier[first : first + MANIFEST_FILES]
+            found.append(self._manifest(spec, [_entry(self._snapshot_id, file) for file in files]))
+        return found
 
     def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
         small: defaultdict[int, list[ManifestFile]] = defaultdict(list)
         for each in manifests:
             was_there = each.added_snapshot_id != self._snapshot_id
-            if was_there and each.content == ManifestContent.DATA and _files_in(each) < MANIFESTS_TOGETHER:
+            if was_there and each.content == ManifestContent.DATA and _files_in(each) < MANIFEST_FILES:
                 small[each.partition_spec_id].append(each)
         for spec, many in small.items():
-            if len(many) >= MANIFESTS_TOGETHER:
-                with self.new_manifest_writer(self.spec(spec)) as writer:
-                    for entry in chain.from_iterable(each.fetch_manifest_entry(self._io) for each in many):
-                        writer.existing(entry)
-                manifests = [*(each for each in manifests if each not in many), writer.to_manifest_file()]
+            if len(many) >= MANIFEST_FILES:
+                entries = chain.from_iterable(each.fetch_manifest_entry(self._io) for each in many)
+                manifests = [each for each in manifests if each not in many]
+                manifests.append(self._manifest(spec, entries))
         return manifests
 
+    def _manifest(self, spec: int, entries: Iterable[ManifestEntry]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec)) as writer:
+            for entry in entries:
+                (writer.add if entry.snapshot_id == self._snapshot_id else writer.existing)(entry)
+        return writer.to_manifest_file()
 
-class _Append(_FewManifests, _FastAppendFiles):
+
+class _Append(_Listed, _FastAppendFiles):
     """Adds files, in one snapshot."""
 
     def __init__(self, change: Transaction) -> None:
         super().__init__(Operation.APPEND, change, change._table.io)
 
 
-class _Exchange(_FewManifests, _OverwriteFiles):
+class _Exchange(_Listed, _OverwriteFiles):
     """Takes files away and adds others, in one snapshot.
 
     Manifests that list nothing but files that are gone are left out, as an append leaves them out: PyIceberg
@@ -261,6 +280,17 @@ def _in_order(metadata: TableMetadata) -> list[int]:
 
 def _files_of(snapshot: Snapshot) -> int:
     return int(snapshot.summary["total-data-files"] or 0) if snapshot.summary is not None else 0
+
+
+def _entry(snapshot: int, file: DataFile) -> ManifestEntry:
+    """What tells that a snapshot has added a file; its number is the snapshot's, once that has one."""
+    return ManifestEntry.from_args(
+        status=ManifestEntryStatus.ADDED,
+        snapshot_id=snapshot,
+        sequence_number=None,
+        file_sequence_number=None,
+        data_file=file,
+    )
 
 
 def _files_in(manifest: ManifestFile) -> int:

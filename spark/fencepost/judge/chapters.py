@@ -77,8 +77,8 @@ class Chapters:
 
     @property
     def where_standing(self) -> Where:
-        """What chooses the rows of what stands. Nothing else is before the last chapter that does, and Iceberg
-        compares each file with every chapter that is named.
+        """What chooses the rows of what stands. Nothing else lies before the last chapter that does, and
+        Iceberg would compare each file with every chapter that is named.
         """
         last: dict[str, int] = {}
         for cluster, chapter in self.standing:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fencepost.judge.chapters import Chapters, where
+from fencepost.judge.chapters import Chapters
 from fencepost.judge.put_together import rule
 from fencepost.settings import Settings
 from fencepost.tables import JUDGED
