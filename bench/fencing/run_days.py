@@ -4,8 +4,9 @@
 
 Groups live for so many days, and send so many requests in each. History is in chapters of a day. The second
 audit finds what was written in a hundredth of the time, the third one what was in a hundredth of the short
-history, whichever it is; the first one what was before. All of history ends at noon. Each is all five steps, in a process of its own with
-its JVM, as users run it. What an audit takes that finds nearly nothing is what any takes.
+history, whichever it is; the first one what was before. Either history ends at noon. Each audit is all five
+steps, in a process of its own with its JVM, as users run it. What an audit takes that finds nearly nothing is
+what any takes.
 """
 
 from __future__ import annotations
