@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.expressions import EqualTo
+from pyiceberg.expressions import EqualTo, GreaterThanOrEqual
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -75,6 +75,61 @@ def test_old_snapshots_expire(table: Table, monkeypatch: pytest.MonkeyPatch) -> 
     assert _added(table, None) == 6
     # what was added since then is not known any more
     assert _added(table, seen[0]) is None
+
+
+def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 4)
+    monkeypatch.setattr(commits, "SNAPSHOTS_WAITING", 9)
+    monkeypatch.setattr(commits, "FILES_TOGETHER", 6)
+    commits.append(table, _rows(1, 0))
+    seen = table.metadata.current_snapshot_id
+    assert seen is not None
+    commits.note_read(table, seen)
+    for value in range(1, 6):
+        commits.append(table, _rows(1, value))
+    commits.put_together(table)
+    commits.append(table, _rows(1, 6))
+    assert _added(table, seen) == 6
+    # what is read later is noted when several snapshots came since, and lets the older ones go
+    newest = table.metadata.current_snapshot_id
+    assert newest is not None
+    commits.note_read(table, newest)
+    commits.append(table, _rows(1, 7))
+    commits.note_read(table, table.snapshots()[-1].snapshot_id)
+    assert len(table.snapshots()) == 4 and _added(table, newest) == 1
+    assert table.metadata.refs[commits.READ].snapshot_id == newest
+    assert _added(table, seen) is None
+    # there is an end to that
+    for value in range(8, 18):
+        commits.append(table, _rows(1, value))
+    assert len(table.snapshots()) == 10 and _added(table, newest) is None
+    assert _values(table) == list(range(18))
+    commits.note_read(table, seen)
+
+
+def test_manifests_are_neither_long_nor_many(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MANIFEST_FILES", 4)
+    commits.replace(table, [pa.concat_tables(_rows(chapter, chapter) for chapter in range(10))])
+    assert _listed(table) == [2, 4, 4]
+    assert _added(table, None) == 10
+    for chapter in range(10, 22):
+        commits.replace(table, [_rows(chapter, chapter)], GreaterThanOrEqual("chapter", chapter - 1))
+        commits.append(table, _rows(chapter - 1, chapter - 1))
+        listed = _listed(table)
+        assert sum(listed) == chapter + 1
+        assert len(listed) <= chapter / 4 + 5
+        snapshot = table.current_snapshot()
+        assert snapshot is not None
+        assert _added(table, snapshot.parent_snapshot_id) == 1
+    assert _values(table) == list(range(22))
+
+
+def _listed(table: Table) -> list[int]:
+    """How many files each manifest of a table lists."""
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    found = snapshot.manifests(table.io)
+    return sorted(count for each in found if (count := len(each.fetch_manifest_entry(table.io))))
 
 
 def test_small_files_become_one_and_nothing_is_new(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,9 @@
 
 Groups live for so many days, and send so many requests in each. History is in chapters of a day. The second
 audit finds what was written in a hundredth of the time, the third one what was in a hundredth of the short
-history, whichever it is; the first one what was before. Each is all five steps, in a process of its own with
-its JVM, as users run it. What an audit takes that finds nearly nothing is what any takes.
+history, whichever it is; the first one what was before. Either history ends at noon. Each audit is all five
+steps, in a process of its own with its JVM, as users run it. What an audit takes that finds nearly nothing is
+what any takes.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def _generate(folder: Path, days: int, requests: int) -> None:
 def _audited(whole: Path, site: Path, share: float) -> Took:
     """Let the logs of ``site`` grow to what they were after this share of the time, and audit them."""
     lines = (whole / "broker-1" / "kafka-request.log").read_bytes().splitlines(keepends=True)
-    begun, ended = (_logged_ms(line) for line in (lines[0], lines[-1]))
-    until = begun + int(share * (ended - begun)) if share < 1 else ended + _DAY_MS
+    begun, ended = _logged_ms(lines[0]), _last_noon(_logged_ms(lines[-1]))
+    until = begun + int(share * (ended - begun))
     for file in filter(Path.is_file, whole.rglob("*")):
         grown = site / file.relative_to(whole)
         grown.parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +88,11 @@ def _audited(whole: Path, site: Path, share: float) -> Took:
         elif batches := _written_before(file.read_bytes(), until):
             grown.write_bytes(batches)
     return step(AUDIT, site, "whole")
+
+
+def _last_noon(ms: int) -> int:
+    """Where history ends: what is found last lies within one chapter, however many there are."""
+    return ms - (ms - _DAY_MS // 2) % _DAY_MS
 
 
 def _logged_ms(line: bytes) -> int:

@@ -13,13 +13,13 @@ import pyarrow as pa
 from pyiceberg import expressions
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.io.pyarrow import ArrowScan
-from pyiceberg.manifest import DataFile, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import FileScanTask, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
-from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
+from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles, _SnapshotProducer
 
 from fencepost.data_files import DataFiles
 
@@ -28,10 +28,21 @@ SNAPSHOTS_KEPT = 50
 with every commit.
 """
 
+SNAPSHOTS_WAITING = 1_000
+"""So many at most stay of those that came after the one that was read last: they tell what was added."""
+
+READ = "fencepost-read"
+"""The tag of a snapshot that was read, the last one or one a little older."""
+
 SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
 """So many files of a partition that are smaller become one: each run appends one to each table, and whoever
 reads it looks at the list of all.
+"""
+
+MANIFEST_FILES = 32
+"""A manifest lists so many files at most when they are added. So many manifests become one if each lists
+fewer: each commit adds one, and whoever asks for all files opens them all.
 """
 
 SAME_ROWS = "fencepost.same-rows"
@@ -70,14 +81,62 @@ class Change(Transaction):
         self._expire_snapshots()
 
     def _expire_snapshots(self) -> None:
-        named = {each.snapshot_id for each in self.table_metadata.refs.values()}
-        in_order = sorted(self.table_metadata.snapshots, key=lambda each: each.sequence_number or 0)
-        old = [each.snapshot_id for each in in_order[:-SNAPSHOTS_KEPT] if each.snapshot_id not in named]
+        refs = self.table_metadata.refs
+        named = {each.snapshot_id for each in refs.values()}
+        in_order, kept = _in_order(self.table_metadata), SNAPSHOTS_KEPT
+        if READ in refs:
+            waiting = len(in_order) - in_order.index(refs[READ].snapshot_id)
+            kept = max(kept, min(waiting, SNAPSHOTS_WAITING))
+        old = [each for each in in_order[:-kept] if each not in named]
         if old:
             self._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": old}),))
 
 
-class _Exchange(_OverwriteFiles):
+class _Listed(_SnapshotProducer[Any]):
+    """Lists files in manifests that are neither long nor many.
+
+    Where a file goes, all that are listed with it are listed anew, and each run replaces the newest ones.
+    """
+
+    def _manifests(self) -> list[ManifestFile]:
+        added = self._added_data_files
+        self._added_data_files, earlier = added[-MANIFEST_FILES:], added[:-MANIFEST_FILES]
+        found = super()._manifests()
+        self._added_data_files = added
+        spec = self._transaction.table_metadata.default_spec_id
+        for first in range(0, len(earlier), MANIFEST_FILES):
+            files = earlier[first : first + MANIFEST_FILES]
+            found.append(self._manifest(spec, [_entry(self._snapshot_id, file) for file in files]))
+        return found
+
+    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
+        small: defaultdict[int, list[ManifestFile]] = defaultdict(list)
+        for each in manifests:
+            was_there = each.added_snapshot_id != self._snapshot_id
+            if was_there and each.content == ManifestContent.DATA and _files_in(each) < MANIFEST_FILES:
+                small[each.partition_spec_id].append(each)
+        for spec, many in small.items():
+            if len(many) >= MANIFEST_FILES:
+                entries = chain.from_iterable(each.fetch_manifest_entry(self._io) for each in many)
+                manifests = [each for each in manifests if each not in many]
+                manifests.append(self._manifest(spec, entries))
+        return manifests
+
+    def _manifest(self, spec: int, entries: Iterable[ManifestEntry]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec)) as writer:
+            for entry in entries:
+                (writer.add if entry.snapshot_id == self._snapshot_id else writer.existing)(entry)
+        return writer.to_manifest_file()
+
+
+class _Append(_Listed, _FastAppendFiles):
+    """Adds files, in one snapshot."""
+
+    def __init__(self, change: Transaction) -> None:
+        super().__init__(Operation.APPEND, change, change._table.io)
+
+
+class _Exchange(_Listed, _OverwriteFiles):
     """Takes files away and adds others, in one snapshot.
 
     Manifests that list nothing but files that are gone are left out, as an append leaves them out: PyIceberg
@@ -126,7 +185,7 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
         if gone:
             _exchange(change, _Exchange(change), gone, all_rows)
         elif first is not None:
-            _exchange(change, change.update_snapshot().fast_append(), gone, all_rows)
+            _exchange(change, _Append(change), gone, all_rows)
 
 
 def delete(table: IcebergTable, where: Any) -> None:
@@ -151,6 +210,20 @@ def put_together(table: IcebergTable) -> None:
     read = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
         _exchange(change, _Exchange(change, **{SAME_ROWS: "true"}), many, [read.to_table(many)])
+
+
+def note_read(table: IcebergTable, snapshot: int) -> None:
+    """Note that all up to a snapshot was read: what was added since stays known, however often others commit
+    until it is read. An older note, which says less, stays while few snapshots came after it, and where
+    somebody else commits meanwhile.
+    """
+    noted = table.metadata.refs.get(READ)
+    places = {each: place for place, each in enumerate(_in_order(table.metadata))}
+    if snapshot not in places:
+        return
+    if noted is None or places[snapshot] - places[noted.snapshot_id] >= SNAPSHOTS_KEPT // 2:
+        with suppress(CommitFailedException), table.manage_snapshots() as change:
+            change.create_tag(snapshot, READ)
 
 
 def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
@@ -185,13 +258,34 @@ def _appended(table: IcebergTable, snapshot: Snapshot) -> Iterator[DataFile]:
                     yield entry.data_file
 
 
+def _in_order(metadata: TableMetadata) -> list[int]:
+    """A table's snapshots, the oldest first."""
+    ordered = sorted(metadata.snapshots, key=lambda each: each.sequence_number or 0)
+    return [each.snapshot_id for each in ordered]
+
+
 def _files_of(snapshot: Snapshot) -> int:
     return int(snapshot.summary["total-data-files"] or 0) if snapshot.summary is not None else 0
 
 
+def _entry(snapshot: int, file: DataFile) -> ManifestEntry:
+    """What tells that a snapshot has added a file; its number is the snapshot's, once that has one."""
+    return ManifestEntry.from_args(
+        status=ManifestEntryStatus.ADDED,
+        snapshot_id=snapshot,
+        sequence_number=None,
+        file_sequence_number=None,
+        data_file=file,
+    )
+
+
+def _files_in(manifest: ManifestFile) -> int:
+    return (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)
+
+
 def _exchange(
     change: Transaction,
-    files: _Exchange | _FastAppendFiles,
+    files: _Exchange | _Append,
     gone: Iterable[FileScanTask],
     pieces: Iterable[pa.Table],
 ) -> None:

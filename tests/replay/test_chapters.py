@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from fencepost import lake
+from fencepost import commits, lake
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins
+from fencepost.replay.news import first_concerned, note_read, read_now
 from fencepost.settings import Settings
-from fencepost.tables import REQUESTS
+from fencepost.tables import FILES, REQUESTS
 
 DAY_MS = 86_400_000
 TODAY = 20_000
@@ -37,6 +38,28 @@ def planned(empty_lake: Callable[[], Settings]) -> Callable[[str, Sequence[Seque
 
 def _line(cluster: str, digest: str, day: float) -> Mapping[str, object]:
     return {"cluster": cluster, "line_digest": digest, "logged_at_ms": int(day * DAY_MS)}
+
+
+def test_a_rebuild_after_many_captures_knows_what_is_new(
+    empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
+    catalog = lake.ensure(empty_lake().lake)
+
+    def capture(day: float) -> None:
+        lines = [_line("hourly", f"{day}", day)]
+        lake.append(catalog, REQUESTS, pa.Table.from_pylist(lines, schema=REQUESTS.arrow_schema))
+        files = [{"cluster": "hourly", "file": "kafka-request.log", "size": int(day * DAY_MS)}]
+        lake.replace(catalog, FILES, pa.Table.from_pylist(files, schema=FILES.arrow_schema))
+
+    for day in (0.5, 2.5, 9.5):
+        capture(TODAY + day)
+    seen = read_now(catalog)
+    note_read(catalog, seen)
+    for hour in range(12):
+        capture(TODAY + 9.6 + hour / 100)
+    history = [chapters.FIRST, *((TODAY + day) * DAY_MS for day in (2, 9))]
+    assert first_concerned(catalog, seen, {"hourly": history}) == {"hourly": history[-1]}
 
 
 Planned = Callable[[str, Sequence[Sequence[float]]], list[int]]

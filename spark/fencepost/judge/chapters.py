@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.lake import Where
+from fencepost.lake import Below, Where
 from fencepost.tables import CHAPTERS, JUDGED
 from fencepost.unchanged import code
 
@@ -74,6 +74,16 @@ class Chapters:
     def first(self) -> dict[str, int]:
         """The first chapter of each cluster that is to be judged; so are all that follow."""
         return {cluster: part.chapter for part in reversed(self.parts) for cluster in part.noted}
+
+    @property
+    def where_standing(self) -> Where:
+        """What chooses the rows of what stands. Nothing else lies before the last chapter that does, and
+        Iceberg would compare each file with every chapter that is named.
+        """
+        last: dict[str, int] = {}
+        for cluster, chapter in self.standing:
+            last[cluster] = max(chapter, last.get(cluster, chapter))
+        return [{"cluster": cluster, "chapter": Below(each + 1)} for cluster, each in sorted(last.items())]
 
     @property
     def places(self) -> pa.Table:

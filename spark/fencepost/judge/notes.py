@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fencepost.judge.chapters import Chapters, where
+from fencepost.judge.chapters import Chapters
 from fencepost.judge.put_together import rule
 from fencepost.settings import Settings
 from fencepost.tables import JUDGED
@@ -33,7 +33,7 @@ class Notes:
 
     def forget(self) -> None:
         """Take away what does not stand, unless all does."""
-        self._engine.fetch("noted", JUDGED, where(self._history.standing))
+        self._engine.fetch("noted", JUDGED, self._history.where_standing)
         if self._changes:
             self._engine.replace(JUDGED, "SELECT * FROM noted")
 

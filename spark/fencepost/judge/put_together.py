@@ -55,7 +55,7 @@ def put_together(engine: Engine, history: Chapters, *, whole: bool) -> None:
     now, old = ((*history.standing, *others) for others in (history.judged, history.stale))
     engine.give("chapters", pa.concat_tables([_times(_NOW, now), _times(_OLD, old)]))
     if whole:
-        engine.fetch("standing", PIECES, where(history.standing))
+        engine.fetch("standing", PIECES, history.where_standing)
         engine.view("gathered", _by_side({_NOW: ("pieces", "standing")}, PIECES.columns))
         engine.view("gathered_witnesses", "SELECT * FROM gathered")
     else:
@@ -85,7 +85,7 @@ def _gather_touched(engine: Engine, history: Chapters) -> None:
     """Gather the pieces of what was touched: of those that stand, texts only of what fails as it does now."""
     engine.keep("touched", rule("touched"))
     engine.keep("touched_witnesses", rule("touched_witnesses"))
-    engine.fetch("standing", PIECES, where(history.standing), _PLACED, ("touched", _SCOPE))
+    engine.fetch("standing", PIECES, history.where_standing, _PLACED, ("touched", _SCOPE))
     sources = {_NOW: ("pieces", "standing"), _OLD: ("stale", "standing")}
     engine.view("gathered", _by_side(sources, _PLACED))
     alike = " AND ".join(f"one.{name} IS NOT DISTINCT FROM other.{name}" for name in _WITNESS)

@@ -10,6 +10,7 @@ from fencepost.lake.tables import ensure
 from fencepost.lake.writing import (
     append,
     delete,
+    note_read,
     put_together,
     replace,
     replace_by_batches,
@@ -34,6 +35,7 @@ __all__ = [
     "files",
     "greatest",
     "multiples",
+    "note_read",
     "put_together",
     "replace",
     "replace_by_batches",

@@ -11,7 +11,15 @@ from fencepost import commits
 from fencepost.lake.conditions import Where, expression
 from fencepost.tables import CHAPTER, Table
 
-__all__ = ["append", "delete", "put_together", "replace", "replace_by_batches", "replace_by_pieces"]
+__all__ = [
+    "append",
+    "delete",
+    "note_read",
+    "put_together",
+    "replace",
+    "replace_by_batches",
+    "replace_by_pieces",
+]
 
 
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
@@ -50,6 +58,13 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
 def put_together(catalog: Catalog, table: Table) -> None:
     """Make few files of many small ones; the rows stay the same."""
     commits.put_together(catalog.load_table(table.name))
+
+
+def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:
+    """Note that a table was read as of a snapshot: ``added`` and ``scan_at`` know it, and what came since,
+    until a later one is noted.
+    """
+    commits.note_read(catalog.load_table(table.name), snapshot)
 
 
 def _aligned(rows: pa.Table, table: Table) -> pa.Table:

@@ -59,6 +59,16 @@ def read_now(catalog: Catalog) -> dict[str, int | None]:
     return {table.name: lake.snapshot(catalog, table) for table in captured()}
 
 
+def note_read(catalog: Catalog, seen: Seen) -> None:
+    """Have tables of bronze keep what tells the next rebuild what is new, however many captures come before
+    it.
+    """
+    for table in captured():
+        snapshot = seen.get(table.name)
+        if snapshot is not None:
+            lake.note_read(catalog, table, snapshot)
+
+
 def first_concerned(
     catalog: Catalog, seen: Seen, begins: Mapping[str, Sequence[int]]
 ) -> dict[str, int | None]:

@@ -17,7 +17,7 @@ from fencepost import lake
 from fencepost.lake import AtLeast
 from fencepost.replay.begins import First, known_begins
 from fencepost.replay.chapters import FIRST, Chapter
-from fencepost.replay.news import Seen, first_concerned
+from fencepost.replay.news import Seen, first_concerned, note_read
 from fencepost.tables import CHAPTERS
 
 
@@ -72,6 +72,7 @@ def note(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: str) ->
             revision = present.get((name, chapter.begin)) or uuid4().hex
             rows.append((name, chapter.begin, begins, until, revision, made_by, json.dumps(seen)))
     lake.replace(catalog, CHAPTERS, CHAPTERS.rows(rows))
+    note_read(catalog, seen)
 
 
 def _since(first: First) -> list[dict[str, object]]:

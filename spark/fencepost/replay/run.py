@@ -26,7 +26,7 @@ from fencepost.replay.ended import Selected
 from fencepost.replay.evidence import Beside, Evidence, evidence
 from fencepost.replay.handed_down import handed_down, taken_over
 from fencepost.replay.log_names import names_now
-from fencepost.replay.news import read_now
+from fencepost.replay.news import Seen, note_read, read_now
 from fencepost.replay.replaced import ReplacedTables
 from fencepost.replay.window import EvidenceSizes, Windows, windows
 from fencepost.settings import Settings
@@ -52,9 +52,9 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
-    if window.since_ms:
-        return _rebuild_window(settings, catalog, engine_for, window)
     seen, made = read_now(catalog), made_by("rebuild", settings)
+    if window.since_ms:
+        return _rebuild_window(settings, catalog, engine_for, window, seen)
     plan = _plan(catalog, settings)
     note = partial(noted.note, catalog, seen=seen, made_by=made)
     first = noted.first_changed(catalog, plan, made)
@@ -92,7 +92,7 @@ def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
 
 
 def _rebuild_window(
-    settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows
+    settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows, seen: Seen
 ) -> dict[str, int]:
     before = carried(catalog, window.logs_since_ms)
     size = EvidenceSizes.of(catalog).between(window.logs_since_ms)
@@ -100,6 +100,7 @@ def _rebuild_window(
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
     given = evidence(engine, catalog, settings, window, before)
+    note_read(catalog, seen)
     noted.forget_all(catalog)
     return _replaced(engine, given)
 
