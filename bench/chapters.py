@@ -28,7 +28,7 @@ from bronze import cpu_of_tree
 from fencepost import lake, marts, pipeline, stale
 from fencepost.protocols import captured, protocols
 from fencepost.reading import open_lake
-from fencepost.replay import chapters, news
+from fencepost.replay import chapters, new_evidence
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import REQUESTS, VERDICTS, Table
 
@@ -55,7 +55,7 @@ def measured(folder: Path, count: int) -> dict[str, object]:
         oldest, newest = pc.min(logged).as_py(), pc.max(logged).as_py()
         length = max(1000, (newest - oldest) // count)
         # a chapter's margin is an hour of a day
-        chapters.OVERLAP_MS = chapters.LATEST_MS = news.SLACK_MS = length // 24
+        chapters.OVERLAP_MS = chapters.LATEST_MS = new_evidence.SLACK_MS = length // 24
         cut = newest - int((newest - oldest) * _NEW)
         settings = _at(dataclasses.replace(given, chapter_ms=length), folder / "lake")
         found: dict[str, object] = {"lines": len(logged)}

@@ -87,7 +87,7 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
     commits.note_read(table, seen)
     for value in range(1, 6):
         commits.append(table, _rows(1, value))
-    commits.put_together(table)
+    commits.compact_files(table)
     commits.append(table, _rows(1, 6))
     assert _added(table, seen) == 6
     # what is read later is noted when several snapshots came since, and lets the older ones go
@@ -137,13 +137,13 @@ def test_small_files_become_one_and_nothing_is_new(table: Table, monkeypatch: py
     for value in range(3):
         commits.append(table, _rows(1, value))
     commits.append(table, _rows(2, 3))
-    commits.put_together(table)
+    commits.compact_files(table)
     # three of one partition
     assert len(list(table.scan().plan_files())) == 4
     seen = table.metadata.current_snapshot_id
     commits.append(table, _rows(1, 4))
     assert _added(table, seen) == 1 and _added(table, None) == 5
-    commits.put_together(table)
+    commits.compact_files(table)
     assert len(list(table.scan().plan_files())) == 2
     assert _values(table) == [0, 1, 2, 3, 4]
     assert _added(table, seen) == 1 and _added(table, table.metadata.current_snapshot_id) == 0
@@ -157,5 +157,5 @@ def test_what_somebody_else_appends_meanwhile_stays(table: Table, monkeypatch: p
     commits.append(table, _rows(1, 2))
     stale = table.catalog.load_table(table.name())
     commits.append(table, _rows(1, 3))
-    commits.put_together(stale)
+    commits.compact_files(stale)
     assert _values(table.refresh()) == [1, 2, 3]

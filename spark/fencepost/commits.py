@@ -193,7 +193,7 @@ def delete(table: IcebergTable, where: Any) -> None:
     replace(table, (), where)
 
 
-def put_together(table: IcebergTable) -> None:
+def compact_files(table: IcebergTable) -> None:
     """Make one file of many small ones, partition by partition, in one commit. Where somebody else commits
     meanwhile they stay as they are.
     """

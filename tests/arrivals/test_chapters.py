@@ -7,7 +7,7 @@ import random
 import pytest
 from audits import AuditedAtOnce, differences
 
-from fencepost.replay import chapters, news, replaced
+from fencepost.replay import chapters, new_evidence, silver_writer
 
 ALWAYS = (("groups-4.3.1", "grown", 1),)
 """Capture, how its files arrive, and a seed."""
@@ -21,7 +21,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Captures are of a minute."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
-    monkeypatch.setattr(news, "SLACK_MS", 500)
+    monkeypatch.setattr(new_evidence, "SLACK_MS", 500)
 
 
 def test_runs_on_parts_leave_the_chapters_of_a_run_on_all(
@@ -29,6 +29,6 @@ def test_runs_on_parts_leave_the_chapters_of_a_run_on_all(
 ) -> None:
     site, expected = audited_at_once(name, in_chapters=True)
     if random.Random(f"{name} {way} {seed}").random() < _COMMITTED_ALONE:
-        monkeypatch.setattr(replaced, "HELD_BYTES", 0)
+        monkeypatch.setattr(silver_writer, "HELD_BYTES", 0)
     assert differences(site.audited_in_pieces(name, way, seed), expected) == {}
     assert len(site.chapters) > 1

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
-from fencepost.judge.put_together import TIMES, rule
+from fencepost.judge.episodes import TIMES, rule
 from fencepost.judge.spark_engine import SparkEngine
 from fencepost.tables import VERDICT_COVERAGE, WINDOWS
 

@@ -9,8 +9,8 @@ from chaptered import Audit
 
 from fencepost.engines import pieces, process
 from fencepost.protocols import protocols
-from fencepost.protocols.leader_epoch import committed
-from fencepost.replay import noted
+from fencepost.protocols.leader_epoch import committed_offset_rows
+from fencepost.replay import chapter_notes
 
 
 @pytest.mark.parametrize("chapter_ms", [None, 12_000])
@@ -21,10 +21,10 @@ def test_rows_in_pieces_make_the_same_silver(
     expected = audit.whole if chapter_ms is None else audit.rebuilt(chapter_ms)
     monkeypatch.setattr(process, "_READ_BYTES", 0)
     monkeypatch.setattr(process, "_ROWS_AT_ONCE", 500)
-    monkeypatch.setattr(committed, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(committed_offset_rows, "_ROWS_AT_ONCE", 7)
     monkeypatch.setattr(pieces, "HELD_BYTES", 100_000)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
     # as where evidence is large
     monkeypatch.setattr("fencepost.replay.evidence.held", lambda engine, size: engine)
-    noted.forget_all(audit.catalog)
+    chapter_notes.delete_all_notes(audit.catalog)
     assert audit.rebuilt(chapter_ms) == expected

@@ -10,7 +10,7 @@ import pytest
 from fencepost import commits, lake
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins
-from fencepost.replay.news import first_concerned, note_read, read_now
+from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read
 from fencepost.settings import Settings
 from fencepost.tables import FILES, REQUESTS
 
@@ -54,12 +54,12 @@ def test_a_rebuild_after_many_captures_knows_what_is_new(
 
     for day in (0.5, 2.5, 9.5):
         capture(TODAY + day)
-    seen = read_now(catalog)
+    seen = newest_snapshots(catalog)
     note_read(catalog, seen)
     for hour in range(12):
         capture(TODAY + 9.6 + hour / 100)
     history = [chapters.FIRST, *((TODAY + day) * DAY_MS for day in (2, 9))]
-    assert first_concerned(catalog, seen, {"hourly": history}) == {"hourly": history[-1]}
+    assert first_affected_chapters(catalog, seen, {"hourly": history}) == {"hourly": history[-1]}
 
 
 Planned = Callable[[str, Sequence[Sequence[float]]], list[int]]

@@ -23,8 +23,8 @@ from fencepost.judge.run import rule
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
-from fencepost.replay.carried import carried
 from fencepost.replay.compaction import compacted, compaction, store, stored
+from fencepost.replay.earlier_compaction import usable_compaction
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed
@@ -267,7 +267,7 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
     lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table())
     at_once = compaction(engine, catalog, later, None)
     store(engine, catalog, compaction(engine, catalog, earlier, None))
-    before = carried(catalog, later.since_ms)
+    before = usable_compaction(catalog, later.since_ms)
     assert before is not None and before.cuts.offsets != later.offsets
     again = compaction(engine, catalog, later, (before, stored(engine)))
     for name, rows in at_once.items():
@@ -278,9 +278,9 @@ def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.
         ]
         assert again[name].sort_by(order).equals(rows.sort_by(order)), name
     # a window that has grown
-    assert carried(catalog, {cluster: ms - 1 for cluster, ms in earlier.since_ms.items()}) is None
+    assert usable_compaction(catalog, {cluster: ms - 1 for cluster, ms in earlier.since_ms.items()}) is None
     # the first record of a log, found late
     name = max(earlier.offsets, key=lambda log: (log[1] in COMPACTED, earlier.offsets[log]))
     row = dict(zip(LOG, name, strict=True)) | {"base_offset": 0, "timestamp_ms": given[name[0]]}
     lake.append(catalog, RECORDS, pa.Table.from_pylist([row], schema=RECORDS.arrow_schema))
-    assert carried(catalog, later.since_ms) is None
+    assert usable_compaction(catalog, later.since_ms) is None

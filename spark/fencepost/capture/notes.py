@@ -12,7 +12,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import quarantine
-from fencepost.capture.plan import Fault, Origin, Plan, Read, Source
+from fencepost.capture.plan import Fault, Origin, Plan, ReadProgress, Source
 from fencepost.capture.progress import still_holds
 from fencepost.settings import Settings
 from fencepost.tables import FILES
@@ -83,7 +83,7 @@ def _unchanged(sources: Mapping[Origin, Source], read: Sequence[Outcome]) -> lis
         for row in read
         if still_holds(
             sources[_origin_of(row)],
-            Read(row["file"], row["head_digest"], row["size"], row["consumed_to"]),
+            ReadProgress(row["file"], row["head_digest"], row["size"], row["consumed_to"]),
         )
     ]
 
@@ -91,7 +91,7 @@ def _unchanged(sources: Mapping[Origin, Source], read: Sequence[Outcome]) -> lis
 def _note_progress(
     catalog: Catalog,
     read: Sequence[Outcome],
-    known: Sequence[tuple[Source, Read]],
+    known: Sequence[tuple[Source, ReadProgress]],
     run_id: str,
     now: datetime,
 ) -> None:

@@ -101,7 +101,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadProgress:
     """How far a file had been read: ``consumed_to`` as positions count, ``size`` in bytes on disk;
     ``file_begins`` and ``topic_id`` as ``bronze.files`` has them.
     """
@@ -128,7 +128,7 @@ class Plan:
     of_partitions: list[Source] = field(default_factory=list)
     misnamed: set[tuple[str, str | None, int | None, str | None]] = field(default_factory=set)
     renewed: set[Origin] = field(default_factory=set)
-    known: list[tuple[Source, Read]] = field(default_factory=list)
+    known: list[tuple[Source, ReadProgress]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     copies: set[Origin] = field(default_factory=set)
     begins: dict[Origin, str | None] = field(default_factory=dict)

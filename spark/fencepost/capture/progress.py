@@ -15,7 +15,7 @@ from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
-from fencepost.capture.plan import SEGMENT, Origin, Plan, Read, Source, is_compressed, is_text
+from fencepost.capture.plan import SEGMENT, Origin, Plan, ReadProgress, Source, is_compressed, is_text
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -31,9 +31,11 @@ class Progress:
         # the last one of each file stays
         newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # all that a file may have been called: few, however many files there are
-        self._read: dict[tuple[str, int | None, str, tuple[str, str]], dict[str, Read]] = defaultdict(dict)
+        self._read: dict[tuple[str, int | None, str, tuple[str, str]], dict[str, ReadProgress]] = defaultdict(
+            dict
+        )
         for (cluster, broker_id, kind, file), last in newest.items():
-            self._read[cluster, broker_id, kind, _family(kind, file)][file] = Read(file, *last)
+            self._read[cluster, broker_id, kind, _family(kind, file)][file] = ReadProgress(file, *last)
 
     def begins(self, sources: Iterable[Source]) -> dict[Origin, str | None]:
         """How those of them that are logs in text began when they were read last."""
@@ -81,7 +83,7 @@ class Progress:
         elif renamed:
             plan.known.append((source, read))
 
-    def _known(self, source: Source) -> dict[str, Read]:
+    def _known(self, source: Source) -> dict[str, ReadProgress]:
         family = _family(source.kind, source.file)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
 
@@ -90,13 +92,13 @@ def _values(rows: pa.Table) -> list[list[Any]]:
     return [column.to_pylist() for column in rows.columns]
 
 
-def _find(source: Source, size: int, known: Iterable[Read]) -> Read | None:
+def _find(source: Source, size: int, known: Iterable[ReadProgress]) -> ReadProgress | None:
     # unbuffered: nothing is read but what is asked for
     with opened_exactly(source.file) as file:
         return next((read for read in known if _begins_with(source, file, size, read)), None)
 
 
-def still_holds(source: Source, read: Read) -> bool:
+def still_holds(source: Source, read: ReadProgress) -> bool:
     """Whether ``source.file`` is what ``read`` says of it: not renamed, rotated or written anew since."""
     try:
         size = size_of(source.file)
@@ -105,7 +107,7 @@ def still_holds(source: Source, read: Read) -> bool:
         return False
 
 
-def _begins_with(source: Source, file: BinaryIO, size: int, read: Read) -> bool:
+def _begins_with(source: Source, file: BinaryIO, size: int, read: ReadProgress) -> bool:
     if is_text(source.kind) and is_compressed(file):
         # what a compressed file holds is known by all of its bytes, or not at all
         return read.size == size and head_digest(file, size) == read.head_digest

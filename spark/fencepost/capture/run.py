@@ -83,7 +83,7 @@ def capture(
     note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
-        lake.put_together(catalog, table)
+        lake.compact_files(catalog, table)
     report(f"{notes.quarantined} pieces of evidence are in quarantine")
     return CaptureSummary(
         files=len(plan.sources),

@@ -51,7 +51,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Appended:
+class AppendResult:
     """What became of some tasks: how many rows of each table are ``added``, by its name, and what the tasks
     ``told``."""
 
@@ -71,7 +71,7 @@ class Engine(Protocol):
 
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
-    ) -> Iterator[Appended]:
+    ) -> Iterator[AppendResult]:
         """Do every task once, and append the rows that are new to their tables, as ``append_new`` does.
 
         What tasks give of ``told`` is few; it comes back when all other rows of these tasks are in their

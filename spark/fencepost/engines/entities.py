@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.engines.pieces import Pieces, Some, Stored, pieces_of, union
+from fencepost.engines.pieces import PieceFile, Pieces, Some, pieces_of, union
 
 _ROWS_AT_ONCE = 1 << 16
 
@@ -60,7 +60,7 @@ class _Shuffled:
     """The rows of each entity in a file, a batch for each piece that has some; null is nobody."""
 
     def __init__(self, rows: Pieces) -> None:
-        self._stored = Stored(rows.schema.remove(rows.schema.get_field_index("entity")))
+        self._stored = PieceFile(rows.schema.remove(rows.schema.get_field_index("entity")))
         self._numbers: dict[str, list[int]] = {}
         for piece in pieces_of(rows):
             for entity, found in by_entity({"": [piece]}):

@@ -55,7 +55,7 @@ def sliced(rows: pa.Table, size: int) -> Iterator[pa.Table]:
         yield rows.slice(first, count)
 
 
-class Stored:
+class PieceFile:
     """Rows of a schema in a temporary file without a name: it is gone when nobody has it any more, also where
     the process is killed. All are written before any is read.
     """
@@ -97,7 +97,7 @@ class Stored:
                 numbers, size = [], 0
 
 
-class Gathered:
+class PieceBuffer:
     """Rows of several tables while they are made. When they are many, those of the table that holds most go
     to its file.
     """
@@ -106,7 +106,7 @@ class Gathered:
         self._schemas = schemas
         self._held: dict[str, list[pa.Table]] = {name: [] for name in schemas}
         self._bytes = dict.fromkeys(schemas, 0)
-        self._stored: dict[str, Stored] = {}
+        self._stored: dict[str, PieceFile] = {}
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Take rows of a table."""
@@ -128,6 +128,6 @@ class Gathered:
     def _store(self, name: str) -> None:
         schema = self._schemas[name]
         if name not in self._stored:
-            self._stored[name] = Stored(schema)
+            self._stored[name] = PieceFile(schema)
         self._stored[name].write(pa.concat_tables([schema.empty_table(), *self._held[name]]))
         self._held[name], self._bytes[name] = [], 0

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Appended, Change, Replay, T, Target, Work
+from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.entities import by_entity
 from fencepost.engines.new_rows import NewRows
-from fencepost.engines.pieces import Gathered, Pieces, Some, pieces_of, union, whole
+from fencepost.engines.pieces import PieceBuffer, Pieces, Some, pieces_of, union, whole
 from fencepost.lake import Where
 from fencepost.tables import Table
 
@@ -66,7 +66,7 @@ class ProcessEngine:
         """The rows."""
         if isinstance(rows, pa.Table):
             return rows
-        kept = Gathered({"": rows.schema})
+        kept = PieceBuffer({"": rows.schema})
         for piece in rows:
             kept.add("", piece)
         return kept.rows()[""]
@@ -81,7 +81,7 @@ class ProcessEngine:
 
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
-    ) -> Iterator[Appended]:
+    ) -> Iterator[AppendResult]:
         """Append the new rows that all tasks give; gives back those of ``told`` once the others are there."""
         intake = _Intake(self._catalog, targets, told)
         for task in tasks:
@@ -123,11 +123,11 @@ class _Intake:
         if sum(self._held.values()) > _HELD_BYTES:
             self._append(max(self._held, key=lambda name: self._held[name]))
 
-    def appended(self) -> Appended:
+    def appended(self) -> AppendResult:
         """All that was taken since the last time, once it is in its table."""
         for name in self._new:
             self._append(name)
-        done = Appended(self._added, self._rows(self._told))
+        done = AppendResult(self._added, self._rows(self._told))
         self._added, self.bytes = dict.fromkeys(self._new, 0), 0
         return done
 
@@ -143,7 +143,7 @@ class _Intake:
 def _gathered(
     found: Iterable[tuple[Table, pa.RecordBatch | pa.Table]], tables: Sequence[Table]
 ) -> dict[str, Some]:
-    gathered = Gathered({table.name: table.arrow_schema for table in tables})
+    gathered = PieceBuffer({table.name: table.arrow_schema for table in tables})
     for table, rows in found:
         gathered.add(table.name, pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows)
     return gathered.rows()

@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from fencepost import lake
-from fencepost.engines import Appended, Change, Replay, T, Target, Work
+from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.entities import by_entity
 from fencepost.engines.pieces import sliced
 from fencepost.formats.arrow_stream import read, written
@@ -62,7 +62,7 @@ class SparkEngine:
 
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
-    ) -> Iterator[Appended]:
+    ) -> Iterator[AppendResult]:
         """Append the new rows that all tasks give, once all are done: executors keep them meanwhile, on disk
         where memory is too small.
         """
@@ -73,7 +73,7 @@ class SparkEngine:
             )
             for each in targets
         }
-        yield Appended(added, self.collect(found[told.name]))
+        yield AppendResult(added, self.collect(found[told.name]))
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""

@@ -16,7 +16,7 @@ _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
 _FRACTION = re.compile(r"[,.]\d{3}|\d{13}")
 
 
-class Placed(NamedTuple):
+class LocatedRequest(NamedTuple):
     """``text`` holds the JSON of a request, which begins at ``start``; ``time`` is the line's, as written."""
 
     text: bytes
@@ -24,7 +24,7 @@ class Placed(NamedTuple):
     time: object
 
 
-def placed(line: bytes) -> Placed | None:
+def placed(line: bytes) -> LocatedRequest | None:
     """Where a line has its request; None for a line of anything else.
 
     Raises ValueError for the rest of a line that was cut, and for a line in no known layout.
@@ -42,7 +42,7 @@ def placed(line: bytes) -> Placed | None:
             "what stands before the request is in no known layout; have the broker's logging write "
             "[%d] %p %m (%c)%n"
         )
-    return Placed(line, at + len(MARK), time)
+    return LocatedRequest(line, at + len(MARK), time)
 
 
 def moment(time: object, clock: LogClock) -> int:
@@ -71,7 +71,7 @@ def is_whole(line: bytes, start: int) -> bool:
     return end > 0 and _TAIL.fullmatch(line, end) is not None
 
 
-def _of_json(line: bytes) -> Placed | None:
+def _of_json(line: bytes) -> LocatedRequest | None:
     entry = log_entries.of_json(line.decode("utf-8"))
     text = (entry.get("message") or "").encode("utf-8")
-    return Placed(text, len(MARK), entry["time"]) if text.startswith(MARK) else None
+    return LocatedRequest(text, len(MARK), entry["time"]) if text.startswith(MARK) else None

@@ -6,7 +6,7 @@ import dataclasses
 import logging
 from collections.abc import Sequence
 
-from fencepost.gate.checkpoint import Checked, check
+from fencepost.gate.checkpoint import CheckResult, check
 from fencepost.gate.notify import Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, Outcome, decide, outcomes
 from fencepost.places import project_folder, work_folder
@@ -40,7 +40,7 @@ def run_gate(settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
         return result
 
 
-def _agree(found: Sequence[Outcome], checked: Checked) -> None:
+def _agree(found: Sequence[Outcome], checked: CheckResult) -> None:
     """An open gate must be no accident: suites and coverage know the same definitions and say the same."""
     covered = {each.invariant for each in found}
     if missing := covered ^ checked.expected:

@@ -26,7 +26,7 @@ COVERAGE_SUITE = "coverage"
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """``failed``: invariants whose expectation failed; ``expected``: all with one; ``data_docs``: a page."""
 
     failed: frozenset[str]
@@ -34,7 +34,7 @@ class Checked:
     data_docs: Path
 
 
-def check(coverage: pd.DataFrame, project: Path, work: Path) -> Checked:
+def check(coverage: pd.DataFrame, project: Path, work: Path) -> CheckResult:
     """Run every suite of ``project`` (the folder ``expectations``) over ``coverage``, one row per invariant
     and cluster; the context, its results and Data Docs live in ``work``. Raises GateError.
     """
@@ -51,7 +51,7 @@ def check(coverage: pd.DataFrame, project: Path, work: Path) -> Checked:
             expected.add(invariant)
             if not each.success:
                 failed.add(invariant)
-    return Checked(frozenset(failed), frozenset(expected), _data_docs(context, work))
+    return CheckResult(frozenset(failed), frozenset(expected), _data_docs(context, work))
 
 
 def _suite_files(project: Path) -> list[Path]:

@@ -101,8 +101,8 @@ def _block(reader: Reader, outcome: Outcome) -> str:
         lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
         if finding.verdict["failed_conjunct"]:
             lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
-        if finding.told is not None:
-            told = finding.told
+        if finding.explanation is not None:
+            told = finding.explanation
             lines += _wrapped(f"Evidence: {told.file} at byte {told.position}", "    ")
         else:
             lines += _wrapped(f"Evidence: {finding.verdict['evidence']}", "    ")

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import RESULT, Query, definitions, queries
-from fencepost.judge.beside import beside
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
+from fencepost.judge.earlier_rows import with_earlier_rows
 from fencepost.judge.engine import Engine, choose, opened
+from fencepost.judge.episodes import rule, update_episodes
 from fencepost.judge.notes import Notes
-from fencepost.judge.put_together import put_together, rule
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
@@ -102,14 +102,14 @@ def run(
         if history.parts:
             engine.look_at(where(history.judged))
             engine.give("places", history.places)
-            chosen = beside(engine, [each for each in local if each.decides == decides], history)
+            chosen = with_earlier_rows(engine, [each for each in local if each.decides == decides], history)
             found(engine, chosen)
         engine.look_at(None)
         if decides:
             # what is written need not be held
             _replace(engine, DECISIONS, "SELECT * FROM decisions", history, [{CHAPTER: None}])
             engine.drop("decisions")
-    put_together(engine, history, whole=whole)
+    update_episodes(engine, history, whole=whole)
     _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL", history)
     noted.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")

@@ -9,9 +9,9 @@ from fencepost.lake.statistics import Extent, count, extents, greatest, multiple
 from fencepost.lake.tables import ensure
 from fencepost.lake.writing import (
     append,
+    compact_files,
     delete,
     note_read,
-    put_together,
     replace,
     replace_by_batches,
     replace_by_pieces,
@@ -28,6 +28,7 @@ __all__ = [
     "append",
     "batches",
     "by_file",
+    "compact_files",
     "count",
     "delete",
     "ensure",
@@ -36,7 +37,6 @@ __all__ = [
     "greatest",
     "multiples",
     "note_read",
-    "put_together",
     "replace",
     "replace_by_batches",
     "replace_by_pieces",

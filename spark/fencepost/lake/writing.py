@@ -13,9 +13,9 @@ from fencepost.tables import CHAPTER, Table
 
 __all__ = [
     "append",
+    "compact_files",
     "delete",
     "note_read",
-    "put_together",
     "replace",
     "replace_by_batches",
     "replace_by_pieces",
@@ -55,9 +55,9 @@ def delete(catalog: Catalog, table: Table, where: Where) -> None:
     commits.delete(catalog.load_table(table.name), expression(where))
 
 
-def put_together(catalog: Catalog, table: Table) -> None:
+def compact_files(catalog: Catalog, table: Table) -> None:
     """Make few files of many small ones; the rows stay the same."""
-    commits.put_together(catalog.load_table(table.name))
+    commits.compact_files(catalog.load_table(table.name))
 
 
 def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:

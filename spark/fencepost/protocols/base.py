@@ -26,7 +26,7 @@ Verdict = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Told:
+class Explanation:
     """What a verdict is about, in the protocol's own words: one or two sentences, and where it was read."""
 
     sentence: str
@@ -82,22 +82,22 @@ class UsageError(Exception):
 
 
 def no_kinds() -> tuple[Kind, ...]:
-    """No evidence is read but what all protocols share."""
+    """Only the evidence that all protocols share is read."""
     return ()
 
 
-def nothing_to_tell(_: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
-    """Of no verdict is there more to say than its values."""
+def no_explanations(_: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
+    """There is nothing to say of a verdict beyond its values."""
     return {}
 
 
-def nothing_is_named(_: Reader) -> dict[str, str]:
-    """Of no id a name is known."""
+def no_names(_: Reader) -> dict[str, str]:
+    """No id has a name."""
     return {}
 
 
-def nothing_to_report(_: Reader) -> Callable[[str], list[str]]:
-    """Of no cluster is there more to say than its verdicts."""
+def no_report(_: Reader) -> Callable[[str], list[str]]:
+    """There is nothing to report of a cluster beyond its verdicts."""
     return lambda cluster: []
 
 
@@ -106,25 +106,25 @@ class Protocol:
     """One protocol. Functions import what they need when they are called: a command needs few of them.
 
     ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name; ``hands_down`` are tables that it gives beside them, which the next chapter's
+    ``rebuild`` gives, by name; ``handed_down`` are tables that it gives beside them, which the next chapter's
     rebuild is told (``Evidence.before``). ``requests`` says which lines of the request logs are kept, by
     Kafka's name of the API; ``kinds`` which evidence is read that no other protocol needs, into the tables
-    ``bronze``. ``report`` reads the marts once and gives the lines of each cluster; ``tell`` gives what there
-    is to say of verdicts, by their ids; ``names`` what ids of topics are called. ``shown`` are the columns of
-    evidence that a sentence about a finding names, in their order.
+    ``bronze``. ``report`` reads the marts once and gives the lines of each cluster; ``explain`` says
+    what verdicts are about, by their ids; ``names`` what ids of topics are called. ``shown`` are the columns
+    of evidence that a sentence about a finding names, in their order.
     """
 
     name: str
     package: Path
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
-    hands_down: tuple[Table, ...] = ()
+    handed_down: tuple[Table, ...] = ()
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()
-    report: Callable[[Reader], Callable[[str], list[str]]] = nothing_to_report
-    tell: Callable[[Reader, Sequence[Verdict]], Mapping[str, Told]] = nothing_to_tell
-    names: Callable[[Reader], Mapping[str, str]] = nothing_is_named
+    report: Callable[[Reader], Callable[[str], list[str]]] = no_report
+    explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
+    names: Callable[[Reader], Mapping[str, str]] = no_names
     shown: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     functions: tuple[SqlFunction, ...] = ()

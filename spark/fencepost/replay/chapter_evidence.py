@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import Engine
-from fencepost.replay.begins import Begins
-from fencepost.replay.bounded import Bounded, Bounds, bounds
-from fencepost.replay.carried import left_before
+from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
 from fencepost.replay.compaction import compaction
-from fencepost.replay.evidence import Beside, Evidence, cuts_of, metadata_logs, releases
-from fencepost.replay.held import held
-from fencepost.replay.log_names import AsNamedNow, Names
+from fencepost.replay.earlier_compaction import compaction_of_chapters
+from fencepost.replay.evidence import Evidence, MetadataEvidence, cuts_of, metadata_logs, releases
+from fencepost.replay.log_names import Names, RenamingEngine
+from fencepost.replay.table_cache import with_table_cache
+from fencepost.replay.time_bounds import BoundedEngine, Bounds, bounds
 from fencepost.replay.window import EvidenceSizes, cuts
-from fencepost.replay.windowed import Windowed
+from fencepost.replay.window_engine import WindowEngine
 from fencepost.settings import Settings
 from fencepost.tables import COMPACTED_LOGS
 
@@ -32,11 +32,13 @@ class Source:
     catalog: Catalog
     settings: Settings
     sizes: EvidenceSizes
-    beside: Beside
+    beside: MetadataEvidence
     names: Names
 
 
-def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source, begins: Begins) -> Evidence:
+def evidence_of(
+    chapter: Chapter, previous: Mapping[str, int], source: Source, snapshots: ChapterSnapshots
+) -> Evidence:
     """What a chapter is rebuilt from.
 
     ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
@@ -45,28 +47,30 @@ def evidence_of(chapter: Chapter, previous: Mapping[str, int], source: Source, b
     engine, settings = source.engine, source.settings
     since = chapter.reads_since_ms
     limits = bounds(engine, since, chapter.reads_until_ms)
-    read: Engine = Bounded(engine, limits)
+    read: Engine = BoundedEngine(engine, limits)
     compacted = COMPACTED_LOGS.arrow_schema.empty_table()
     if chapter.begin != FIRST:
         cut = cuts(read, dict.fromkeys(since, reads_logs_since(chapter.begin)))
         if previous:
-            left = begins.left(previous)
-            before = left_before(engine.collect(left[COMPACTED_LOGS.name]), previous)
-            followed = Bounded(engine, _followed(engine, chapter, previous))
-            begins.leave(
+            left = snapshots.compacted(previous)
+            before = compaction_of_chapters(engine.collect(left[COMPACTED_LOGS.name]), previous)
+            followed = BoundedEngine(engine, _followed(engine, chapter, previous))
+            snapshots.keep_compacted(
                 chapter.begin, compaction(followed, source.catalog, cut, (before, left), chapter.begin)
             )
-        left = begins.left(dict.fromkeys(since, chapter.begin))
+        left = snapshots.compacted(dict.fromkeys(since, chapter.begin))
         compacted = engine.collect(left[COMPACTED_LOGS.name])
-        read = Windowed(read, since, cut, left)
+        read = WindowEngine(read, since, cut, left)
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     return Evidence(
-        held(AsNamedNow(read, source.names), source.sizes.between(since, chapter.reads_until_ms)),
+        with_table_cache(
+            RenamingEngine(read, source.names), source.sizes.between(since, chapter.reads_until_ms)
+        ),
         source.catalog,
         metadata_logs(read, source.beside, since, ended),
         {cluster: each for cluster, each in releases(settings).items() if cluster in since},
         settings.clock_tolerance_ms,
-        begins.handed_down(chapter.begin),
+        snapshots.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
         cuts_of(compacted),
     )

@@ -17,7 +17,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.lake import Where
-from fencepost.replay.carried import OF_WINDOW, WINDOW, Carried, Snapshots
+from fencepost.replay.earlier_compaction import OF_WINDOW, WINDOW, EarlierCompaction, Snapshots
 from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
@@ -48,7 +48,7 @@ def compaction(
     engine: Engine,
     catalog: Catalog,
     cuts: Cuts,
-    before: tuple[Carried, Left] | None,
+    before: tuple[EarlierCompaction, Left] | None,
     chapter: int = WINDOW,
 ) -> Left:
     """What is left of every coordinator's log before its cut.
@@ -85,7 +85,9 @@ def store(engine: Engine, catalog: Catalog, left: Left, where: Where = OF_WINDOW
         engine.replace(table, left[table.name], where)
 
 
-def _parts(engine: Engine, table: Table, left: Table, before: tuple[Carried, Left] | None) -> list[Rows]:
+def _parts(
+    engine: Engine, table: Table, left: Table, before: tuple[EarlierCompaction, Left] | None
+) -> list[Rows]:
     """What there is of coordinators' logs, or what was left of it and all that may have come since."""
     if before is None:
         return [engine.scan(table, where=_COMPACTED)]

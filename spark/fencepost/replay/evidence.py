@@ -13,18 +13,18 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.replay.bounded import PARTITION, Partition
-from fencepost.replay.carried import Carried
 from fencepost.replay.compaction import compaction, store, stored
+from fencepost.replay.earlier_compaction import EarlierCompaction
 from fencepost.replay.entities import tuples
-from fencepost.replay.held import held
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import as_named_now
+from fencepost.replay.log_names import with_current_names
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
+from fencepost.replay.table_cache import with_table_cache
+from fencepost.replay.time_bounds import PARTITION, Partition
 from fencepost.replay.window import Windows, cuts
-from fencepost.replay.windowed import Windowed
+from fencepost.replay.window_engine import WindowEngine
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, COMPACTED_LOGS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
@@ -62,11 +62,11 @@ class Evidence:
         return found
 
     @property
-    def goes_on(self) -> frozenset[str]:
+    def continued_clusters(self) -> frozenset[str]:
         """The clusters that have a next chapter."""
         return frozenset(self.next_ms)
 
-    def of_before(self, table: Table) -> Rows | None:
+    def handed_down(self, table: Table) -> Rows | None:
         """The rows of a table that the chapter before handed down; None where there are none."""
         rows = self.before.get(table.name)
         if rows is None or not rows.num_rows:
@@ -82,7 +82,7 @@ class Evidence:
         }
 
 
-class Beside(NamedTuple):
+class MetadataEvidence(NamedTuple):
     """What bronze has of metadata logs beside the logs themselves, of all clusters: what could not be read,
     and snapshots.
     """
@@ -91,13 +91,13 @@ class Beside(NamedTuple):
     snapshots: pa.Table
 
     @classmethod
-    def of(cls, catalog: Catalog) -> Beside:
+    def of(cls, catalog: Catalog) -> MetadataEvidence:
         """All of it."""
         return cls(lake.scan(catalog, QUARANTINE), lake.scan(catalog, METADATA_SNAPSHOTS))
 
 
 def metadata_logs(
-    engine: Engine, beside: Beside, clusters: Iterable[str], ended: Collection[str] = ()
+    engine: Engine, beside: MetadataEvidence, clusters: Iterable[str], ended: Collection[str] = ()
 ) -> dict[str, MetadataLog]:
     """The metadata log of each of these clusters, and of others that an engine has one of.
 
@@ -123,7 +123,7 @@ def evidence(
     catalog: Catalog,
     settings: Settings,
     window: Windows | None = None,
-    before: Carried | None = None,
+    before: EarlierCompaction | None = None,
 ) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names.
 
@@ -134,10 +134,12 @@ def evidence(
     if window and window.since_ms:
         audited = _windowed(engine, catalog, window, before)
         compacted = engine.collect(stored(engine)[COMPACTED_LOGS.name])
-    logs = metadata_logs(audited, Beside.of(catalog), [cluster.name for cluster in settings.clusters])
+    logs = metadata_logs(
+        audited, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
+    )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     return Evidence(
-        held(as_named_now(audited), size),
+        with_table_cache(with_current_names(audited), size),
         catalog,
         logs,
         releases(settings),
@@ -160,9 +162,11 @@ def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
     }
 
 
-def _windowed(engine: Engine, catalog: Catalog, window: Windows, before: Carried | None) -> Windowed:
+def _windowed(
+    engine: Engine, catalog: Catalog, window: Windows, before: EarlierCompaction | None
+) -> WindowEngine:
     """The engine that reads the window, after what lies before it has been compacted."""
     cut = cuts(engine, window.logs_since_ms)
     carried = (before, stored(engine)) if before else None
     store(engine, catalog, compaction(engine, catalog, cut, carried))
-    return Windowed(engine, window.since_ms, cut, stored(engine))
+    return WindowEngine(engine, window.since_ms, cut, stored(engine))

@@ -1,4 +1,4 @@
-"""What logs in text are called now: a log is rolled, renamed and packed while it is read run by run.
+"""The current names of text logs: a log is rolled, renamed and packed while runs read it.
 
 A row of bronze has the name that its file had when it was taken, which was most often that of the log that is
 being written: another file has it now. Where a line stands is what tells lines apart, says which came first
@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.engines import Engine, Rows
-from fencepost.engines.around import Around
+from fencepost.engines.delegating import DelegatingEngine
 from fencepost.lake import Where
 from fencepost.replay.entities import distinct, tuples
 from fencepost.tables import FILES, Table
@@ -31,7 +31,7 @@ Names = Mapping[tuple[str, int | None, str], str]
 """The name of a log by cluster, broker (None: a client's) and how it begins."""
 
 
-class AsNamedNow(Around):
+class RenamingEngine(DelegatingEngine):
     """An engine that gives lines of logs with the name that their file has now."""
 
     def __init__(self, engine: Engine, names: Names) -> None:
@@ -48,12 +48,12 @@ class AsNamedNow(Around):
         return self.map(rows, partial(_named, self._names, chosen), table.schema_of(chosen))
 
 
-def as_named_now(engine: Engine) -> Engine:
+def with_current_names(engine: Engine) -> Engine:
     """The engine for a rebuild."""
-    return AsNamedNow(engine, names_now(engine))
+    return RenamingEngine(engine, current_names(engine))
 
 
-def names_now(engine: Engine) -> Names:
+def current_names(engine: Engine) -> Names:
     """The names of all logs in ``bronze.files``."""
     return names_of(engine.collect(engine.scan(FILES, _OF_FILES)))
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.replay.joined import are_whole, joined, mask
 from fencepost.replay.logs import Log, longs
+from fencepost.replay.merged_batches import are_whole, mask, merge_batches
 from fencepost.replay.metadata_log import NAMES
 
 
@@ -32,4 +32,4 @@ def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table,
     begins[1:] = (log.stretch[1:] != log.stretch[:-1]) | (log.leader_epoch[1:] != log.leader_epoch[:-1])
     stay = begins | np.append(begins[1:], True)[: len(log)] | ~are_whole(batches)
     stay[place[kept]] = True
-    return joined(batches, stay), records.filter(pa.array(kept))
+    return merge_batches(batches, stay), records.filter(pa.array(kept))

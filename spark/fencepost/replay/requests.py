@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.errors import error_names
+from fencepost.replay.arrow_slices import shared_values, slice_rows
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import longs
-from fencepost.replay.reading import in_slices, repeated
 
 NONE = "NONE"
 """Kafka's name of error code 0."""
@@ -92,11 +92,13 @@ def in_order_of_answers(
     order = pc.sort_indices(requests.select(keys).filter(wanted), [(name, "ascending") for name in keys])
     order = pc.indices_nonzero(wanted).take(order).cast(pa.int64())
     # a line is long, and most of it is text: no more of them are copied at a time
-    yield from in_slices(requests.select(LINE_COLUMNS), longs(order), _LINES_AT_ONCE)
+    yield from slice_rows(requests.select(LINE_COLUMNS), longs(order), _LINES_AT_ONCE)
 
 
 def _lines(rows: pa.Table) -> Iterator[RequestLine]:
-    columns = [repeated(rows[name]) if name in _REPEATED else rows[name].to_pylist() for name in LINE_COLUMNS]
+    columns = [
+        shared_values(rows[name]) if name in _REPEATED else rows[name].to_pylist() for name in LINE_COLUMNS
+    ]
     for (
         cluster, broker_id, line_digest, logged_at_ms, total_time_ms, api_key, api_version, correlation_id,
         client_id, connection, request, response, file, position,

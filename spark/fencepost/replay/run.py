@@ -15,19 +15,24 @@ from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Protocol
-from fencepost.replay import noted
-from fencepost.replay.ahead import read_ahead
-from fencepost.replay.begins import Begins, First, forget_later, forget_old
-from fencepost.replay.carried import carried
+from fencepost.replay import chapter_notes
 from fencepost.replay.chapter_evidence import Source, evidence_of
+from fencepost.replay.chapter_snapshots import (
+    ChapterSnapshots,
+    First,
+    delete_later_snapshots,
+    delete_old_snapshots,
+)
 from fencepost.replay.chapters import Chapter, begins, chapters
-from fencepost.replay.collection import collection_paused, give_all_back
-from fencepost.replay.ended import Selected
-from fencepost.replay.evidence import Beside, Evidence, evidence
-from fencepost.replay.handed_down import handed_down, taken_over
-from fencepost.replay.log_names import names_now
-from fencepost.replay.news import Seen, note_read, read_now
-from fencepost.replay.replaced import ReplacedTables
+from fencepost.replay.earlier_compaction import usable_compaction
+from fencepost.replay.evidence import Evidence, MetadataEvidence, evidence
+from fencepost.replay.garbage_collection import collection_paused, give_all_back
+from fencepost.replay.handed_down_rows import hand_down, take_over
+from fencepost.replay.kept_rows import KeptRows
+from fencepost.replay.log_names import current_names
+from fencepost.replay.new_evidence import Seen, newest_snapshots, note_read
+from fencepost.replay.prefetch import prefetch
+from fencepost.replay.silver_writer import SilverWriter
 from fencepost.replay.window import EvidenceSizes, Windows, windows
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, CHAPTER, FILES, RECORDS, WINDOWS, Table
@@ -45,43 +50,48 @@ Found = Mapping[str, Rows]
 def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict[str, int]:
     """Rebuild the histories of silver from bronze: of each cluster the chapters that may have changed since
     the last run; of a window, all of it. Each table is replaced in one commit, or in several where chapters
-    are many (ReplacedTables).
+    are many (SilverWriter).
 
     Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same
     tables, as does any other order in which that came.
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
-    seen, made = read_now(catalog), made_by("rebuild", settings)
+    seen, made = newest_snapshots(catalog), made_by("rebuild", settings)
     if window.since_ms:
         return _rebuild_window(settings, catalog, engine_for, window, seen)
     plan = _plan(catalog, settings)
-    note = partial(noted.note, catalog, seen=seen, made_by=made)
-    first = noted.first_changed(catalog, plan, made)
+    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=made)
+    first = chapter_notes.first_changed_chapters(catalog, plan, made)
     changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
     if not changed:
         note(plan)
         return {table.name: lake.count(catalog, table) for table in _tables()}
-    noted.forget(catalog, first)
-    forget_later(catalog, first)
+    chapter_notes.delete_notes(catalog, first)
+    delete_later_snapshots(catalog, first)
     sizes = EvidenceSizes.of(catalog)
     engine = engine_for(_size(sizes, changed), "rebuild")
     if changed == plan and all(chapter.is_all for chapter in changed):
         counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
         source = Source(
-            read_ahead(engine, catalog), catalog, settings, sizes, Beside.of(catalog), names_now(engine)
+            prefetch(engine, catalog),
+            catalog,
+            settings,
+            sizes,
+            MetadataEvidence.of(catalog),
+            current_names(engine),
         )
         counts = _rebuild_chapters(
             source,
             changed,
             first,
-            Begins(engine, catalog, plan, first),
+            ChapterSnapshots(engine, catalog, plan, first),
             whole=changed == plan,
             standing=lambda until: note(_standing(plan, until)),
         )
     note(plan)
-    forget_old(catalog, plan)
+    delete_old_snapshots(catalog, plan)
     return counts
 
 
@@ -94,14 +104,14 @@ def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
 def _rebuild_window(
     settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows, seen: Seen
 ) -> dict[str, int]:
-    before = carried(catalog, window.logs_since_ms)
+    before = usable_compaction(catalog, window.logs_since_ms)
     size = EvidenceSizes.of(catalog).between(window.logs_since_ms)
     if before is None:
         size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
     engine = engine_for(size, "rebuild")
     given = evidence(engine, catalog, settings, window, before)
     note_read(catalog, seen)
-    noted.forget_all(catalog)
+    chapter_notes.delete_all_notes(catalog)
     return _replaced(engine, given)
 
 
@@ -109,7 +119,7 @@ def _rebuild_chapters(
     source: Source,
     changed: Sequence[Chapter],
     first: First,
-    begin_with: Begins,
+    snapshots: ChapterSnapshots,
     *,
     whole: bool,
     standing: Callable[[Mapping[str, int]], None],
@@ -119,18 +129,18 @@ def _rebuild_chapters(
     """
     engine = source.engine
     before: dict[str, int] = {}
-    silver = ReplacedTables(engine, _tables(), first, whole=whole)
+    silver = SilverWriter(engine, _tables(), first, whole=whole)
     counts: dict[str, int] = {}
     for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
-        known = begin_with.handed_down(chapter.begin)
-        rebuilt = _rebuilt(evidence_of(chapter, previous, source, begin_with))
+        known = snapshots.handed_down(chapter.begin)
+        rebuilt = _rebuilt(evidence_of(chapter, previous, source, snapshots))
         found = {
-            table.name: taken_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
+            table.name: take_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
             for table in _tables()
         }
-        kept, of_chapter = Selected(chapter, known), partial(_of_chapter, chapter.begin)
+        kept, of_chapter = KeptRows(chapter, known), partial(_of_chapter, chapter.begin)
         silver.add(
             {
                 table.name: engine.map(kept.of(engine, table, found), of_chapter, table.stored_schema)
@@ -138,13 +148,13 @@ def _rebuild_chapters(
             }
         )
         for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
-            begin_with.hand_down(begin, goes_on, chapter.ending_at(begin))
+            snapshots.hand_down(begin, goes_on, chapter.ending_at(begin))
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
-        begin_with.let_go(set(before.values()))
+        snapshots.release(set(before.values()))
         if following is None or silver.is_full:
             for begin in set(before.values()) if following is not None else ():
                 # a run after one that was killed begins with the newest chapters that are in silver
-                begin_with.store(begin)
+                snapshots.store(begin)
             counts = silver.commit(following)
             give_all_back()
             if following is not None:
@@ -172,11 +182,11 @@ def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, di
     if not chapter.goes_on_in:
         return {}
     rows = {
-        table.name: handed_down(engine, table, found[table.name], chapter)
+        table.name: hand_down(engine, table, found[table.name], chapter)
         for table in _tables()
-        if table.hands_down
+        if table.is_handed_down
     }
-    for table in (each for protocol in protocols() for each in protocol.hands_down):
+    for table in (each for protocol in protocols() for each in protocol.handed_down):
         rows[table.name] = engine.collect(found[table.name])
     down: dict[int, dict[str, pa.Table]] = {}
     for begin in chapter.goes_on_in:

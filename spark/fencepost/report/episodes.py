@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.definitions import Definition, definition
 from fencepost.protocols import protocols
-from fencepost.protocols.base import Told
+from fencepost.protocols.base import Explanation
 from fencepost.reading import Reader, rows
 from fencepost.report.wording import named, parsed, place
 from fencepost.words import time_of
@@ -26,7 +26,7 @@ class Finding:
     """One episode, what its protocol has to say of it (if it has), and what ids are called in the lake."""
 
     verdict: Row
-    told: Told | None
+    explanation: Explanation | None
     names: Mapping[str, str]
 
     @property
@@ -43,8 +43,8 @@ def findings(reader: Reader, cluster: str, invariant: str, most: int) -> list[Fi
 
 def finding_sentence(finding: Finding) -> str:
     """One finding in one or two sentences, for a report or an alert."""
-    if finding.told is not None:
-        return finding.told.sentence
+    if finding.explanation is not None:
+        return finding.explanation.sentence
     verdict = finding.verdict
     scope = named(place(verdict["scope"]))
     record = _record_words(parsed(verdict["evidence"]))
@@ -57,10 +57,10 @@ def told_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
     """What the protocols say of each of these episodes, in this order."""
     if not verdicts:
         return []
-    told: dict[str, Told] = {}
+    told: dict[str, Explanation] = {}
     names: dict[str, str] = {}
     for protocol in protocols():
-        told |= protocol.tell(reader, verdicts)
+        told |= protocol.explain(reader, verdicts)
         names |= protocol.names(reader)
     return [Finding(row, told.get(row["verdict_id"]), names) for row in verdicts]
 

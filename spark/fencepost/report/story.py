@@ -53,8 +53,8 @@ def _headline(verdict: Row) -> list[str]:
 def _story(finding: Finding) -> list[str]:
     verdict = finding.verdict
     lines = ["What happened"]
-    if finding.told is not None:
-        lines += indented(finding.told.sentence, "  ", "  ")
+    if finding.explanation is not None:
+        lines += indented(finding.explanation.sentence, "  ", "  ")
     if verdict["witness"]:
         lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
     if verdict["failed_conjunct"]:
@@ -84,7 +84,7 @@ def _evidence(finding: Finding) -> list[str]:
         "Evidence",
         *(f"  {name}: {value}" for name, value in parsed(finding.verdict["evidence"]).items()),
     ]
-    if finding.told is not None:
-        lines.append(f"  request log: {finding.told.file} at byte {finding.told.position}")
+    if finding.explanation is not None:
+        lines.append(f"  request log: {finding.explanation.file} at byte {finding.explanation.position}")
     lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
     return lines

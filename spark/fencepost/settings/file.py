@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from fencepost.settings.mistakes import SettingsError, Told, in_words
+from fencepost.settings.mistakes import Expected, SettingsError, in_words
 from fencepost.settings.model import (
     CHAPTER_MS,
     DEFAULT_SPARK,
@@ -41,35 +41,35 @@ class _Table(BaseModel):
 
 
 class _LakeTable(_Table):
-    warehouse: Annotated[Text | None, Told("a path or URL")] = None
-    catalog: Annotated[Text | None, Told("a URL")] = None
+    warehouse: Annotated[Text | None, Expected("a path or URL")] = None
+    catalog: Annotated[Text | None, Expected("a URL")] = None
     catalog_properties: Annotated[dict[str, str], flattened("")] = {}
 
 
 class _Clock(_Table):
     tolerance_ms: Annotated[
-        int, Field(strict=True), Told("a number of milliseconds"), AfterValidator(not_negative)
+        int, Field(strict=True), Expected("a number of milliseconds"), AfterValidator(not_negative)
     ] = TOLERANCE_MS
 
 
 class _Engine(_Table):
     in_process_mb: Annotated[
-        int, Field(strict=True), Told("a number of megabytes"), AfterValidator(not_negative)
+        int, Field(strict=True), Expected("a number of megabytes"), AfterValidator(not_negative)
     ] = IN_PROCESS_MB
 
 
 class _Audit(_Table):
     chapter: Annotated[
-        int | None, Told("a length of time such as 6h or 1d, or all"), BeforeValidator(as_chapter)
+        int | None, Expected("a length of time such as 6h or 1d, or all"), BeforeValidator(as_chapter)
     ] = CHAPTER_MS
     window: Annotated[
-        int | None, Told("a length of time such as 36h, 30d or 8w"), BeforeValidator(as_duration)
+        int | None, Expected("a length of time such as 36h, 30d or 8w"), BeforeValidator(as_duration)
     ] = None
 
 
 class _Gate(_Table):
     severities: Annotated[
-        dict[str, Literal["critical", "warning", "info"]], Told(f"one of {', '.join(SEVERITIES)}")
+        dict[str, Literal["critical", "warning", "info"]], Expected(f"one of {', '.join(SEVERITIES)}")
     ] = {}
 
 

@@ -16,7 +16,7 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True)
-class Told:
+class Expected:
     """What an error says of a key: what it ``must_be``, and what to ``add`` where it is missing."""
 
     must_be: str
@@ -64,7 +64,7 @@ def _inside(value: Any, key: int | str) -> Any:
         return None
 
 
-def _declared(loc: Sequence[int | str], model: Any) -> tuple[Told | None, list[str]]:
+def _declared(loc: Sequence[int | str], model: Any) -> tuple[Expected | None, list[str]]:
     """What is told of the key at ``loc``, and the keys that there may be beside it."""
     told, keys = None, []
     for key in loc:
@@ -74,7 +74,7 @@ def _declared(loc: Sequence[int | str], model: Any) -> tuple[Told | None, list[s
         by_key = {each.alias or name: each for name, each in fields.items()}
         keys = list(by_key)
         found = by_key.get(key)
-        told = next((each for each in found.metadata if isinstance(each, Told)), None) if found else None
+        told = next((each for each in found.metadata if isinstance(each, Expected)), None) if found else None
         model = _model(found.annotation) if found else None
     return told, keys
 

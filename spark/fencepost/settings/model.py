@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from fencepost.settings.mistakes import Told
+from fencepost.settings.mistakes import Expected
 from fencepost.settings.values import DAY_MS, TABLES, Globs, Name, Zone, as_release, at_least_one, each_once
 
 SEVERITIES = ("critical", "warning", "info")
@@ -59,14 +59,14 @@ class Broker:
     ``release`` (major, minor) overrides what the metadata log says of the broker's version.
     """
 
-    id: Annotated[int, Field(strict=True), Told("the broker's node.id, a number")]
+    id: Annotated[int, Field(strict=True), Expected("the broker's node.id, a number")]
     log_dirs: Globs = ()
     request_logs: Globs = ()
     server_logs: Globs = ()
     timezone: Zone = "UTC"
     release: Annotated[
         tuple[int, int] | None,
-        Told("a release such as 4.2.1"),
+        Expected("a release such as 4.2.1"),
         BeforeValidator(as_release),
         Field(alias="kafka_version"),
     ] = None
@@ -91,7 +91,7 @@ class Cluster:
     name: Name
     brokers: Annotated[
         tuple[Broker, ...],
-        Told("an array of tables", _ADD_BROKER),
+        Expected("an array of tables", _ADD_BROKER),
         each_once("id"),
         at_least_one(f"is missing. Add {_ADD_BROKER}."),
     ]

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from fencepost.settings.mistakes import Told, mistake
+from fencepost.settings.mistakes import Expected, mistake
 
 DAY_MS = 86_400_000
 UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
@@ -109,9 +109,9 @@ def at_least_one(said: str) -> AfterValidator:
 Text = Annotated[str, Field(strict=True)]
 Globs = Annotated[
     tuple[Annotated[str, Field(strict=True, min_length=1)], ...],
-    Told("a list of paths or globs (text)"),
+    Expected("a list of paths or globs (text)"),
     AfterValidator(_absolute),
 ]
-Zone = Annotated[Text, Told("an IANA time zone such as Europe/Paris"), AfterValidator(_known_zone)]
-Name = Annotated[Text, Told("a name"), AfterValidator(_not_blank)]
-TABLES = Told("an array of tables")
+Zone = Annotated[Text, Expected("an IANA time zone such as Europe/Paris"), AfterValidator(_known_zone)]
+Name = Annotated[Text, Expected("a name"), AfterValidator(_not_blank)]
+TABLES = Expected("an array of tables")

@@ -40,8 +40,8 @@ BATCHES = Table(
     },
     ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
     ("cluster",),
-    dated="max_timestamp_ms",
-    place="base_offset",
+    time_column="max_timestamp_ms",
+    offset_column="base_offset",
 )
 
 RECORDS = Table(
@@ -70,8 +70,8 @@ RECORDS = Table(
     },
     ("cluster", "topic", "topic_id", "partition", "record_offset", "leader_epoch"),
     ("cluster",),
-    dated="timestamp_ms",
-    place="base_offset",
+    time_column="timestamp_ms",
+    offset_column="base_offset",
 )
 
 REQUESTS = Table(
@@ -121,7 +121,7 @@ REQUEST_IDS = Table(
     },
     ("cluster", "broker_id", "ids_digest"),
     ("cluster",),
-    dated="first_logged_at_ms",
+    time_column="first_logged_at_ms",
 )
 
 TOPIC_LISTS = Table(
@@ -172,7 +172,7 @@ METADATA_SNAPSHOTS = Table(
     },
     ("cluster", "snapshot_offset", "snapshot_epoch", "content_digest", "record_offset"),
     ("cluster",),
-    place="snapshot_offset",
+    offset_column="snapshot_offset",
 )
 
 PRODUCER_SNAPSHOT_ENTRIES = Table(
@@ -197,7 +197,7 @@ PRODUCER_SNAPSHOT_ENTRIES = Table(
     },
     ("cluster", "broker_id", "topic", "topic_id", "partition", "snapshot_offset", "producer_id"),
     ("cluster",),
-    place="snapshot_offset",
+    offset_column="snapshot_offset",
 )
 
 ABORTED_TRANSACTIONS = Table(
@@ -226,7 +226,7 @@ ABORTED_TRANSACTIONS = Table(
         "first_offset",
     ),
     ("cluster",),
-    place="last_offset",
+    offset_column="last_offset",
 )
 
 CLIENT_LINES = Table(
@@ -288,7 +288,7 @@ CLEANED = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
-    place="cleaned_to",
+    offset_column="cleaned_to",
 )
 
 LOG_ENDS = Table(
@@ -306,7 +306,7 @@ LOG_ENDS = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "broker_epoch", "topic", "partition"),
-    place="log_end_offset",
+    offset_column="log_end_offset",
 )
 
 QUARANTINE = Table(
@@ -377,7 +377,7 @@ WINDOWS = Table(
         "newest": "timestamp",  # of its evidence, by the clocks of its brokers
     },
     ("cluster",),
-    of_runs=True,
+    is_bookkeeping=True,
 )
 
 CHAPTERS = Table(
@@ -393,7 +393,7 @@ CHAPTERS = Table(
         "seen": "string",  # JSON object: the snapshot of each table of bronze up to which evidence was read
     },
     ("cluster", "chapter"),
-    of_runs=True,
+    is_bookkeeping=True,
 )
 
 HANDED_DOWN = Table(
@@ -408,5 +408,5 @@ HANDED_DOWN = Table(
     },
     ("cluster", "chapter", "table_name"),
     ("cluster", "chapter"),
-    of_runs=True,
+    is_bookkeeping=True,
 )

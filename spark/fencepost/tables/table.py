@@ -38,39 +38,39 @@ class Table:
     columns: dict[str, str]
     key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ()
-    dated: str | None = None
+    time_column: str | None = None
     """Of bronze: the column of the time, in ms, at which a row was written; by default ``logged_at_ms``."""
-    place: str | None = None
+    offset_column: str | None = None
     """Of bronze: the column of the offset that a row tells of, in the log of its topic and partition."""
-    ended: tuple[str, ...] = ()
+    end_columns: tuple[str, ...] = ()
     """Of silver: the column of the time at which a row is over, null while it goes on (of several the first
     that is not null). Where none is named, ``to_time``.
     """
-    goes_with: tuple[Table, str] | None = None
+    ends_with: tuple[Table, str] | None = None
     """Of silver: the table and the column of the row that this one is over with."""
 
-    of_runs: bool = False
+    is_bookkeeping: bool = False
     """Of silver: it tells how silver was rebuilt."""
-    lasts: bool = False
-    """Of silver: a row of which nothing is said any more goes on."""
+    stays_open: bool = False
+    """Of silver: a row that the evidence does not mention any more has not ended."""
 
-    tells_of_begin: tuple[str, ...] = ()
+    begin_columns: tuple[str, ...] = ()
     """Of silver: columns that tell how a row began. Who sees it begin knows them best: of what led to it, the
     chapters after that see but a part.
     """
 
-    told_once: tuple[str, ...] | None = None
+    handed_down_columns: tuple[str, ...] | None = None
     """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
-    else the rebuild knows, being told itself what was before (``Protocol.hands_down``).
+    else the rebuild knows, being told itself what was before (``Protocol.is_handed_down``).
     """
 
-    while_open: tuple[str, ...] = ()
+    open_row_columns: tuple[str, ...] = ()
     """Of silver: columns that tell of a row that goes on; once it is over, what was known before is past."""
 
     @property
     def dated_by(self) -> str | None:
-        """``dated``, or its default; None where rows have no time."""
-        return self.dated or ("logged_at_ms" if "logged_at_ms" in self.columns else None)
+        """``time_column``, or its default; None where rows have no time."""
+        return self.time_column or ("logged_at_ms" if "logged_at_ms" in self.columns else None)
 
     @property
     def has_interval(self) -> bool:
@@ -78,24 +78,24 @@ class Table:
         return "from_position" in self.columns and "to_position" in self.columns
 
     @property
-    def began(self) -> str | None:
+    def begin_column(self) -> str | None:
         """Of silver: the column of the time at which a row begins to be true."""
         return "from_time" if "from_time" in self.columns else None
 
     @property
-    def hands_down(self) -> bool:
+    def is_handed_down(self) -> bool:
         """Of silver: whether a row may be true for longer than a moment."""
-        return not self.ended and self.goes_with is None
+        return not self.end_columns and self.ends_with is None
 
     @property
-    def over_at(self) -> tuple[str, ...]:
-        """``ended``, or its default."""
-        return self.ended or ("to_time",)
+    def effective_end_columns(self) -> tuple[str, ...]:
+        """``end_columns``, or its default."""
+        return self.end_columns or ("to_time",)
 
     @property
     def in_chapters(self) -> bool:
         """Whether its rows are kept by chapter (``fencepost.replay.chapters``): all of silver."""
-        return self.name.startswith("silver.") and not self.of_runs
+        return self.name.startswith("silver.") and not self.is_bookkeeping
 
     @property
     def stored(self) -> dict[str, str]:

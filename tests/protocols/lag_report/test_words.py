@@ -15,7 +15,7 @@ import yaml
 
 from fencepost import lake
 from fencepost.plots.reading import PlotError
-from fencepost.protocols.lag_report import report, telling
+from fencepost.protocols.lag_report import explanation, report
 from fencepost.protocols.lag_report.plot import drawing, layout, reading
 from fencepost.protocols.lag_report.tables import (
     ASSIGNED_TASKS,
@@ -107,7 +107,7 @@ def test_a_verdict_is_told_by_what_it_is_about(reader: Reader, table: str, colum
     rows = json.loads((GOLDEN / "input" / f"{table}.json").read_text(encoding="utf-8"))
     (row,) = (row for row in rows if row.get("directory_exists") is False or "deleted_at" in row)
     verdict = {"verdict_id": "v", "module": "LagReportProps", "witness": json.dumps({"d": row[column]})}
-    told = telling.tell(reader, [verdict])["v"]
+    told = explanation.explain(reader, [verdict])["v"]
     assert told.sentence == words
     assert (told.file, told.position) == (row["file"], row["position"])
 

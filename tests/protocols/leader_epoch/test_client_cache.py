@@ -12,8 +12,8 @@ from fencepost.protocols.leader_epoch.answers import END, ListAnswer, PartitionA
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
+from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, CorrelationIds
 from fencepost.protocols.leader_epoch.instances import sent_by, software_of
-from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent
 from fencepost.tables import REQUESTS
 
 JAVA, V12 = "apache-kafka-java", 12
@@ -195,8 +195,8 @@ def line(correlation_id: int, connection: Connection = ONE) -> ClientRequest:
     )  # fmt: skip
 
 
-def client(*sent: Sent, asked: tuple[int, ...] = ()) -> Client:
-    return Client("c", Numbering(sent), is_followed=True, asked=list(asked))
+def client(*sent: ConnectionIds, asked: tuple[int, ...] = ()) -> Client:
+    return Client("c", CorrelationIds(sent), is_followed=True, asked=list(asked))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def client(*sent: Sent, asked: tuple[int, ...] = ()) -> Client:
 def test_a_cache_is_lost_where_an_id_has_no_line(
     ranges: list[Range], heard: list[int], is_lost: bool
 ) -> None:
-    of = client(Sent(ONE, JAVA, ranges))
+    of = client(ConnectionIds(ONE, JAVA, ranges))
     for each in heard[:-1]:
         of.hear(line(each))
     of.cache = ClientCache()
@@ -221,7 +221,7 @@ def test_a_cache_is_lost_where_an_id_has_no_line(
 
 
 def test_who_does_not_count_as_a_java_client_does_is_not_followed() -> None:
-    of = client(Sent(ONE, None, [(0, 9)]))
+    of = client(ConnectionIds(ONE, None, [(0, 9)]))
     of.is_followed = False
     of.hear(line(1))
     assert of.cache.max_partition_epoch is None
@@ -229,15 +229,17 @@ def test_who_does_not_count_as_a_java_client_does_is_not_followed() -> None:
 
 
 def test_an_answer_came_if_its_connection_was_used_after_the_next_was_asked_for() -> None:
-    of = client(Sent(ONE, JAVA, [(0, 2), (6, 6)]), Sent(TWO, JAVA, [(3, 5)]), asked=(1, 4, 6))
+    of = client(
+        ConnectionIds(ONE, JAVA, [(0, 2), (6, 6)]), ConnectionIds(TWO, JAVA, [(3, 5)]), asked=(1, 4, 6)
+    )
     assert of.has_answer(line(1))
     # the broker may have stood still until the client asked another
     assert not of.has_answer(line(4, TWO))
     assert not of.has_answer(line(6))
 
 
-def sent(connection: Connection, software: str | None, *pairs: tuple[int, int]) -> Sent:
-    return Sent(connection, software, [(id_, id_) for id_, _ in pairs], list(pairs))
+def sent(connection: Connection, software: str | None, *pairs: tuple[int, int]) -> ConnectionIds:
+    return ConnectionIds(connection, software, [(id_, id_) for id_, _ in pairs], list(pairs))
 
 
 def test_a_connection_without_a_kept_line_is_its_clients_if_it_can_be_no_others() -> None:

@@ -16,7 +16,7 @@ from fencepost.protocols.leader_epoch.lines import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
-    Asked,
+    NamedPartition,
     PartitionLine,
 )
 from fencepost.replay.keys import ZERO_ID
@@ -47,7 +47,7 @@ def read(*lines: tuple[int, Any, Any]) -> list[list[PartitionLine]]:
     return [list(each.partitions) for each in each_request(client_requests(rows(*lines)), CLIENT_APIS)]
 
 
-def said(asked: Asked, **values: Any) -> PartitionLine:
+def said(asked: NamedPartition, **values: Any) -> PartitionLine:
     """A partition of which nothing else is said."""
     nothing = dict.fromkeys(PartitionLine._fields[1:], -1) | dict.fromkeys(
         ("error", "leader_told", "group_id")
@@ -61,7 +61,7 @@ def partitions(topic: dict[str, Any], *of: dict[str, Any]) -> list[dict[str, Any
 
 
 def test_a_fetch() -> None:
-    of, other = Asked(None, ID, 0), Asked(None, ID, 1)
+    of, other = NamedPartition(None, ID, 0), NamedPartition(None, ID, 1)
     asked = partitions({"topicId": ID}, {"partition": 0, "currentLeaderEpoch": 3, "fetchOffset": 7})
     told = partitions(
         {"topicId": ID},
@@ -88,7 +88,7 @@ def test_a_fetch() -> None:
 
 
 def test_commits_and_what_groups_are_told() -> None:
-    named, by_id = Asked("t", None, 0), Asked(None, ID, 0)
+    named, by_id = NamedPartition("t", None, 0), NamedPartition(None, ID, 0)
     commit = {"partitionIndex": 0, "committedOffset": 5, "committedLeaderEpoch": 2}
     one = {"partitionIndex": 0, "committedOffset": 5, "committedLeaderEpoch": 2, "errorCode": 0}
     told = {"answered": 5, "answered_epoch": 2, "error": 0}
@@ -112,7 +112,7 @@ def test_commits_and_what_groups_are_told() -> None:
 
 
 def test_offsets_that_leaders_tell() -> None:
-    place = Asked("t", None, 3)
+    place = NamedPartition("t", None, 3)
     assert read(
         (
             LIST_OFFSETS,
@@ -132,7 +132,7 @@ def test_offsets_that_leaders_tell() -> None:
 
 def test_what_no_broker_writes_says_nothing_and_only_itself() -> None:
     commit = {"groupId": "g", "topics": partitions({"name": "t"}, {"partitionIndex": 0})}
-    fine = said(Asked("t", None, 0), group_id="g")
+    fine = said(NamedPartition("t", None, 0), group_id="g")
     broken = {"groupId": 5, "topics": "x"}
     # a line that is no object is left out
     lines = [(OFFSET_COMMIT, each, None) for each in (commit, broken, "[]", commit)]

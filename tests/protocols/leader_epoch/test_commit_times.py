@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from fencepost.protocols.leader_epoch.commit_times import Handled, RepeatedCommits, only_handled
+from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits, RequestTimes, only_handled
 
 TOLERANCE_MS = 3
 
@@ -19,7 +19,7 @@ def test_a_request_is_found_where_it_is_the_only_one() -> None:
         ]
         lines = [(content, ms, ms + took) for content, ms, took in begun]
         records = [(content, ms) for content in range(3) for ms in range(-5, 100, 3)]
-        handled = Handled(*np.array(lines, dtype=np.int64).reshape(-1, 3).T)
+        handled = RequestTimes(*np.array(lines, dtype=np.int64).reshape(-1, 3).T)
         told = only_handled(handled, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
         for (content, ms), row in zip(records, told.tolist(), strict=True):
             fits = [

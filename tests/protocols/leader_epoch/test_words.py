@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from fencepost import lake
 from fencepost.plots.reading import PlotError
+from fencepost.protocols.leader_epoch import explanation
 from fencepost.protocols.leader_epoch import report as reports
-from fencepost.protocols.leader_epoch import telling
 from fencepost.protocols.leader_epoch.plot import drawing, layout, reading
 from fencepost.protocols.leader_epoch.plot.reading import EPOCH_COLUMNS, INCARNATION_COLUMNS, MARK_COLUMNS
 from fencepost.reading import Reader, open_lake
@@ -113,14 +113,14 @@ def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, key: str, word
             ("y", "OffsetCommitProps", json.dumps({"c": key})),
         )
     ]
-    told = telling.tell(reader, verdicts)
+    told = explanation.explain(reader, verdicts)
     assert told.keys() == {"v"}
     assert words in told["v"].sentence
     assert told["v"].file and told["v"].position > 0
 
 
 def test_partitions_of_topics_that_are_gone_have_names(reader: Reader) -> None:
-    assert telling.topic_names(reader) == {
+    assert explanation.topic_names(reader) == {
         **{"idA1": HOSTILE, "idA2": HOSTILE, "idB1": "-dash"},
         **{"idC1": "gone", "idD1": "hidden"},
     }

@@ -24,7 +24,15 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay import begins, bounded, carried, chapters, replaced, run, window
+from fencepost.replay import (
+    chapter_snapshots,
+    chapters,
+    earlier_compaction,
+    run,
+    silver_writer,
+    time_bounds,
+    window,
+)
 from fencepost.replay.chapters import Chapter
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -58,7 +66,7 @@ def test_chapters_are_as_one_history(
     for table in audit.tables:
         if table.name not in {"silver.group_joins", "silver.group_join_states"}:
             assert cut[table.name] == audit.whole[table.name], table.name
-        if table.goes_with is None:
+        if table.ends_with is None:
             _assert_in_chapter(audit.catalog, table)
     # a JoinGroup that was answered at once: that its generation had begun is told by one long before
     _says_less(audit.whole, cut)
@@ -91,7 +99,7 @@ def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: p
     """Chapters in which nothing was written to a log have its groups, and the later ones too."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 1_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 0)
-    for module in (bounded, carried, window):
+    for module in (time_bounds, earlier_compaction, window):
         monkeypatch.setattr(module, "SLACK_MS", 0)
     audit = audits["groups-4.0.2"]
     cut = audit.rebuilt(4_000, "offset_commit")
@@ -106,14 +114,14 @@ class _KilledError(Exception):
 def test_a_killed_run_is_gone_on_with(audits: Mapping[str, Audit], monkeypatch: pytest.MonkeyPatch) -> None:
     """From the newest chapter whose rows are in silver; and a later run from any of the newest chapters."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 1_000)
-    monkeypatch.setattr(begins, "KEPT", 3)
+    monkeypatch.setattr(chapter_snapshots, "KEPT", 3)
     audit = audits["groups-4.0.2"]
     cut = audit.rebuilt(5_000, "offset_commit")
     assert audit.chapters > KILLED_AT + 2
-    kept = sorted(begins.known_begins(audit.catalog))
+    kept = sorted(chapter_snapshots.stored_snapshots(audit.catalog))
     assert len(kept) == 3
     audit.rebuilt(None, "offset_commit")
-    monkeypatch.setattr(replaced, "HELD_BYTES", 0)
+    monkeypatch.setattr(silver_writer, "HELD_BYTES", 0)
     rebuilt: list[int] = []
     evidence_of = run.evidence_of
 
@@ -129,13 +137,13 @@ def test_a_killed_run_is_gone_on_with(audits: Mapping[str, Audit], monkeypatch: 
     assert audit.rebuilt(5_000, "offset_commit") == cut
     # the one that was newest in silver was rebuilt again, and none before it
     assert rebuilt[KILLED_AT] == rebuilt[KILLED_AT - 2]
-    assert sorted(begins.known_begins(audit.catalog)) == kept
+    assert sorted(chapter_snapshots.stored_snapshots(audit.catalog)) == kept
     for cluster, begin in reversed(kept):
         lake.delete(audit.catalog, CHAPTERS, [{"cluster": cluster, "chapter": begin}])
         rebuilt.clear()
         assert audit.rebuilt(5_000, "offset_commit") == cut
         assert rebuilt[0] == begin
-        assert sorted(begins.known_begins(audit.catalog)) == kept
+        assert sorted(chapter_snapshots.stored_snapshots(audit.catalog)) == kept
 
 
 def test_what_cannot_be_read_later_hides_nothing_before(
@@ -159,7 +167,7 @@ def test_what_cannot_be_read_later_hides_nothing_before(
 def _assert_in_chapter(catalog: Catalog, table: Table) -> None:
     until = {row["chapter"]: row["until"] for row in lake.scan(catalog, CHAPTERS).to_pylist()}
     for row in lake.scan(catalog, table, (*table.columns, CHAPTER)).to_pylist():
-        over = next((row[name] for name in table.over_at if row[name] is not None), None)
+        over = next((row[name] for name in table.effective_end_columns if row[name] is not None), None)
         end = until[row[CHAPTER]]
         assert end is None or over is not None
         assert over is None or row[CHAPTER] <= over.timestamp() * 1000 < (end or float("inf"))

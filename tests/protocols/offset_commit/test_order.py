@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit import questions, request_columns
+from fencepost.protocols.offset_commit import pending_requests, request_columns
 from fencepost.protocols.offset_commit import replay as shard_replay
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
@@ -41,7 +41,7 @@ def test_how_many_requests_are_objects_at_a_time_changes_nothing(
     expected = {name: replay(*decode(name, case), TOLERANCE_MS) for name, case in cases.items()}
     for module, name in (
         (request_columns, "_AT_ONCE"),
-        (questions, "_AT_ONCE"),
+        (pending_requests, "_AT_ONCE"),
         (shard_replay, "_ROWS_AT_ONCE"),
         (shard_replay, "_BATCHES_AT_ONCE"),
     ):

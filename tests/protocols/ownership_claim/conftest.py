@@ -18,7 +18,11 @@ from fencepost.protocols.ownership_claim.members import MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.records import GenerationRecord
 from fencepost.protocols.ownership_claim.shard import ShardEvidence, replay_shard
-from fencepost.protocols.ownership_claim.subscriptions import Said, read_assignments, read_subscriptions
+from fencepost.protocols.ownership_claim.subscriptions import (
+    SentSubscription,
+    read_assignments,
+    read_subscriptions,
+)
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
@@ -138,7 +142,7 @@ def _records(case: Case) -> list[GenerationRecord]:
     return found
 
 
-def _behind(batch: Mapping[str, Any], said: Said) -> int | None:
+def _behind(batch: Mapping[str, Any], said: SentSubscription) -> int | None:
     return None if said.generation < 0 else batch["generation"] - said.generation
 
 

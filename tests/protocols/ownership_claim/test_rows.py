@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.protocols.ownership_claim.held_rows import HeldRows
+from fencepost.protocols.ownership_claim.claim_rows import ClaimRows
 
 TABLES = ("ownership_claims", "classic_assignments")
 GROUPS, RECORDS = 60, 14
@@ -59,7 +59,7 @@ def found(replay_of: Callable[[dict[str, Any]], Rows]) -> Iterator[list[tuple[Ro
     groups = [_group(random.Random(seed)) for seed in range(GROUPS)]
     told = [replay_of(group) for group in groups]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HeldRows, "_common", lambda *_: object())
+        patch.setattr(ClaimRows, "_common", lambda *_: object())
         yield list(zip(told, [replay_of(group) for group in groups], strict=True))
 
 

@@ -8,9 +8,9 @@ from base64 import b64decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fencepost.protocols.ownership_claim.said_before import SaidBefore
+from fencepost.protocols.ownership_claim.repeated_subscriptions import RepeatedSubscriptions
 from fencepost.protocols.ownership_claim.subscriptions import (
-    Said,
+    SentSubscription,
     Subscription,
     read_assignments,
     read_subscriptions,
@@ -22,7 +22,7 @@ FRESH = b64decode("AAMAAAABAAF0AAAABP////8AAAAA////////")
 
 def test_a_fresh_member_claims_nothing() -> None:
     (found,) = read_subscriptions(["cooperative-sticky"], [FRESH])
-    assert found == Said(Subscription(3, frozenset({"t"}), (), (), "none", None), -1)
+    assert found == SentSubscription(Subscription(3, frozenset({"t"}), (), (), "none", None), -1)
 
 
 def test_what_a_newer_version_adds_is_skipped() -> None:
@@ -73,17 +73,17 @@ _MESSAGE = st.one_of(
 
 @given(st.lists(st.tuples(st.sampled_from(["cooperative-sticky", "sticky", "range", None]), _MESSAGE)))
 def test_what_was_said_before_is_read_as_if_it_was_new(sent: list[tuple[str | None, bytes]]) -> None:
-    said_before = SaidBefore()
+    repeated = RepeatedSubscriptions()
     for assignor, message in (*sent, *sent):
-        assert said_before.read(assignor, [message]) == read_subscriptions([assignor], [message])
+        assert repeated.read(assignor, [message]) == read_subscriptions([assignor], [message])
 
 
 def test_who_says_the_same_of_the_next_generation_is_the_same_object() -> None:
     for assignor, user_data in (("cooperative-sticky", None), ("cooperative-sticky", 1), ("sticky", 2)):
-        said_before, found = SaidBefore(), []
+        repeated, found = RepeatedSubscriptions(), []
         for generation in (7, 8):
             number = struct.pack(">i", generation)
             data = None if user_data is None else number if user_data == 1 else _MEMORY + number
-            found += said_before.read(assignor, [_sent(3, data, generation, [3], "rack")])
+            found += repeated.read(assignor, [_sent(3, data, generation, [3], "rack")])
         assert [generation for _, generation in found] == [7, 8]
         assert found[0].subscription is found[1].subscription

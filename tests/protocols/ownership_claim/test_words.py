@@ -15,7 +15,7 @@ import yaml
 
 from fencepost import lake
 from fencepost.plots.reading import PlotError
-from fencepost.protocols.ownership_claim import report, telling
+from fencepost.protocols.ownership_claim import explanation, report
 from fencepost.protocols.ownership_claim.plot import drawing, layout, reading
 from fencepost.reading import Reader, open_lake
 from fencepost.settings import Broker, Cluster, Lake, Settings
@@ -89,7 +89,7 @@ def test_what_a_verdict_on_a_claim_is_about(reader: Reader, group: str, words: s
     verdicts = [
         _verdict(row["claim_id"], {"claim": row["claim_id"]}) for row in claims if row["group_id"] == group
     ]
-    told = telling.tell(reader, verdicts)
+    told = explanation.explain(reader, verdicts)
     assert len(told) == len(verdicts)
     assert any(words in each.sentence for each in told.values())
     assert {each.file for each in told.values()} == {"log"}
@@ -98,7 +98,7 @@ def test_what_a_verdict_on_a_claim_is_about(reader: Reader, group: str, words: s
 def test_what_a_verdict_on_a_join_is_about(reader: Reader) -> None:
     joins = json.loads((EXPECTED / "fct_join_decisions.json").read_text(encoding="utf-8"))
     (stale,) = [row for row in joins if row["is_stale_admitted"]]
-    (told,) = telling.tell(reader, [_verdict("v", {"join": stale["request_id"]})]).values()
+    (told,) = explanation.explain(reader, [_verdict("v", {"join": stale["request_id"]})]).values()
     assert "presented generation 1; the group was at generation 2; the broker let it in" in told.sentence
     assert told.sentence.endswith("The shipped rule says NONE, KIP-792 ILLEGAL_GENERATION.")
     assert told.position == stale["position"]

@@ -21,7 +21,6 @@ import pytest
 from fencepost.formats.crc32c import crc32c
 from fencepost.formats.errors import error_names
 from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
@@ -38,6 +37,7 @@ from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, verified

@@ -10,7 +10,7 @@ import pytest
 from chaptered import Audit
 
 from fencepost import lake
-from fencepost.protocols.producer_epoch.things_named import APIS
+from fencepost.protocols.producer_epoch.request_targets import APIS
 from fencepost.replay import chapters as cut_in
 from fencepost.tables import REQUESTS
 

@@ -15,7 +15,6 @@ import pytest
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
 from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.coordinators import (
     Coordinators,
     replay_coordinators,
@@ -27,6 +26,7 @@ from fencepost.protocols.producer_epoch.homes import (
     newest_homes,
 )
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
+from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import metadata_log

@@ -31,7 +31,7 @@ _PARTS = (rows.coverage, rows.instances, rows.rebalances, rows.directories, rows
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ApplicationEvidence:
     """What is known of an application beside its reports."""
 
     stores: Stores
@@ -58,7 +58,7 @@ def replay_application(
     stores = _stores(logs, said)
     spoken, ended = _by_application(messages.to_pylist()), _by_application(ends.to_pylist())
     known = {
-        key: Known(
+        key: ApplicationEvidence(
             each,
             Decisions.of(logs.get(key, ())),
             ChangelogEnds.of(spoken.get(key, ()), ended.get(key, ()), tolerance_ms),
@@ -69,7 +69,7 @@ def replay_application(
     for key, own in sorted(logs.items()):
         by_member = Reports.of(said.get(key, ()))
         for log in own:
-            of_log = rows.Told.of(log, stores[key], thread_rebalances(log))
+            of_log = rows.InstanceFacts.of(log, stores[key], thread_rebalances(log))
             parts = [part(of_log) for part in _PARTS]
             for table, row in chain(*parts, assigned_tasks(of_log, by_member, known[key].decisions, sums)):
                 found[table.name].add(*row)
@@ -115,7 +115,10 @@ def _by_cluster(lines: pa.Table) -> dict[str, list[dict[str, Any]]]:
 
 
 def _with_known(
-    reports: pa.Table, told: Sequence[Mapping[str, Any]], known: Mapping[_Key, Known], sums: Mapping[str, int]
+    reports: pa.Table,
+    told: Sequence[Mapping[str, Any]],
+    known: Mapping[_Key, ApplicationEvidence],
+    sums: Mapping[str, int],
 ) -> pa.Table:
     """The reports with what is known of the stores of their tasks, and of their offsets."""
     columns: dict[str, list[Any]] = defaultdict(list)
@@ -135,7 +138,7 @@ def _with_known(
     return reports
 
 
-def _lag_of(row: Mapping[str, Any], known: Known) -> tuple[int | None, int | None]:
+def _lag_of(row: Mapping[str, Any], known: ApplicationEvidence) -> tuple[int | None, int | None]:
     """The end of a task's changelogs when its leader assigned, and the lag that the leader made of it.
 
     Brokers told the end, or the leader's log shows it. Where both do and differ, one is not what it seems.

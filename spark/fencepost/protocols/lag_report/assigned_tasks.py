@@ -12,7 +12,7 @@ from typing import Any
 from fencepost.protocols.lag_report.directories import TASK, Change, Directory
 from fencepost.protocols.lag_report.leaders import REPLICA, WARMUP, Decisions
 from fencepost.protocols.lag_report.log_messages import ACTIVE, STANDBY
-from fencepost.protocols.lag_report.rows import Row, Told, place
+from fencepost.protocols.lag_report.rows import InstanceFacts, Row, place
 from fencepost.protocols.lag_report.tables import ASSIGNED_TASKS
 from fencepost.protocols.lag_report.tasks import listed, task_columns
 from fencepost.replay.keys import digest_of
@@ -67,7 +67,7 @@ class Reports:
 
 
 def assigned_tasks(
-    told: Told, reports: Reports, decisions: Decisions, sums: dict[str, int]
+    told: InstanceFacts, reports: Reports, decisions: Decisions, sums: dict[str, int]
 ) -> Iterator[tuple[Table, Row]]:
     """One row for each task that is new to a thread, from its assignment to when it is initialised.
 
@@ -122,7 +122,7 @@ def assigned_tasks(
                 yield ASSIGNED_TASKS, told.row(ASSIGNED_TASKS, **values)
 
 
-def logged_offset_sum(told: Told, begin: int, taken: Change) -> int | None:
+def logged_offset_sum(told: InstanceFacts, begin: int, taken: Change) -> int | None:
     """What a report made at ``begin`` had to say of a task: its stores begin there when it is taken up.
 
     None where a thread had the task then, or where a store does not begin at a checkpoint: what was deleted
@@ -151,7 +151,7 @@ def logged_offset_sum(told: Told, begin: int, taken: Change) -> int | None:
     return total if total < 2**63 else None
 
 
-def _taken(told: Told, position: int, thread: str | None, task_id: str) -> Change | None:
+def _taken(told: InstanceFacts, position: int, thread: str | None, task_id: str) -> Change | None:
     """Where the thread said that the task is initialised, unless it was assigned something else before."""
     later = next(
         (
@@ -175,7 +175,7 @@ def _taken(told: Told, position: int, thread: str | None, task_id: str) -> Chang
     return None
 
 
-def _exists(told: Told, begin: int, end: int | None, task_id: str, was: Directory) -> bool | None:
+def _exists(told: InstanceFacts, begin: int, end: int | None, task_id: str, was: Directory) -> bool | None:
     """Whether the directory was there: a store that begins at a checkpoint was in it.
 
     Where none of its stores was, and nobody is seen to delete it, it is not known what there was.

@@ -34,7 +34,7 @@ _PROCESS = re.compile(
 )
 
 
-class Believed(NamedTuple):
+class ClientState(NamedTuple):
     """What a leader knew of a process: by task what it reported, and what lag that makes (ClientState); and
     which tasks it is to have."""
 
@@ -55,7 +55,7 @@ class Decision:
     probes: bool
     standby_replicas: int | None
     given: str
-    processes: Mapping[str, Believed]
+    processes: Mapping[str, ClientState]
     past_end: Mapping[str, set[int | None]]
 
     def lag(self, process_id: str | None, task_id: str | None, offset_sum: int | None) -> int | None:
@@ -150,9 +150,9 @@ def _decisions(log: InstanceLog) -> Iterator[tuple[int, Decision]]:
             decided, past_end = None, defaultdict(set)
 
 
-def _processes(told: str) -> dict[str, Believed]:
+def _processes(told: str) -> dict[str, ClientState]:
     return {
-        found["process"]: Believed(
+        found["process"]: ClientState(
             listed(found["active"]),
             listed(found["standby"]),
             _numbers(found["sums"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.lag_report import bronze, tables
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return StateDirectories(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
-    from fencepost.protocols.lag_report.telling import tell
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+    from fencepost.protocols.lag_report.explanation import explain
 
-    return tell(reader, verdicts)
+    return explain(reader, verdicts)
 
 
 def _read(
@@ -75,7 +75,7 @@ PROTOCOL = Protocol(
         **dict.fromkeys(("LIST_OFFSETS", "CREATE_TOPICS"), _is_about_changelogs),
     },
     report=_report,
-    tell=_tell,
+    explain=_tell,
     shown=("task_id", "offset_sum", "deleted_by"),
     plots=(
         Plot(

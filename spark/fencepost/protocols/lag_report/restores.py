@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fencepost.protocols.lag_report.log_messages import ACTIVE, STANDBY
-from fencepost.protocols.lag_report.rows import Row, Told, place
+from fencepost.protocols.lag_report.rows import InstanceFacts, Row, place
 from fencepost.protocols.lag_report.tables import TASK_RESTORES
 from fencepost.protocols.lag_report.tasks import task_columns
 from fencepost.replay.keys import digest_of
@@ -15,7 +15,7 @@ from fencepost.tables import Table
 _STORE = {"store_from_checkpoint", "store_from_beginning"}
 
 
-def restores(told: Told) -> Iterator[tuple[Table, Row]]:
+def restores(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """One row for each store that a task began to restore, with its end where the log shows one."""
     begun: dict[str, dict[str, Any]] = {}
     known: dict[str, dict[str, Any]] = {}
@@ -33,7 +33,7 @@ def restores(told: Told) -> Iterator[tuple[Table, Row]]:
 
 
 def _told(
-    told: Told,
+    told: InstanceFacts,
     position: int,
     line: dict[str, Any],
     begun: dict[str, dict[str, Any]],
@@ -59,7 +59,9 @@ def _told(
     return now if as_standby else None
 
 
-def _goes_on(told: Told, position: int, line: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+def _goes_on(
+    told: InstanceFacts, position: int, line: dict[str, Any], before: dict[str, Any]
+) -> dict[str, Any]:
     return {
         **before,
         "restore_id": digest_of(told.log.cluster, told.log.name, line["changelog"], position),
@@ -73,7 +75,7 @@ def _goes_on(told: Told, position: int, line: dict[str, Any], before: dict[str, 
     }
 
 
-def _begun(told: Told, position: int, line: dict[str, Any]) -> dict[str, Any]:
+def _begun(told: InstanceFacts, position: int, line: dict[str, Any]) -> dict[str, Any]:
     topic, _, partition = line["changelog"].rpartition("-")
     return {
         **task_columns(line["task_id"] or ""),
@@ -91,5 +93,5 @@ def _begun(told: Told, position: int, line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _row(told: Told, values: dict[str, Any]) -> tuple[Table, Row]:
+def _row(told: InstanceFacts, values: dict[str, Any]) -> tuple[Table, Row]:
     return TASK_RESTORES, told.row(TASK_RESTORES, **values)

@@ -39,7 +39,7 @@ _TEXTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class InstanceFacts:
     """A log, and what was found in it before its rows are made."""
 
     log: InstanceLog
@@ -53,7 +53,7 @@ class Told:
     """Where a process starts, and its version."""
 
     @classmethod
-    def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> Told:
+    def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> InstanceFacts:
         """What a log tells, with the stores that its application has."""
         named = {line["told"] for line in log.lines if line is not None and line["event"] == "process_id"}
         process_id = named.pop() if len(named) == 1 else None
@@ -89,7 +89,7 @@ def place(line: Line | None) -> dict[str, Any]:
     return {} if line is None else {"file": line["file"], "position": line["position"]}
 
 
-def coverage(told: Told) -> Iterator[tuple[Table, Row]]:
+def coverage(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """The log cut at its holes; nothing is covered where its files tell of the same time."""
     begin = 0
     for position, line in enumerate(told.log.lines):
@@ -108,7 +108,7 @@ def coverage(told: Told) -> Iterator[tuple[Table, Row]]:
         yield STREAMS_COVERAGE, told.row(STREAMS_COVERAGE, covered=told.log.is_ordered, **rest)
 
 
-def instances(told: Told) -> Iterator[tuple[Table, Row]]:
+def instances(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """The states of the instance (KafkaStreams.State), with its configuration."""
     state: dict[str, Any] = {}
     known: list[tuple[int, dict[str, Any]]] = []
@@ -151,7 +151,7 @@ def _configured(told: str | None) -> dict[str, Any]:
     return found
 
 
-def rebalances(told: Told) -> Iterator[tuple[Table, Row]]:
+def rebalances(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """From each report to its assignment."""
     for each in told.rebalances.rebalances:
         values = {
@@ -169,7 +169,7 @@ def rebalances(told: Told) -> Iterator[tuple[Table, Row]]:
         yield STREAMS_REBALANCES, told.row(STREAMS_REBALANCES, **values)
 
 
-def directories(told: Told) -> Iterator[tuple[Table, Row]]:
+def directories(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """The history of each directory."""
     ends: dict[str, int] = {}
     for each in reversed(told.changes):
@@ -191,7 +191,7 @@ def directories(told: Told) -> Iterator[tuple[Table, Row]]:
         yield TASK_DIRECTORIES, told.row(TASK_DIRECTORIES, **values)
 
 
-def deletions(told: Told) -> Iterator[tuple[Table, Row]]:
+def deletions(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """Each directory that was deleted, beside the report that waited then, and the release before."""
     for each in told.changes:
         line, was = each.line, each.before

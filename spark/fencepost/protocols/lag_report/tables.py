@@ -183,7 +183,7 @@ LAG_REPORTS = Table(
         **INTERVAL,
     },
     ("cluster", "lag_report_id"),
-    tells_of_begin=("kind", "offset_sum", "end_offset_sum", "leader_lag", "file", "position"),
+    begin_columns=("kind", "offset_sum", "end_offset_sum", "leader_lag", "file", "position"),
 )
 
 ASSIGNED_TASKS = Table(
@@ -261,7 +261,7 @@ STREAMS_GROUP_TASKS = Table(
         **_PLACE,
     },
     ("cluster", "group_task_id"),
-    ended=("recorded_at",),
+    end_columns=("recorded_at",),
 )
 
 TABLES = (

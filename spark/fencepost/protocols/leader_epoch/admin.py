@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.clocks import Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
-from fencepost.protocols.leader_epoch.elections import Asked, Election
+from fencepost.protocols.leader_epoch.elections import AdminRequest, Election
 from fencepost.protocols.leader_epoch.lines import (
     CREATE_PARTITIONS,
     CREATE_TOPICS,
@@ -28,8 +28,8 @@ from fencepost.replay.requests import RequestLine, each_line
 class AdminRequests:
     """The requests of one cluster that created and removed topics, by topic id; ``lines`` of those."""
 
-    created: dict[str, Asked] = field(default_factory=dict)
-    removed: dict[str, Asked] = field(default_factory=dict)
+    created: dict[str, AdminRequest] = field(default_factory=dict)
+    removed: dict[str, AdminRequest] = field(default_factory=dict)
     lines: list[tuple[RequestLine, MetadataRecord]] = field(default_factory=list)
 
 
@@ -51,7 +51,7 @@ def admin_requests(requests: pa.Table, histories: Mapping[str, ClusterHistory]) 
         )  # fmt: skip
         of = found[cluster] = AdminRequests()
         for line in each_line(rows, ADMIN_APIS):
-            asked = Asked(line.request_id, principals[line.broker_id, line.connection], line.client_id)
+            asked = AdminRequest(line.request_id, principals[line.broker_id, line.connection], line.client_id)
             if line.api_key in (CREATE_PARTITIONS, ELECT_LEADERS):
                 _tell(line, asked, history)
                 continue
@@ -69,7 +69,7 @@ def admin_requests(requests: pa.Table, histories: Mapping[str, ClusterHistory]) 
     return found
 
 
-def _tell(line: RequestLine, asked: Asked, history: ClusterHistory) -> None:
+def _tell(line: RequestLine, asked: AdminRequest, history: ClusterHistory) -> None:
     """Tell the elections that a request asked for, or that gave partitions that it asked for their first
     leader.
 

@@ -19,7 +19,7 @@ from fencepost.replay.metadata_image import BrokerRegistration
 State = tuple[BrokerRegistration, str] | None
 
 
-class Moved(NamedTuple):
+class LeadershipLoss(NamedTuple):
     """What a broker lost at an offset of the metadata log."""
 
     position: int
@@ -38,7 +38,7 @@ def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
 
 
 def _fencings(
-    cluster: str, broker_id: int, history: History[State], moves: Sequence[Moved]
+    cluster: str, broker_id: int, history: History[State], moves: Sequence[LeadershipLoss]
 ) -> Iterator[tuple[Any, ...]]:
     """From not fenced to fenced, or gone. What a controlled shutdown moves is moved before the end of it."""
     since: int | None = None
@@ -78,7 +78,7 @@ def _why(before: BrokerRegistration, now: State) -> str:
     return "restart" if now[0].epoch != before.epoch else "session_timeout"
 
 
-def _moves(history: ClusterHistory) -> Mapping[int, list[Moved]]:
+def _moves(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:
     """By broker, where it lost leaderships and places in an ISR."""
     found: dict[int, dict[int, list[int]]] = {}
     for _, partition in history.partitions():
@@ -92,6 +92,6 @@ def _moves(history: ClusterHistory) -> Mapping[int, list[Moved]]:
                 for broker in set(before.isr) - set(now.isr):
                     found.setdefault(broker, {}).setdefault(at.position, [0, 0])[1] += 1
     return {
-        broker: [Moved(at, leaders, isr) for at, (leaders, isr) in sorted(of.items())]
+        broker: [LeadershipLoss(at, leaders, isr) for at, (leaders, isr) in sorted(of.items())]
         for broker, of in found.items()
     }

@@ -40,5 +40,5 @@ LEADER_EPOCH_CHECKPOINTS = Table(
     },
     ("cluster", "broker_id", "topic", "topic_id", "partition", "state", "content_digest", "leader_epoch"),
     ("cluster",),
-    place="start_offset",
+    offset_column="start_offset",
 )

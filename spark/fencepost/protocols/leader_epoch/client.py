@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
-from fencepost.protocols.leader_epoch.numbering import Numbering
+from fencepost.protocols.leader_epoch.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
 """Where an offset comes from."""
@@ -65,7 +65,7 @@ class Client:
     """
 
     name: str
-    numbering: Numbering
+    numbering: CorrelationIds
     is_followed: bool = False
     is_producer: bool = False
     heard: int = -1

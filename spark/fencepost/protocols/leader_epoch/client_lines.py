@@ -8,11 +8,16 @@ from functools import partial
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
+from fencepost.protocols.leader_epoch.correlation_ids import Connection
 from fencepost.protocols.leader_epoch.instances import Software
-from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import APIS, FETCH, PartitionLine
-from fencepost.protocols.leader_epoch.live import NOT_KNOWN, Live, candidates, live
-from fencepost.protocols.leader_epoch.numbering import Connection
+from fencepost.protocols.leader_epoch.live_partitions import (
+    NOT_KNOWN,
+    LivePartition,
+    candidates,
+    live_partition,
+)
 from fencepost.replay.requests import NONE, error_name, host_of
 
 
@@ -38,7 +43,7 @@ class ClientLines:
     """
 
     cluster: str
-    known: Known
+    known: ClusterEvidence
     software: Software
     told: dict[Connection, int] = field(default_factory=dict)
 
@@ -62,11 +67,11 @@ class ClientLines:
         told = self.told.get((line.broker_id, line.connection or ""), 0)
         return self.known.moments.answered_from(line.broker_id, line.requested_ms, line.responded_ms, told)
 
-    def live(self, line: ClientRequest, topic: str, partition: int) -> Live:
+    def live(self, line: ClientRequest, topic: str, partition: int) -> LivePartition:
         """What lived then."""
-        return live(self.known.history, self.window(line), topic, partition)
+        return live_partition(self.known.history, self.window(line), topic, partition)
 
-    def answered_from(self, line: ClientRequest, each: PartitionLine, topic: str) -> list[Live]:
+    def answered_from(self, line: ClientRequest, each: PartitionLine, topic: str) -> list[LivePartition]:
         """What a broker, which may be behind, may have answered from, as far as its answer fits to it."""
         place, asked = (topic, each.asked.partition), each.asked.topic_id
         error = error_name(each.error)

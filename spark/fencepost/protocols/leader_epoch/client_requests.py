@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, METADATA, Asked, PartitionLine
+from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, METADATA, NamedPartition, PartitionLine
 from fencepost.protocols.leader_epoch.partition_lines import ASKED, COLUMNS, TOLD, partition_lines
+from fencepost.replay.arrow_slices import shared_values
 from fencepost.replay.json_objects import objects_of
 from fencepost.replay.keys import digests_of_texts
 from fencepost.replay.logs import Longs, by_log, longs
-from fencepost.replay.reading import repeated
 from fencepost.replay.requests import parse_object, requested_ms
 from fencepost.tables import Table
 
@@ -114,7 +114,7 @@ def _requests(rows: pa.Table, readers: pa.Array | None) -> Iterator[ClientReques
         wanted = np.asarray(pc.is_in(rows["client_id"], readers))
     row, _, partitions = of_partitions(rows.filter(pa.array(wanted)))
     values = {name: _values(name, partitions[name]) for name in COLUMNS}
-    asked = map(Asked, *(values[name] for name in Asked._fields))
+    asked = map(NamedPartition, *(values[name] for name in NamedPartition._fields))
     found = list(map(PartitionLine, asked, *(values[name] for name in PartitionLine._fields[1:])))
     count = np.zeros(rows.num_rows, dtype=np.int64)
     count[wanted] = np.bincount(row, minlength=wanted.sum())
@@ -126,7 +126,7 @@ def _requests(rows: pa.Table, readers: pa.Array | None) -> Iterator[ClientReques
 
 
 def _values(name: str, column: pa.ChunkedArray) -> list[Any]:
-    return repeated(column) if name in _REPEATED else column.to_pylist()
+    return shared_values(column) if name in _REPEATED else column.to_pylist()
 
 
 def _pieces(rows: pa.Table) -> Iterator[pa.Table]:

@@ -12,9 +12,21 @@ from fencepost.protocols.leader_epoch.client import Client, Place
 from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Moments
-from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES, ClientNames, ReadBefore, commit_lines
+from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
+from fencepost.protocols.leader_epoch.commit_lines import (
+    COMMIT_LINES,
+    ClientNames,
+    ReadPositions,
+    commit_lines,
+)
+from fencepost.protocols.leader_epoch.correlation_ids import (
+    Connection,
+    ConnectionIds,
+    CorrelationIds,
+    sent_of,
+)
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
-from fencepost.protocols.leader_epoch.handed import HANDED_CLIENTS
+from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
     ClientKey,
     by_client,
@@ -22,7 +34,6 @@ from fencepost.protocols.leader_epoch.instances import (
     sent_by,
     software_of,
 )
-from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     CLIENT_APIS,
     COMMIT_APIS,
@@ -35,12 +46,11 @@ from fencepost.protocols.leader_epoch.lines import (
     PartitionLine,
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
-from fencepost.protocols.leader_epoch.numbering import Connection, Numbering, Sent, sent_of
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
-from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.logs import by_log
 from fencepost.tables import Table
 
@@ -66,7 +76,7 @@ def replay_clients(
     requests: pa.Table,
     ids: pa.Table,
     producers: pa.Table,
-    known: Mapping[str, Known],
+    known: Mapping[str, ClusterEvidence],
     before: pa.Table | None = None,
 ) -> dict[str, pa.Table]:
     """The rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id.
@@ -114,7 +124,7 @@ class _Rows:
     """The rows of TABLES while they are made."""
 
     def __init__(self) -> None:
-        self.answers, self.positions, self.read_before = MetadataAnswers(), FetchPositions(), ReadBefore()
+        self.answers, self.positions, self.read_before = MetadataAnswers(), FetchPositions(), ReadPositions()
         self._clients = Columns(HANDED_CLIENTS)
         self._commits = [COMMIT_LINES.arrow_schema.empty_table()]
 
@@ -144,7 +154,7 @@ def _named(before: pa.Table | None) -> dict[tuple[str, str], dict[Connection, st
 def _clients(
     of: Mapping[Connection, str | None],
     key: ClientKey,
-    sent: Mapping[tuple[str, str], Mapping[Connection, Sent]],
+    sent: Mapping[tuple[str, str], Mapping[Connection, ConnectionIds]],
     produced: Set[Connection],
 ) -> dict[Connection, Client]:
     """The instance of each connection, where one is told apart; ``produced``: on which somebody produced."""
@@ -152,7 +162,7 @@ def _clients(
     clients = {}
     for name, each in found.items():
         is_producer = not produced.isdisjoint(one.connection for one in each)
-        clients[name] = Client(name, Numbering(each), name in followed, is_producer)
+        clients[name] = Client(name, CorrelationIds(each), name in followed, is_producer)
     return {connection: clients[name] for connection, name in of.items() if name is not None}
 
 

@@ -36,7 +36,7 @@ class Order(NamedTuple):
     then_ms: int
 
 
-class Applied(NamedTuple):
+class AppliedPosition(NamedTuple):
     """A broker had applied the metadata log up to ``position`` before ``clock`` said ``ms``."""
 
     broker_id: int
@@ -123,7 +123,11 @@ class Moments:
     """Finds the offsets of a cluster's metadata log by the times of brokers."""
 
     def __init__(
-        self, history: ClusterHistory, clocks: Clocks, tolerance_ms: int, applied: Iterable[Applied] = ()
+        self,
+        history: ClusterHistory,
+        clocks: Clocks,
+        tolerance_ms: int,
+        applied: Iterable[AppliedPosition] = (),
     ) -> None:
         """``tolerance_ms``: how exact times of one clock are to each other."""
         self._clocks, self._tolerance_ms = clocks, tolerance_ms
@@ -167,7 +171,7 @@ class Moments:
         highest = self.window(broker_id, start_ms, end_ms).highest
         return Window(min(max(told, positions[at - 1] if at else 0), highest), highest)
 
-    def _by_broker(self, applied: Iterable[Applied]) -> dict[int, tuple[list[int], list[int]]]:
+    def _by_broker(self, applied: Iterable[AppliedPosition]) -> dict[int, tuple[list[int], list[int]]]:
         """By broker, when by its clock it had what of the log, at the latest."""
         found: dict[int, list[tuple[int, int]]] = {}
         for each in applied:

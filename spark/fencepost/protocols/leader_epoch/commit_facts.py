@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
-from fencepost.protocols.leader_epoch.known import Known
-from fencepost.protocols.leader_epoch.live import candidates
+from fencepost.protocols.leader_epoch.live_partitions import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
 from fencepost.replay.logs import Longs
 
@@ -27,7 +27,7 @@ class Groups:
     ``__consumer_offsets``, leader epoch).
     """
 
-    known: Mapping[str, Known]
+    known: Mapping[str, ClusterEvidence]
     leaders: Leaders
     tolerance_ms: int
 

@@ -70,7 +70,7 @@ class CommitLine(NamedTuple):
     position: int
 
 
-class Read(NamedTuple):
+class ReadPosition(NamedTuple):
     """What a client had read where it commits; the columns of COMMIT_LINES of the same names."""
 
     fetched_topic_id: str | None
@@ -79,11 +79,11 @@ class Read(NamedTuple):
     told_leader_epoch: int | None = None
 
 
-class ReadBefore:
+class ReadPositions:
     """What clients had read where they commit, by the request and the number of the partition in it."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int], Read] = {}
+        self._found: dict[tuple[str, int], ReadPosition] = {}
 
     def add(self, lines: ClientLines, line: ClientRequest, client: Client) -> None:
         """An OffsetCommit or a TxnOffsetCommit."""
@@ -103,23 +103,23 @@ class ReadBefore:
             told = None if of else client.committed(place, each.group_id, each.offset)
             if told is not None and client.sent_nothing_else(told.line, line):
                 again = (told.line.requested_ms, told.line.responded_ms, told.leader_epoch)
-                self._found[line.request_id, number] = Read(of, *again)
+                self._found[line.request_id, number] = ReadPosition(of, *again)
             elif of is not None:
-                self._found[line.request_id, number] = Read(of)
+                self._found[line.request_id, number] = ReadPosition(of)
 
     def columns(self, request_ids: pa.Array, numbers: list[int]) -> dict[str, pa.Array]:
         """The columns of Read, of partitions of requests."""
-        kinds = {name: COMMIT_LINES.arrow_schema.field(name).type for name in Read._fields}
+        kinds = {name: COMMIT_LINES.arrow_schema.field(name).type for name in ReadPosition._fields}
         if not self._found:
             return {name: pa.nulls(len(request_ids), kind) for name, kind in kinds.items()}
-        nothing = Read(None)
+        nothing = ReadPosition(None)
         found = [self._found.get(key, nothing) for key in zip(request_ids.to_pylist(), numbers, strict=True)]
         columns = zip(*found, strict=True) if found else ((),) * len(kinds)
         return {name: pa.array(of, kinds[name]) for name, of in zip(kinds, columns, strict=True)}
 
 
 def commit_lines(
-    lines: ClientLines, requests: pa.Table, names: ClientNames, read_before: ReadBefore
+    lines: ClientLines, requests: pa.Table, names: ClientNames, read_before: ReadPositions
 ) -> pa.Table:
     """The rows of COMMIT_LINES of one cluster, from rows of CLIENT_REQUESTS."""
     commits = requests.filter(pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32())))

@@ -12,7 +12,7 @@ import numpy as np
 from fencepost.replay.logs import Longs
 
 
-class Handled(NamedTuple):
+class RequestTimes(NamedTuple):
     """Requests: a number for what each asks for, when it came and when it was answered (ms)."""
 
     content: Longs
@@ -20,7 +20,7 @@ class Handled(NamedTuple):
     responded_ms: Longs
 
 
-def only_handled(requests: Handled, content: Longs, ms: Longs, tolerance_ms: int) -> Longs:
+def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int) -> Longs:
     """Of each record the one request with its content that was handled when it was written, by its number; -1
     for none, or several. Both are dated by the coordinator.
     """

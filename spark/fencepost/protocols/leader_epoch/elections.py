@@ -9,7 +9,7 @@ from fencepost.replay.histories import Point
 from fencepost.replay.metadata_image import NO_LEADER, PartitionRegistration
 
 
-class Asked(NamedTuple):
+class AdminRequest(NamedTuple):
     """The request for a change of the cluster."""
 
     request_id: str
@@ -31,7 +31,7 @@ class Election:
     previous_leader: int | None
     how: str | None
     leaders_moved: int = 0
-    asked: Asked | None = None
+    asked: AdminRequest | None = None
 
     @property
     def moved(self) -> bool:

@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, client_requests, each_request
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
 from fencepost.protocols.leader_epoch.controller_fencings import (
     CONTROLLER,
     NOT_CONTROLLER,
@@ -22,7 +23,6 @@ from fencepost.protocols.leader_epoch.controller_fencings import (
     refused_candidates,
 )
 from fencepost.protocols.leader_epoch.instances import software_of
-from fencepost.protocols.leader_epoch.known import Known
 from fencepost.protocols.leader_epoch.lines import (
     ALTER_PARTITION,
     APIS,
@@ -31,7 +31,7 @@ from fencepost.protocols.leader_epoch.lines import (
     CLIENT_APIS,
     CONTROLLED_SHUTDOWN,
 )
-from fencepost.protocols.leader_epoch.live import live
+from fencepost.protocols.leader_epoch.live_partitions import live_partition
 from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, METADATA_TOPIC_ID
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import METADATA_TOPIC, ZERO_ID, digest_of
@@ -72,7 +72,7 @@ class _Refused(NamedTuple):
     answered: int | None = None
 
 
-def refused_requests(requests: pa.Table, known: Mapping[str, Known]) -> pa.Table:
+def refused_requests(requests: pa.Table, known: Mapping[str, ClusterEvidence]) -> pa.Table:
     """The rows of requests, of any rows of ``bronze.requests``."""
     rows = Columns(LEADER_EPOCH_FENCINGS)
     for (cluster,), lines in sorted(by_log(requests, "cluster").items(), key=str):
@@ -136,7 +136,11 @@ def _alter_partition(
 
 
 def _row(
-    cluster: str, known: Known, line: RequestLine, each: _Refused, software: tuple[str | None, str | None]
+    cluster: str,
+    known: ClusterEvidence,
+    line: RequestLine,
+    each: _Refused,
+    software: tuple[str | None, str | None],
 ) -> tuple[Any, ...] | None:
     host = host_of(line.connection)
     history = known.history
@@ -178,7 +182,7 @@ def _moved(history: ClusterHistory, window: Window, each: _Refused, topic: str |
         return Cause()
     if each.kind == TOPIC_ID:
         return _replaced(history, window, each)
-    now = live(history, window, topic, each.partition)
+    now = live_partition(history, window, topic, each.partition)
     named = history.by_name.get(topic, ())
     topic_id = each.topic_id or now.topic_id or (named[0].topic_id if len(named) == 1 else None)
     if each.error == "UNKNOWN_LEADER_EPOCH":

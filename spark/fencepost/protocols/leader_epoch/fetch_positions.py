@@ -23,7 +23,7 @@ from fencepost.protocols.leader_epoch.lines import (
     OFFSET_FOR_LEADER_EPOCH,
     PartitionLine,
 )
-from fencepost.protocols.leader_epoch.live import agreed
+from fencepost.protocols.leader_epoch.live_partitions import agreed
 from fencepost.protocols.leader_epoch.states import MET_FETCHES, columns_of
 from fencepost.protocols.leader_epoch.tables import METADATA_LOG
 from fencepost.replay.columns import Columns

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
-from fencepost.protocols.leader_epoch.numbering import Connection, Sent, count, overlap
+from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, count, overlap
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import host_of
@@ -124,14 +124,14 @@ def instances(
 
 
 def sent_by(
-    of: Mapping[Connection, str | None], software: str | None, sent: Mapping[Connection, Sent]
-) -> tuple[dict[str, list[Sent]], set[str]]:
+    of: Mapping[Connection, str | None], software: str | None, sent: Mapping[Connection, ConnectionIds]
+) -> tuple[dict[str, list[ConnectionIds]], set[str]]:
     """What each instance sent, and which of them count as a Java client does.
 
     ``sent``: all that came from one client id and host. What came on other connections, of which no line was
     kept or none names the software, is an instance's if it can be no other's.
     """
-    found: dict[str, list[Sent]] = {}
+    found: dict[str, list[ConnectionIds]] = {}
     for connection, name in of.items():
         if name is not None:
             found.setdefault(name, []).extend([sent[connection]] if connection in sent else [])
@@ -154,7 +154,7 @@ def sent_by(
     return found, followed - set(_at_once(pairs))
 
 
-def _mixed(sent: Sequence[Sent]) -> bool:
+def _mixed(sent: Sequence[ConnectionIds]) -> bool:
     """Whether some id was sent twice: two clients that were taken for one."""
     return count(merged(each for one in sent for each in one.ranges)) < sum(count(one.ranges) for one in sent)
 

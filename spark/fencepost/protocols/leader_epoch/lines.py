@@ -27,7 +27,7 @@ CLIENT_APIS = (
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 
 
-class Asked(NamedTuple):
+class NamedPartition(NamedTuple):
     """A topic's partition in a request, by name or by id."""
 
     topic: str | None
@@ -43,7 +43,7 @@ class PartitionLine(NamedTuple):
     an answer; ``leader_told`` is the epoch of KIP-951's currentLeader.
     """
 
-    asked: Asked
+    asked: NamedPartition
     offset: int
     leader_epoch: int
     offset_epoch: int

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS
-from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
-from fencepost.protocols.leader_epoch.handed_batches import LOG_APPEND_TIME, together
+from fencepost.protocols.leader_epoch.handed_down_batches import LOG_APPEND_TIME, merge_read_batches
+from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
 
 
@@ -53,7 +53,7 @@ def batches_by_log(batches: pa.Table, before: pa.Table) -> dict[tuple[Any, ...],
     """
     logs, known = by_log(batches, *LOG_COLUMNS), by_log(before, *LOG_COLUMNS)
     nothing = HANDED_BATCHES.arrow_schema.empty_table()
-    logs |= {key: together(rows, logs.get(key, nothing)) for key, rows in known.items()}
+    logs |= {key: merge_read_batches(rows, logs.get(key, nothing)) for key, rows in known.items()}
     of_all = LogBatches.of(pa.concat_tables([nothing, *logs.values()]))
     begins = np.cumsum([0, *(rows.num_rows for rows in logs.values())]).tolist()
     return {key: of_all.of_log(rows, begin) for (key, rows), begin in zip(logs.items(), begins, strict=False)}

@@ -7,8 +7,8 @@ from typing import Any
 
 from fencepost.protocols.leader_epoch.checkpoint_entries import Entry
 from fencepost.protocols.leader_epoch.elections import Election
-from fencepost.protocols.leader_epoch.given_epochs import Given, lost_of
-from fencepost.protocols.leader_epoch.partition_logs import Lost, PartitionLog, Run
+from fencepost.protocols.leader_epoch.metadata_epochs import MetadataEpochs, lost_of
+from fencepost.protocols.leader_epoch.partition_logs import LostOffsets, PartitionLog, Run
 from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCH_ENTRIES,
     LEADER_EPOCHS,
@@ -28,7 +28,7 @@ class LogRows:
     """The rows of one log."""
 
     def __init__(
-        self, rows: Mapping[str, Columns], log: PartitionLog, given: Given, cut: Sequence[Truncation]
+        self, rows: Mapping[str, Columns], log: PartitionLog, given: MetadataEpochs, cut: Sequence[Truncation]
     ) -> None:
         """Rows go to ``rows``, by the table's name."""
         self._rows, self._log, self._given, self._cut = rows, log, given, cut
@@ -161,7 +161,7 @@ def asked_by(election: Election | None) -> tuple[str | None, ...]:
     return (None, None, None) if election is None or election.asked is None else tuple(election.asked)
 
 
-def _lost(cut: Lost | None) -> tuple[Any, ...]:
+def _lost(cut: LostOffsets | None) -> tuple[Any, ...]:
     if cut is None:
         return (None, None, None, None, None)
     if cut.leader_epoch < 0:

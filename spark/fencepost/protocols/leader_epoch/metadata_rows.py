@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.elections import Asked
+from fencepost.protocols.leader_epoch.elections import AdminRequest
 from fencepost.protocols.leader_epoch.tables import (
     BROKER_STATES,
     CONTROLLERS,
@@ -34,8 +34,8 @@ NOBODY = (None, None, None)
 def metadata_rows(
     cluster: str,
     history: ClusterHistory,
-    created_by: Mapping[str, Asked],
-    removed_by: Mapping[str, Asked],
+    created_by: Mapping[str, AdminRequest],
+    removed_by: Mapping[str, AdminRequest],
 ) -> dict[str, pa.Table]:
     """The rows by table; ``created_by`` and ``removed_by`` are by topic id."""
     scope = (cluster, METADATA_LOG)
@@ -94,8 +94,8 @@ def _partitions(scope: Scope, history: ClusterHistory) -> Columns:
 def _topics(
     scope: Scope,
     history: ClusterHistory,
-    created_by: Mapping[str, Asked],
-    removed_by: Mapping[str, Asked],
+    created_by: Mapping[str, AdminRequest],
+    removed_by: Mapping[str, AdminRequest],
 ) -> Columns:
     rows = Columns(TOPIC_INCARNATIONS)
     for life in history.topics.values():

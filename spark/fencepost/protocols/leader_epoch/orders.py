@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.answers import END, Answers
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
-from fencepost.protocols.leader_epoch.clocks import Applied, Order, controller_at
+from fencepost.protocols.leader_epoch.clocks import AppliedPosition, Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.instances import by_client, instances, software_of
 from fencepost.protocols.leader_epoch.lines import (
@@ -22,11 +22,11 @@ from fencepost.protocols.leader_epoch.lines import (
     FETCH,
     METADATA,
     OFFSET_COMMIT,
-    Asked,
+    NamedPartition,
 )
-from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.entities import tuples
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.logs import by_log
 from fencepost.replay.requests import requested_ms
 from fencepost.tables import Table
@@ -40,7 +40,7 @@ ORDERS = Table(
 
 APPLIED = Table(
     "applied",
-    "clocks.Applied: how much of the metadata log brokers had, by whoever told it.",
+    "clocks.AppliedPosition: how much of the metadata log brokers had, by whoever told it.",
     {"cluster": "string", "broker_id": "int", "clock": "int", "ms": "bigint", "position": "bigint"},
     ("cluster", "broker_id", "clock", "ms"),
 )
@@ -89,7 +89,7 @@ def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray
     return pc.struct_field(found, 0).cast(pa.int64())
 
 
-def by_broker(told: Iterable[Applied]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
+def by_broker(told: Iterable[AppliedPosition]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
     """Of each broker and clock the offsets that it had applied, rising, and when."""
     found: dict[int, dict[int, list[tuple[int, int]]]] = {}
     for each in told:
@@ -166,7 +166,7 @@ class _Closest:
             self._orders[each.first, each.then] = each
 
 
-def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
+def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | AppliedPosition]:
     """A broker tells what a controller has written before; and what it does not tell yet, it applies later,
     and then tells the controller so in a heartbeat (BrokerHeartbeatRequest.currentMetadataOffset).
 
@@ -181,7 +181,7 @@ def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | Applied]:
         if ms is not None:
             yield Order(controller_at(history, answer.since), ms, broker_id, responded_ms)
         if answer.since > 0:
-            yield Applied(broker_id, broker_id, responded_ms, answer.since)
+            yield AppliedPosition(broker_id, broker_id, responded_ms, answer.since)
         if answer.until == END:
             continue
         for clock, (positions, times) in known.heartbeats.get(broker_id, {}).items():
@@ -233,7 +233,7 @@ def _last_that_tells(lines: Sequence[ClientRequest], closest: _Closest) -> int:
 
 def _read_before_committed(lines: Iterable[ClientRequest]) -> Iterator[Order]:
     """The lines of one client."""
-    reads: dict[Asked, deque[tuple[int, ClientRequest]]] = {}
+    reads: dict[NamedPartition, deque[tuple[int, ClientRequest]]] = {}
     for line in lines:
         for each in line.partitions:
             # by id and by name are of different versions: a client that mixes them is not followed

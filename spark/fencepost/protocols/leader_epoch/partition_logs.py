@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.handed_batches import handed
+from fencepost.protocols.leader_epoch.handed_down_batches import hand_down_batches
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
@@ -59,7 +59,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostOffsets:
     """Offsets of older epochs that a leader epoch wrote over."""
 
     begins: int
@@ -119,7 +119,7 @@ class PartitionLog:
         """Rows of HANDED_BATCHES: what the next chapter is told of the log."""
         survived = np.zeros(len(self.epoch), dtype=np.bool_)
         survived[self.log.rows] = True
-        return handed(self._batches.rows, survived, by_file=len(self._fell) > 0)
+        return hand_down_batches(self._batches.rows, survived, by_file=len(self._fell) > 0)
 
     def first_offsets(self) -> dict[int, int]:
         """The lowest offset of each epoch that any replica has a batch of."""
@@ -143,7 +143,7 @@ class PartitionLog:
             for other in before.tolist()
         )
 
-    def lost(self, cut: Sequence[Truncation] = ()) -> dict[int, Lost]:
+    def lost(self, cut: Sequence[Truncation] = ()) -> dict[int, LostOffsets]:
         """By leader epoch, what it wrote over: batches of older epochs at or behind its first one.
 
         ``cut`` is what replicas had of it and gave up: the batches may be on no disk any more.
@@ -163,7 +163,7 @@ class PartitionLog:
             if over:
                 found.setdefault(min(over), []).append(piece)
         return {
-            epoch: Lost(
+            epoch: LostOffsets(
                 max(begins[epoch], min(piece[0] for piece in of)),
                 max(piece[1] for piece in of),
                 max(piece[2] for piece in of),

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.checkpoint_entries import entries_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.given_epochs import given_by
-from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES
-from fencepost.protocols.leader_epoch.handed_batches import as_handed
+from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
+from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.protocols.leader_epoch.log_batches import LogBatches, batches_by_log
 from fencepost.protocols.leader_epoch.log_rows import TABLES, LogRows, asked_by
+from fencepost.protocols.leader_epoch.metadata_epochs import metadata_epochs
 from fencepost.protocols.leader_epoch.partition_logs import (
     LogPlace,
     PartitionLog,
@@ -23,8 +23,8 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCHS,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncations
-from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
 
@@ -50,7 +50,7 @@ def replay_partitions(
 ) -> dict[str, pa.Table]:
     """The rows of TABLES; ``histories`` by cluster. ``goes_on``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches = batches_by_log(as_handed(_but_metadata(given.batches)), given.before)
+    batches = batches_by_log(as_handed_down(_but_metadata(given.batches)), given.before)
     entries = entries_by_log(given.checkpoints)
     nothing = LogBatches.of(HANDED_BATCHES.arrow_schema.empty_table())
     down = [nothing.rows]
@@ -67,7 +67,7 @@ def replay_partitions(
             unread.get((place.cluster, place.topic, place.partition), []),
             given.consumed_to.get(place.cluster, {}),
         )
-        gave = given_by(histories.get(place.cluster), place)
+        gave = metadata_epochs(histories.get(place.cluster), place)
         cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
         LogRows(rows, log, gave, cut).add(entries.get(key, []))
         if place.cluster in goes_on:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.protocols.base import Command, Plot, Protocol, SqlFunction, Told, Verdict
-from fencepost.protocols.leader_epoch import bronze, handed, offset_epoch, tables
+from fencepost.protocols.base import Command, Explanation, Plot, Protocol, SqlFunction, Verdict
+from fencepost.protocols.leader_epoch import bronze, handed_down_tables, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
 
@@ -47,14 +47,14 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Incarnations(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
-    from fencepost.protocols.leader_epoch.telling import tell
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+    from fencepost.protocols.leader_epoch.explanation import explain
 
-    return tell(reader, verdicts)
+    return explain(reader, verdicts)
 
 
 def _names(reader: Reader) -> Mapping[str, str]:
-    from fencepost.protocols.leader_epoch.telling import topic_names
+    from fencepost.protocols.leader_epoch.explanation import topic_names
 
     return topic_names(reader)
 
@@ -78,9 +78,9 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
-    hands_down=handed.TABLES,
+    handed_down=handed_down_tables.TABLES,
     report=_report,
-    tell=_tell,
+    explain=_tell,
     names=_names,
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
     plots=(Plot("--topic", "NAME", "a topic, with its incarnations and leaders", _read, _draw),),

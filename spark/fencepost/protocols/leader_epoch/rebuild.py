@@ -16,23 +16,23 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.protocols.leader_epoch import clients, committed, log_rows
+from fencepost.protocols.leader_epoch import clients, committed_offset_rows, log_rows
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS, of_clients
 from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence, cluster_evidence
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.protocols.leader_epoch.commit_facts import Groups
 from fencepost.protocols.leader_epoch.commit_lines import COMMIT_LINES
 from fencepost.protocols.leader_epoch.commits import RECORD_COLUMNS, RECORD_TYPES, STORED, stored_offsets
-from fencepost.protocols.leader_epoch.committed import committed_offsets
+from fencepost.protocols.leader_epoch.committed_offset_rows import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
-from fencepost.protocols.leader_epoch.handed import HANDED_BATCHES, HANDED_CLIENTS, TRUNCATED
-from fencepost.protocols.leader_epoch.handed_batches import READ
-from fencepost.protocols.leader_epoch.known import Known, known_clusters
+from fencepost.protocols.leader_epoch.handed_down_batches import READ
+from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES, HANDED_CLIENTS, TRUNCATED
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
@@ -86,7 +86,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
     asked = _requests(engine, CLIENT_APIS)
     of = engine.keep(engine.map(asked, of_clients, CLIENT_REQUESTS.arrow_schema))
-    known = known_clusters(given, histories, by_admin, of)
+    known = cluster_evidence(given, histories, by_admin, of)
     refused = engine.map(
         engine.union([asked, _requests(engine, REFUSABLE.keys() - set(CLIENT_APIS))]),
         partial(refused_requests, known=known),
@@ -109,7 +109,7 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         **met,
         **of_metadata,
         **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
-        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if given.goes_on else {}),
+        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if given.continued_clusters else {}),
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
@@ -171,7 +171,7 @@ def _partitions(
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
-    goes_on, nothing = given.goes_on, HANDED_BATCHES.arrow_schema.empty_table()
+    goes_on, nothing = given.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         of_logs = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
@@ -192,12 +192,12 @@ def _partitions(
         # with what compaction left before the chapter: offsets that groups had then
         left = engine.scan(BATCHES, READ, [{"topic": OFFSETS_TOPIC}])
         evidence["commits"] = [with_entity(engine, BATCHES, left, entity, READ)]
-    if (before := given.of_before(HANDED_BATCHES)) is not None:
+    if (before := given.handed_down(HANDED_BATCHES)) is not None:
         evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
 
 
-def _clients(given: Evidence, known: Mapping[str, Known], asked: Rows) -> Mapping[str, Rows]:
+def _clients(given: Evidence, known: Mapping[str, ClusterEvidence], asked: Rows) -> Mapping[str, Rows]:
     engine = given.engine
     names = {table.name: table for table in clients.TABLES}
     produced = engine.scan(REQUESTS, list(clients.PRODUCERS.columns), [{"api_key": PRODUCE}])
@@ -214,7 +214,7 @@ def _clients(given: Evidence, known: Mapping[str, Known], asked: Rows) -> Mappin
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
         "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
     }
-    if (before := given.of_before(HANDED_CLIENTS)) is not None:
+    if (before := given.handed_down(HANDED_CLIENTS)) is not None:
         evidence["before"] = [with_entity(engine, HANDED_CLIENTS, before, entity)]
     return engine.replay(evidence, run, list(names.values()))
 
@@ -237,7 +237,7 @@ def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Ro
         "asked": [with_entity(engine, COMMIT_LINES, asked, entity)],
         "positions": [with_entity(engine, MET_FETCHES, positions, entity)],
     }
-    return engine.replay(evidence, run, list(committed.TABLES))
+    return engine.replay(evidence, run, list(committed_offset_rows.TABLES))
 
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:

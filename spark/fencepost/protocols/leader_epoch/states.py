@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.live import Live, agreed
+from fencepost.protocols.leader_epoch.live_partitions import LivePartition, agreed
 from fencepost.protocols.leader_epoch.tables import (
     COMMITTED_OFFSET_STATES,
     COMMITTED_OFFSETS,
@@ -39,7 +39,7 @@ _STATES = {MET_COMMITS.name: COMMITTED_OFFSET_STATES, MET_FETCHES.name: FETCH_PO
 _ROWS = {MET_COMMITS.name: COMMITTED_OFFSETS, MET_FETCHES.name: FETCH_POSITIONS}
 
 
-def columns_of(met: Sequence[Live]) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
+def columns_of(met: Sequence[LivePartition]) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
     """The columns live_topic_id to candidates of a row, and its lists."""
     return (*agreed(met), len(met)), tuple(list(values) for values in zip(*met, strict=True))
 

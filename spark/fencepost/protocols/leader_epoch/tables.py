@@ -89,7 +89,7 @@ METADATA_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "log", "from_position"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 PARTITION_EPOCHS = Table(
@@ -196,7 +196,7 @@ LEADER_EPOCHS = Table(
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
-    told_once=("elected_request_id", "elected_by", "elected_by_client_id"),
+    handed_down_columns=("elected_request_id", "elected_by", "elected_by_client_id"),
 )
 
 LEADER_EPOCH_ENTRIES = Table(
@@ -218,7 +218,7 @@ LEADER_EPOCH_ENTRIES = Table(
         **INTERVAL,
     },
     ("cluster", "entry_id"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 PARTITION_BATCHES = Table(
@@ -238,7 +238,7 @@ PARTITION_BATCHES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "from_position"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 PARTITION_EXTENTS = Table(
@@ -253,7 +253,7 @@ PARTITION_EXTENTS = Table(
         **INTERVAL,  # from log_start_offset on, without times
     },
     ("cluster", "partition_key"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 COMMITTED_OFFSETS = Table(
@@ -285,7 +285,7 @@ COMMITTED_OFFSETS = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 STORED_OFFSETS = Table(
@@ -301,7 +301,7 @@ STORED_OFFSETS = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 COMMITTED_OFFSET_STATES = Table(
@@ -323,7 +323,7 @@ COMMITTED_OFFSET_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id", "candidate"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 METADATA_ANSWERS = Table(
@@ -346,7 +346,7 @@ METADATA_ANSWERS = Table(
         **INTERVAL,
     },
     ("cluster", "request_id"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 METADATA_ANSWER_PARTITIONS = Table(
@@ -383,7 +383,7 @@ METADATA_ANSWER_PARTITIONS = Table(
         **INTERVAL,
     },
     ("cluster", "answer_partition_id"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 FETCH_POSITIONS = Table(
@@ -421,7 +421,7 @@ FETCH_POSITIONS = Table(
         **INTERVAL,
     },
     ("cluster", "fetch_position_id"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 FETCH_POSITION_STATES = Table(
@@ -445,7 +445,7 @@ FETCH_POSITION_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "fetch_position_id", "candidate"),
-    ended=("to_time",),
+    end_columns=("to_time",),
 )
 
 BROKER_STATES = Table(
@@ -520,7 +520,7 @@ LEADER_EPOCH_FENCINGS = Table(
     },
     ("cluster", "fencing_id"),
     # a node's is over when it is back; a request's with its line
-    ended=("ended_at", "responded_at"),
+    end_columns=("ended_at", "responded_at"),
 )
 
 TABLES = (

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.client_requests import client_requests, each_request
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.handed import TRUNCATED
+from fencepost.protocols.leader_epoch.handed_down_tables import TRUNCATED
 from fencepost.protocols.leader_epoch.lines import FETCH
 from fencepost.replay.columns import Columns
 from fencepost.replay.logs import by_log

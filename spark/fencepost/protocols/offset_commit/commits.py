@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.protocols.offset_commit.asked import Request
 from fencepost.protocols.offset_commit.brokers import (
     ASSIGNMENT_EPOCH,
     NAMES_MISSING_GROUPS,
@@ -18,6 +17,7 @@ from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.outcomes import Outcomes, outcome_of
 from fencepost.protocols.offset_commit.reasons import Reasons
 from fencepost.protocols.offset_commit.request_columns import Requests
+from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
@@ -47,7 +47,7 @@ class Commits:
         self.commits = commit_rows(cluster, requests)
         self.states = state_rows(cluster, requests)
 
-    def write(self, asked: Request, matches: Matches, *, managed: bool) -> None:
+    def write(self, asked: RequestStates, matches: Matches, *, managed: bool) -> None:
         """The rows of a request. ``managed``: the group has, or had, members."""
         committer = _committer(asked.request, managed=managed)
         for commit, met in zip(asked.request.commits, asked.met, strict=True):
@@ -111,7 +111,7 @@ class Commits:
 
     def _reason(
         self,
-        asked: Request,
+        asked: RequestStates,
         commit: Commit,
         met: Sequence[tuple[int, State]],
         rules: Sequence[str | None],

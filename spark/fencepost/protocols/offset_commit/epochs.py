@@ -18,7 +18,7 @@ class Epochs(NamedTuple):
     target_assignment_epoch: int | None
 
 
-class Together(NamedTuple):
+class EpochSpan(NamedTuple):
     """While a member stayed as it was: the group's epochs at the beginning of a row and at its end."""
 
     first: Epochs
@@ -38,7 +38,7 @@ class EpochHistory(History[Epochs]):
             self._breaks.append(len(self.states))
         History.add(self, at, state)
 
-    def beside(self, member_epoch: int, begin: Point, end: Point | None) -> Iterator[Together]:
+    def beside(self, member_epoch: int, begin: Point, end: Point | None) -> Iterator[EpochSpan]:
         """The rows of a member that had an epoch from ``begin`` to ``end``.
 
         A row goes on while the group's epochs rise and none is ahead of one that it follows (the member's of
@@ -57,7 +57,7 @@ class EpochHistory(History[Epochs]):
             since = begin if number == current else self.begins[number]
             during = interval(since, self.begins[following] if following < stop else end)
             if during is not None:
-                yield Together(first, self.states[following - 1], during)
+                yield EpochSpan(first, self.states[following - 1], during)
             number = following
 
 

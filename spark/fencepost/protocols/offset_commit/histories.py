@@ -19,7 +19,7 @@ from fencepost.replay.histories import Interval
 from fencepost.replay.metadata import Topics
 
 if TYPE_CHECKING:
-    from fencepost.protocols.offset_commit.epochs import Epochs, Together
+    from fencepost.protocols.offset_commit.epochs import Epochs, EpochSpan
     from fencepost.protocols.offset_commit.groups import Group
 
 
@@ -49,7 +49,7 @@ class Histories:
         self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, life, during, covered=known)
 
-    def member(self, group: Group, member_id: str, member: Member, beside: Together) -> None:
+    def member(self, group: Group, member_id: str, member: Member, beside: EpochSpan) -> None:
         """``silver.group_members``: one row per member and batch that changed it, or the order of its and the
         group's epochs.
         """

@@ -11,12 +11,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fencepost.protocols.offset_commit.choosing import choose, competing
+from fencepost.protocols.offset_commit.competing_commits import choose, group_competing
 from fencepost.protocols.offset_commit.contents import numbered_contents
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches, Options
-from fencepost.protocols.offset_commit.narrowing import Asked, Flags, Pairs, decided, narrowed
 from fencepost.protocols.offset_commit.order import Order, Places
+from fencepost.protocols.offset_commit.record_candidates import (
+    Flags,
+    Pairs,
+    RequestSizes,
+    narrow,
+    offset_bounds,
+)
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
@@ -67,7 +73,7 @@ class Matching:
         self._topics_of_records = topics.numbers_of(each.topic for each in self._records)
         self._ids_of_records = topic_ids.numbers_of(each.topic_id for each in self._records)
         of = requests.request[self._commits]
-        self._asked = Asked(of, requests.size)
+        self._asked = RequestSizes(of, requests.size)
         self._requested_ms = requests["requested_ms"][of]
         self._responded_ms = requests["responded_ms"][of]
         self._brokers = requests["broker_id"][of]
@@ -87,7 +93,7 @@ class Matching:
         term_of_record = np.fromiter((terms.numbers.get(place, -2) for place in places), np.int64)
         pairs = self._in_time(every[term >= 0], start_ms[term >= 0], _AT_MOST)
         pairs = pairs.filter(term[pairs.commits] == term_of_record[pairs.records])
-        self._options = narrowed(pairs, self._asked, self._offsets, self._order.between)
+        self._options = narrow(pairs, self._asked, self._offsets, self._order.between)
         certain = self._certain()
         late_ms = self._requested_ms[certain.commits] - self._times[certain.records]
         brokers = self._brokers[certain.commits]
@@ -108,7 +114,7 @@ class Matching:
         is_open[certain.commits] = False
         left = np.flatnonzero(is_open)
         fitting = self._fitting(left, certain.records, lateness)
-        for component in competing(fitting):
+        for component in group_competing(fitting):
             choose(component, matches, state_at)
         late = self._in_time(left, self._requested_ms[left] - LATEST_MS)
         has_late = np.bincount(late.commits, minlength=len(self._commits)) > 0
@@ -126,8 +132,8 @@ class Matching:
         commits, records = matches.sure()
         offsets = np.fromiter((matches.records[at].offset for at in records.tolist()), np.int64, len(records))
         own = Pairs(np.arange(len(commits)), np.arange(len(commits)))
-        asked = Asked(self._requests.request[commits], self._asked.size)
-        return self._order.between(decided(own, asked, offsets))
+        asked = RequestSizes(self._requests.request[commits], self._asked.size)
+        return self._order.between(offset_bounds(own, asked, offsets))
 
     def _certain(self) -> Pairs:
         """The options of those commits that have one."""
@@ -172,7 +178,7 @@ class Matching:
         is_taken = np.zeros(len(self._records), dtype=np.bool_)
         is_taken[taken] = True
         in_time, options = _listed(found.filter(~is_taken[found.records])), _listed(self._options)
-        places = self._order.between(decided(self._options, self._asked, self._offsets))
+        places = self._order.between(offset_bounds(self._options, self._asked, self._offsets))
         fitting: Options = {}
         for at, number in zip(commits.tolist(), of.tolist(), strict=True):
             records, own = in_time.get(at, []), options.get(at)

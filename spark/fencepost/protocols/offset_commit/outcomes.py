@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.protocols.offset_commit.asked import Request
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
+from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.requests import Commit
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.requests import NONE
@@ -24,7 +24,7 @@ class Outcomes:
     def __init__(self, offsets: OffsetMetadataManager, lateness: Lateness) -> None:
         self._offsets, self._lateness = offsets, lateness
 
-    def of_refused(self, asked: Request, commit: Commit) -> Outcome:
+    def of_refused(self, asked: RequestStates, commit: Commit) -> Outcome:
         """What is known of a commit that wrote no record, as far as one is known."""
         if commit.broker_error in (None, NONE) or not asked.candidates:
             return (None,) * 5

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.offset_commit import tables
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Commits(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
-    from fencepost.protocols.offset_commit.report import tell
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+    from fencepost.protocols.offset_commit.report import explain
 
-    return tell(reader, verdicts)
+    return explain(reader, verdicts)
 
 
 def _names(reader: Reader) -> Mapping[str, str]:
@@ -86,7 +86,7 @@ PROTOCOL = Protocol(
         every_line,
     ),
     report=_report,
-    tell=_tell,
+    explain=_tell,
     names=_names,
     plots=(Plot(None, "GROUP", "a consumer group, with its commits", _read, _draw),),
 )

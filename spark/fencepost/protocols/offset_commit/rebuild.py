@@ -21,8 +21,8 @@ from fencepost.protocols.offset_commit.tables import (
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
 )
-from fencepost.replay.collection import collection_paused, give_back
 from fencepost.replay.evidence import Evidence
+from fencepost.replay.garbage_collection import collection_paused, give_back
 from fencepost.replay.group_coordinator.spread import Facts, spread
 from fencepost.tables import REQUESTS, Table
 

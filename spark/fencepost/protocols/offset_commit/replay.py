@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
-from fencepost.protocols.offset_commit.asked import Request
 from fencepost.protocols.offset_commit.brokers import FIRST_EPOCH_IS_ONE, is_since
-from fencepost.protocols.offset_commit.commits import Commits
-from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.histories import Histories
-from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
-from fencepost.protocols.offset_commit.places import (
+from fencepost.protocols.offset_commit.candidates import (
     GroupStates,
     is_decided,
 )
-from fencepost.protocols.offset_commit.placing import Placing
-from fencepost.protocols.offset_commit.presence import Presence
-from fencepost.protocols.offset_commit.questions import Questions
+from fencepost.protocols.offset_commit.commits import Commits
+from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.histories import Histories
+from fencepost.protocols.offset_commit.not_coordinator import state_of_none
+from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
+from fencepost.protocols.offset_commit.pending_requests import PendingRequests
 from fencepost.protocols.offset_commit.request_columns import Requests
+from fencepost.protocols.offset_commit.request_placement import RequestPlacement
+from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.shard import (
     GroupEvidence,
     ShardEvidence,
@@ -31,10 +31,10 @@ from fencepost.protocols.offset_commit.shard import (
     decode_shard,
 )
 from fencepost.protocols.offset_commit.states import state_told
-from fencepost.protocols.offset_commit.undecided import state_of_none
-from fencepost.protocols.offset_commit.unwritten import Memory
+from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
+from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
 from fencepost.replay.group_coordinator.records import (
@@ -91,7 +91,7 @@ class GroupCoordinatorShard:
             evidence.heartbeats,
         )
         elected = {} if evidence.partition is None else metadata.leaders(OFFSETS_TOPIC, evidence.partition)
-        self._placing = Placing(evidence, self._groups, self._commit_records, elected, tolerance_ms)
+        self._placing = RequestPlacement(evidence, self._groups, self._commit_records, elected, tolerance_ms)
         self._leaders, self._lateness = self._placing.leaders, self._placing.lateness
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(self._requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
@@ -126,7 +126,7 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
-        presence = Presence(
+        presence = UnrecordedGroups(
             evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
         )
         first = next((record for record in evidence.commit_records if not record.tombstone), None)
@@ -144,16 +144,16 @@ class GroupCoordinatorShard:
             unread_lines=self._unread_lines,
         )
         answers = Answers(evidence.member_lines, self._lateness)
-        memory = Memory(answers, witnesses.told, self._leaders, self._lateness)
+        memory = UnwrittenStates(answers, witnesses.told, self._leaders, self._lateness)
         matches, undecided = self._placing.matches, self._placing.undecided
-        questions = Questions(
+        questions = PendingRequests(
             self.commits, self._requests, matches, memory, presence, managed=bool(evidence.records)
         )
         placed, others = self._placing.placed(evidence.requests, states)
         questions.ask(placed)
         for request in self._requests.each(others):
             candidates = self._placing.candidates(request, states)
-            asked = Request(request, candidates)
+            asked = RequestStates(request, candidates)
             told = None if candidates or not is_decided(request) else witnesses.told(request)
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
@@ -179,7 +179,7 @@ class GroupCoordinatorShard:
         if not evidence.records and first is not None:
             self._write_simple_group(group_id, first)
 
-    def _answered(self, questions: Questions, group: Group) -> Iterator[tuple[Table, pa.Table]]:
+    def _answered(self, questions: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
         """Answer what is to be asked of the group as it is now."""
         while questions.answer(group):
             yield from self._made(_ROWS_AT_ONCE)

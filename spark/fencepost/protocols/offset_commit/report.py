@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fencepost.protocols.base import Told, Verdict
+from fencepost.protocols.base import Explanation, Verdict
 from fencepost.reading import Reader, rows
 from fencepost.words import WIDTH, printable, time_of
 
@@ -45,14 +45,14 @@ class Commits:
         return [*_commit_lines(self._commits.get(cluster)), *_cost_lines(self._cost.get(cluster))]
 
 
-def tell(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Told]:
+def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
     """The commits that verdicts are about, by the ids of those that are about one."""
     named = {row["verdict_id"]: json.loads(row["evidence"] or "{}").get("commit_id") for row in verdicts}
     ids = sorted({each for each in named.values() if each is not None})
     found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
     commits = {row["commit_id"]: row for row in found}
     return {
-        verdict_id: Told(_commit_sentence(commit), commit["file"], commit["position"])
+        verdict_id: Explanation(_commit_sentence(commit), commit["file"], commit["position"])
         for verdict_id, commit_id in named.items()
         if (commit := commits.get(commit_id)) is not None
     }

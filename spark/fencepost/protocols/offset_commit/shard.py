@@ -19,10 +19,10 @@ from fencepost.protocols.offset_commit.member_lines import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
-from fencepost.replay.collection import give_back
+from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
-from fencepost.replay.group_coordinator.needed import needed
+from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log, Longs
@@ -77,7 +77,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         rows.cluster,
         rows.partition,
         log,
-        group_records(needed(rows.records, log, rows.cut, requests.texts("member_id").names)),
+        group_records(select_needed_records(rows.records, log, rows.cut, requests.texts("member_id").names)),
         commit_records(rows.records),
         markers(rows.records),
         requests,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation, Span
-from fencepost.protocols.offset_commit.told import Told
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
 
@@ -86,7 +86,7 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
     return state
 
 
-def state_told(told: Told, commit: Commit, owned: frozenset[str]) -> State:
+def state_told(told: AnsweredEpoch, commit: Commit, owned: frozenset[str]) -> State:
     """The state of a member as it was told itself, where the records that would say more are gone.
 
     ``owned``: what it certainly had, of the partitions that it may have had.

@@ -140,7 +140,7 @@ COMMITS = Table(
         "position": "bigint",
     },
     ("cluster", "commit_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 COMMIT_STATES = Table(
@@ -187,7 +187,7 @@ COMMIT_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "commit_id", "candidate"),
-    goes_with=(COMMITS, "commit_id"),
+    ends_with=(COMMITS, "commit_id"),
 )
 
 MEMBER_FENCINGS = Table(
@@ -216,5 +216,5 @@ MEMBER_FENCINGS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "group_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )

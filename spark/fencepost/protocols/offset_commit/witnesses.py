@@ -18,13 +18,20 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
+from fencepost.protocols.offset_commit.answered_epochs import (
+    Answer,
+    AnsweredEpoch,
+    answered_epoch,
+    epoch_of,
+    joins,
+    stays,
+)
+from fencepost.protocols.offset_commit.epoch_timelines import EpochMoves, EpochTimelines
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.protocols.offset_commit.told import Answer, Told, epoch_of, joins, stays, told_by
-from fencepost.protocols.offset_commit.told_by_time import Moving, Timelines
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.keys import topic_key
@@ -41,7 +48,7 @@ class _Last(NamedTuple):
     """
 
     answer: Answer
-    told: Told
+    told: AnsweredEpoch
     firm: MemberLine | None
 
 
@@ -63,7 +70,7 @@ class Witnesses:
         self._unread_lines = unread_lines
         self._topics = topics
         self._lateness = lateness
-        self._told: dict[int, Told] = {}
+        self._told: dict[int, AnsweredEpoch] = {}
         # the generation of a classic member in a consumer group is its member epoch: another rule
         answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
         moving: dict[str, list[Answer]] = {}
@@ -73,13 +80,13 @@ class Witnesses:
                 moving.setdefault(answer.member_id, []).append(answer)
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
-        self._moving = {member_id: Moving(each, lateness) for member_id, each in moving.items()}
+        self._moving = {member_id: EpochMoves(each, lateness) for member_id, each in moving.items()}
         if answers:
             for chain in turns(lines_of(requests, numbers, answers)).chains():
                 self._note(_lines(chain, requests, numbers, answers))
-        self._timelines = Timelines(answers, lateness)
+        self._timelines = EpochTimelines(answers, lateness)
 
-    def told(self, request: CommitRequest) -> Told | None:
+    def told(self, request: CommitRequest) -> AnsweredEpoch | None:
         """What the member of a request certainly was when it was decided; None where nothing tells."""
         told = self._told.get(request.number)
         if told is None or told.until_ms is not None:
@@ -88,7 +95,7 @@ class Witnesses:
             return told
         return None
 
-    def owned(self, told: Told) -> frozenset[str]:
+    def owned(self, told: AnsweredEpoch) -> frozenset[str]:
         """Keys of the partitions that a member had been assigned; none where that was not told."""
         by = told.assigned_by
         if isinstance(by, HeartbeatAnswer):
@@ -116,7 +123,7 @@ class Witnesses:
             asked = waiting.pop(line.member_id, ())
             if before is not None:
                 self._settle(asked, before, line)
-            told = told_by(line, None if before is None else before.told)
+            told = answered_epoch(line, None if before is None else before.told)
             if told is not None:
                 newest[line.member_id] = _Last(line, told, _firm(line, told, before))
         for member_id, asked in waiting.items():
@@ -140,7 +147,7 @@ class Witnesses:
             ):
                 self._told[request.number] = kept
 
-    def _skips(self, told: Told, after: Answer) -> bool:
+    def _skips(self, told: AnsweredEpoch, after: Answer) -> bool:
         """Whether a classic member was told more in between than is in the log: it joins one generation after
         the other.
         """
@@ -191,7 +198,7 @@ def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[A
         yield next(asked) if at < len(numbers) else answers[at - len(numbers)]
 
 
-def _firm(line: Answer, told: Told, before: _Last | None) -> MemberLine | None:
+def _firm(line: Answer, told: AnsweredEpoch, before: _Last | None) -> MemberLine | None:
     """When a member's time began to run, at the earliest: with a Heartbeat that is told of no rebalance, once
     it has its assignment, for which it has to ask in time; with a JoinGroup that brings a new generation.
     """

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.protocols.ownership_claim.members import CONSUMER
-from fencepost.protocols.ownership_claim.said_before import SaidBefore
-from fencepost.protocols.ownership_claim.subscriptions import Said
+from fencepost.protocols.ownership_claim.repeated_subscriptions import RepeatedSubscriptions
+from fencepost.protocols.ownership_claim.subscriptions import SentSubscription
 from fencepost.replay.group_coordinator.requests import (
     HEARTBEAT,
     JOIN_GROUP,
@@ -44,7 +44,7 @@ class Join:
     instance_id: str | None
     protocol_type: str
     protocols: Sequence[str]
-    said: Said | None
+    said: SentSubscription | None
     reason: str | None
     error: str | None
     answered_id: str | None
@@ -155,7 +155,7 @@ def _leavers(line: RequestLine) -> Iterable[Sign]:
 
 
 def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
-    said_before = SaidBefore()
+    repeated = RepeatedSubscriptions()
     asked: dict[str | None, list[tuple[Join, bytes]]] = defaultdict(list)
     for join, data in zip(joins, sent, strict=True):
         if data is not None:
@@ -163,6 +163,6 @@ def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
     for assignor, of_assignor in asked.items():
         for begin in range(0, len(of_assignor), _JOINS_AT_ONCE):
             some = of_assignor[begin : begin + _JOINS_AT_ONCE]
-            read = said_before.read(assignor, [data for _, data in some])
+            read = repeated.read(assignor, [data for _, data in some])
             for (join, _), said in zip(some, read, strict=True):
                 join.said = said

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.ownership_claim.said_before import Longs, SaidBefore
+from fencepost.protocols.ownership_claim.repeated_subscriptions import Longs, RepeatedSubscriptions
 from fencepost.protocols.ownership_claim.subscriptions import Partition, Subscription, read_assignments
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
 
@@ -48,7 +48,7 @@ class MembersOfRecords:
     """
 
     def __init__(self) -> None:
-        self._said = SaidBefore()
+        self._said = RepeatedSubscriptions()
         self._assigned: dict[bytes, frozenset[Partition] | None] = {}
         self._seen: dict[tuple[Any, ...], MemberOfGeneration] = {}
 

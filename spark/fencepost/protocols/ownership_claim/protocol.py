@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Plot, Protocol, Told, Verdict
+from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.ownership_claim import bronze, tables
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Rebalances(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Told]:
-    from fencepost.protocols.ownership_claim.telling import tell
+def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+    from fencepost.protocols.ownership_claim.explanation import explain
 
-    return tell(reader, verdicts)
+    return explain(reader, verdicts)
 
 
 def _read(
@@ -66,7 +66,7 @@ PROTOCOL = Protocol(
     bronze=(bronze.COORDINATOR_LINES, bronze.CONSUMER_LINES),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP"), every_line),
     report=_report,
-    tell=_tell,
+    explain=_tell,
     shown=("member_id", "claimed_generation", "contradicted_by"),
     plots=(Plot("--rebalances", "GROUP", "a classic group, with its rebalances and claims", _read, _draw),),
 )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from fencepost.protocols.ownership_claim.assignments import Owners
 from fencepost.protocols.ownership_claim.changes import Change, Members
+from fencepost.protocols.ownership_claim.claim_rows import ClaimRows
 from fencepost.protocols.ownership_claim.claims import Claims, is_cooperative
 from fencepost.protocols.ownership_claim.generations import Generation
-from fencepost.protocols.ownership_claim.held_rows import HeldRows
 from fencepost.protocols.ownership_claim.members import CONSUMER, MemberOfGeneration
 from fencepost.protocols.ownership_claim.rebalance import Rebalance, Rebalances
 from fencepost.protocols.ownership_claim.subscriptions import Partition
@@ -44,7 +44,7 @@ class GenerationRows:
     def write(self, generations: Sequence[Generation], rebalances: Rebalances) -> None:
         """The generations of one group, in the order of its log."""
         members = Members()
-        held = HeldRows(self._of, self._topics, rebalances, self.claims, self.assignments)
+        held = ClaimRows(self._of, self._topics, rebalances, self.claims, self.assignments)
         for generation in generations:
             changes = members.take(generation)
             held.take(generation, members, changes)
@@ -60,7 +60,7 @@ class GenerationRows:
         generation: Generation,
         members: Members,
         changes: Sequence[Change],
-        held: HeldRows,
+        held: ClaimRows,
         *,
         told: Rebalance,
         during: Interval,
@@ -129,7 +129,7 @@ def _are_consumers(generation: Generation) -> bool:
     return all(each.record.protocol_type in ("", CONSUMER) for each in both if each is not None)
 
 
-def _assignment_changed(changes: Sequence[Change], held: HeldRows) -> bool | None:
+def _assignment_changed(changes: Sequence[Change], held: ClaimRows) -> bool | None:
     """Whether somebody has another assignment; None where some assignment is not known."""
     if held.owners.unread or held.were_unread:
         return None

@@ -16,12 +16,12 @@ from fencepost.protocols.ownership_claim.records import GenerationRecord, record
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
-from fencepost.replay.collection import collection_paused
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.decoding import log_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
-from fencepost.replay.group_coordinator.needed import needed
+from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.histories import Interval
@@ -63,7 +63,7 @@ def decode_shard(rows: ShardRows, told: pa.Table) -> ShardEvidence:
         rows.partition,
         log,
         # no request asks here about a member of a group that is no classic one
-        records_of(needed(rows.records, log, rows.cut, ())),
+        records_of(select_needed_records(rows.records, log, rows.cut, ())),
         read_lines(rows.requests),
         coordinator_lines(told),
         rows.unread_lines,

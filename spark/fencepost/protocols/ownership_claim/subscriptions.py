@@ -52,7 +52,7 @@ class Subscription(NamedTuple):
     unread: str | None = None
 
 
-class Said(NamedTuple):
+class SentSubscription(NamedTuple):
     """A subscription as it was sent once: with the generation of its claims, NO_GENERATION without one."""
 
     subscription: Subscription
@@ -66,7 +66,9 @@ class _Fields(NamedTuple):
     generation: int
 
 
-def read_subscriptions(assignors: Sequence[str | None], messages: Sequence[bytes | None]) -> list[Said]:
+def read_subscriptions(
+    assignors: Sequence[str | None], messages: Sequence[bytes | None]
+) -> list[SentSubscription]:
     """The subscriptions in these bytes, each sent for the assignor of the same place."""
     column = pa.array(messages, pa.binary())
     decoded = decode("ConsumerProtocolSubscription", "value", column)
@@ -117,7 +119,7 @@ def _each(topics: Iterable[tuple[str, Sequence[int]]]) -> tuple[Partition, ...]:
     )
 
 
-def _subscription(assignor: str | None, version: int, told: _Fields) -> Said:
+def _subscription(assignor: str | None, version: int, told: _Fields) -> SentSubscription:
     generation, source = told.generation, GENERATION_ID
     remembered: _Topics = ()
     if assignor == STICKY:
@@ -130,7 +132,9 @@ def _subscription(assignor: str | None, version: int, told: _Fields) -> Said:
             generation = max(struct.unpack_from(">i", told.user_data)[0], NO_GENERATION)
             source = NONE if generation < 0 else USER_DATA
     topics = frozenset(told.topics)
-    return Said(Subscription(version, topics, _each(told.owned), _each(remembered), source), generation)
+    return SentSubscription(
+        Subscription(version, topics, _each(told.owned), _each(remembered), source), generation
+    )
 
 
 def _sticky_memory(user_data: bytes | None) -> tuple[_Topics, int]:
@@ -148,7 +152,7 @@ def _sticky_memory(user_data: bytes | None) -> tuple[_Topics, int]:
         return partitions, NO_GENERATION
 
 
-def _leniently(assignor: str | None, version: int, data: bytes) -> Said:
+def _leniently(assignor: str | None, version: int, data: bytes) -> SentSubscription:
     """What the strict reading of the schema refused: as Kafka's classes would read it."""
     if version < 0:
         return _unread(version, _MALFORMED)
@@ -184,5 +188,5 @@ def _is_in_kip_order(data: bytes) -> bool:
     return reader.is_at_end
 
 
-def _unread(version: int | None, why: str) -> Said:
-    return Said(Subscription(version, frozenset(), (), (), NONE, why), NO_GENERATION)
+def _unread(version: int | None, why: str) -> SentSubscription:
+    return SentSubscription(Subscription(version, frozenset(), (), (), NONE, why), NO_GENERATION)

@@ -93,7 +93,7 @@ GROUP_GENERATIONS = Table(
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "from_position"),
-    tells_of_begin=(
+    begin_columns=(
         "abandoned", "is_cooperative", "prepared_at", "joined_at", "rebalance_ms", "waited_for", "waited_ms",
         "reason", "reason_source",
     ),
@@ -209,7 +209,7 @@ GROUP_JOINS = Table(
         **INTERVAL,
     },
     ("cluster", "request_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 GROUP_JOIN_STATES = Table(
@@ -236,7 +236,7 @@ GROUP_JOIN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
-    goes_with=(GROUP_JOINS, "request_id"),
+    ends_with=(GROUP_JOINS, "request_id"),
 )
 
 TABLES = (

@@ -108,14 +108,14 @@ KINDS: dict[str, pa.StructType] = {
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
          ("listed", pa.int64()), ("ended", pa.int64()), ("markers", pa.int64())]
     ),
-    # transactions of a compacted coordinator's log and one partition (``name``), by answers: ToldTransactions
+    # transactions of a compacted log and one partition (``name``), by answers: AnsweredTransactions
     TOLD: pa.struct(
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
          ("transactions", pa.int64())]
     ),
     # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR; the
     # newest epoch of which compaction may have taken transactions (facts.NO_EPOCH for none); the oldest of
-    # which the next chapter may count on all being counted, null for none (id_before.IdBefore)
+    # which the next chapter may count on all being counted, null for none (handed_down_ids)
     KNOWN: pa.struct(
         [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32()),
          ("counted_from", pa.int32())]

@@ -53,14 +53,14 @@ def timestamps(ms: Longs) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class Named:
+class CodedTexts:
     """A column of texts that are few: ``names`` by their places in ``codes``; UNKNOWN is null."""
 
     codes: Longs
     names: tuple[str | None, ...]
 
 
-class Gathered:
+class ColumnBuffer:
     """Rows that come in pieces of many, and become one Arrow table in the end.
 
     A column of a piece is integers (UNKNOWN as null; a time in milliseconds, 0 and 1 for a boolean), Arrow's,
@@ -91,7 +91,7 @@ class Gathered:
         first = pieces[0]
         if isinstance(first, np.ndarray):
             return nullable(np.concatenate(pieces), kind)
-        if isinstance(first, Named):
+        if isinstance(first, CodedTexts):
             codes = np.concatenate([piece.codes for piece in pieces])
             unknown = codes == UNKNOWN
             return pa.array(first.names, kind).take(pa.array(np.where(unknown, 0, codes), mask=unknown))

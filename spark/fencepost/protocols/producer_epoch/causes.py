@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fencepost.protocols.producer_epoch.asked import BUSY, Asked
-from fencepost.protocols.producer_epoch.things_named import END, INIT
+from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
+from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
 from fencepost.replay.requests import NONE
 
@@ -19,13 +19,13 @@ from fencepost.replay.requests import NONE
 class Pair(NamedTuple):
     """An accepted request and a record it may have written, ``sure`` when both fit nothing else."""
 
-    asked: Asked
+    asked: RequestRow
     record: TransactionRecord
     sure: bool
 
 
 def granted_pairs(
-    inits: Iterable[Asked], records: Iterable[TransactionRecord], tolerance_ms: int
+    inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int
 ) -> list[Pair]:
     """InitProducerId requests that were granted, each with the record that it wrote: the one it answers."""
     asked = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
@@ -40,7 +40,7 @@ Content = tuple[object, ...]
 
 
 def pairs(
-    asked: Iterable[tuple[Content, Asked]],
+    asked: Iterable[tuple[Content, RequestRow]],
     written: Iterable[tuple[Content, TransactionRecord]],
     tolerance_ms: int,
 ) -> list[Pair]:
@@ -49,7 +49,7 @@ def pairs(
     A record fits when it has the request's content and was written between arrival and answer. Requests that
     compete for as many records take them in order.
     """
-    requests: dict[Content, list[Asked]] = {}
+    requests: dict[Content, list[RequestRow]] = {}
     records: dict[Content, list[TransactionRecord]] = {}
     for content, each in asked:
         requests.setdefault(content, []).append(each)
@@ -69,8 +69,8 @@ def pairs(
 
 
 def _fitting(
-    asked: Sequence[Asked], records: Sequence[TransactionRecord], tolerance_ms: int
-) -> list[tuple[Asked, list[TransactionRecord]]]:
+    asked: Sequence[RequestRow], records: Sequence[TransactionRecord], tolerance_ms: int
+) -> list[tuple[RequestRow, list[TransactionRecord]]]:
     """Each request with the records written meanwhile, in the order of the first of them."""
     by_time = sorted(records, key=lambda record: (record.timestamp_ms, record.offset))
     times = [record.timestamp_ms for record in by_time]
@@ -83,7 +83,7 @@ def _fitting(
     return sorted(found, key=lambda fit: (fit[1][0].offset, *fit[0].order))
 
 
-def _paired(fitting: Sequence[tuple[Asked, list[TransactionRecord]]]) -> list[Pair]:
+def _paired(fitting: Sequence[tuple[RequestRow, list[TransactionRecord]]]) -> list[Pair]:
     claims: dict[int, int] = {}
     for _, records in fitting:
         for record in records:
@@ -101,7 +101,7 @@ def _paired(fitting: Sequence[tuple[Asked, list[TransactionRecord]]]) -> list[Pa
 class Enders:
     """The requests of one transactional id that may have ended its transactions."""
 
-    def __init__(self, asked: Iterable[Asked], tolerance_ms: int) -> None:
+    def __init__(self, asked: Iterable[RequestRow], tolerance_ms: int) -> None:
         """From InitProducerId and EndTxn requests."""
         self._tolerance_ms = tolerance_ms
         self._asked = sorted(
@@ -119,7 +119,9 @@ class Enders:
         for at in range(len(self._arrived) - 2, -1, -1):
             self._arrived[at] = min(self._arrived[at], self._arrived[at + 1])
 
-    def of(self, record: TransactionRecord, presented_epoch: int | None) -> tuple[Asked | None, Asked | None]:
+    def of(
+        self, record: TransactionRecord, presented_epoch: int | None
+    ) -> tuple[RequestRow | None, RequestRow | None]:
         """What made a Prepare record: the EndTxn, and an InitProducerId that found the transaction open.
 
         The first that was answered, where several were. ``presented_epoch`` is the epoch of the record

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch.id_before import Ids
+from fencepost.protocols.producer_epoch.handed_down_ids import Ids
 
 
 @dataclass(frozen=True)

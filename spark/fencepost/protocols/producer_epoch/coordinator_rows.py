@@ -8,7 +8,7 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
-from fencepost.protocols.producer_epoch.decided import DecidedRequests
+from fencepost.protocols.producer_epoch.decided_requests import DecidedRequests
 from fencepost.protocols.producer_epoch.tables import (
     CARRIED_IDS,
     LOG_COVERAGE,

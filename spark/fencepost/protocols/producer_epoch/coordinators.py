@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch import asked
+from fencepost.protocols.producer_epoch import request_rows
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
+from fencepost.protocols.producer_epoch.handed_down_ids import handed_down_ids
 from fencepost.protocols.producer_epoch.homes import PARTITION
-from fencepost.protocols.producer_epoch.id_before import ids_before
-from fencepost.protocols.producer_epoch.refusals import Connection, Had
+from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
@@ -81,7 +81,7 @@ def replay_coordinators(
     wrote = _wrote(given.wrote)
     for shard in sorted(found.keys() | requests.keys(), key=str):
         cluster, partition = shard
-        sent = asked.read(requests[shard]) if shard in requests else []
+        sent = request_rows.read_request_rows(requests[shard]) if shard in requests else []
         known = metadata.get(cluster, ClusterMetadata())
         # a topic that was made again has logs of its own: requests are about the newest
         *older, newest = found.get(shard, [_nothing(given, cluster, partition)])
@@ -106,7 +106,7 @@ def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     """Each log's, the newest incarnation of a partition last."""
     batches, of_records = logs.by_log(given.batches, *LOG), logs.by_log(given.records, *LOG)
     cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
-    found, before = [], ids_before(given.before)
+    found, before = [], handed_down_ids(given.before)
     for key, mine in batches.items():
         cluster, topic, partition, topic_id = key
         if topic != TRANSACTIONS_TOPIC:
@@ -127,9 +127,9 @@ def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
     return [evidence for _, _, evidence in sorted(found, key=lambda each: each[:2])]
 
 
-def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[Had]]]]:
+def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpoch]]]]:
     """What connections wrote: by cluster and transactional id ('' for none)."""
-    found: dict[str, dict[str, dict[Connection, list[Had]]]] = {}
+    found: dict[str, dict[str, dict[Connection, list[KnownEpoch]]]] = {}
     names = (
         "cluster",
         "transactional_id",
@@ -143,5 +143,5 @@ def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[Had]]]]:
         *(rows[name].to_pylist() for name in names), strict=True
     ):
         of_id = found.setdefault(cluster, {}).setdefault(transactional_id or "", {})
-        of_id.setdefault((broker_id, connection), []).append(Had(*had))
+        of_id.setdefault((broker_id, connection), []).append(KnownEpoch(*had))
     return found

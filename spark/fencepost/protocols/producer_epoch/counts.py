@@ -2,7 +2,7 @@
 
 Before transaction version 2 a producer keeps its epoch for days, and what it did with a partition meets what
 the partition holds by counting alone (meeting, markers_due). So both counts are handed down, of the epochs of
-which every transaction was counted so far (id_before.IdBefore). Each log is cut for itself: a transaction may
+which every transaction was counted so far (handed_down_ids). Each log is cut for itself: a transaction may
 be counted where its coordinator ended it, and its marker be still to come.
 """
 
@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, table_of
-from fencepost.protocols.producer_epoch.facts import Known
+from fencepost.protocols.producer_epoch.facts import CoordinatorCoverage
 from fencepost.protocols.producer_epoch.tables import CARRIED_COUNTS
 
-Producers = Mapping[tuple[str, int], Known]
+Producers = Mapping[tuple[str, int], CoordinatorCoverage]
 """By cluster and producer id."""
 
 _COUNTS = ("listed", "ended", "markers")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fencepost.protocols.producer_epoch.asked import BUSY, Asked
 from fencepost.protocols.producer_epoch.causes import Content, Pair, pairs
-from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, END, INIT
+from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
+from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, PREPARE_COMMIT, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.requests import NONE
 
 
-def ended_pairs(asked: Sequence[Asked], transitions: Iterable[Transition], tolerance_ms: int) -> list[Pair]:
+def ended_pairs(
+    asked: Sequence[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+) -> list[Pair]:
     """EndTxn requests that were accepted, each with the Prepare record that it surely wrote.
 
     A record that the coordinator may have written on its own is nobody's: an abort at that epoch which comes
@@ -29,7 +31,9 @@ def ended_pairs(asked: Sequence[Asked], transitions: Iterable[Transition], toler
     return [pair for pair in pairs(sent, written, tolerance_ms) if pair.sure]
 
 
-def added_pairs(asked: Iterable[Asked], transitions: Iterable[Transition], tolerance_ms: int) -> list[Pair]:
+def added_pairs(
+    asked: Iterable[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+) -> list[Pair]:
     """AddPartitionsToTxn requests that were accepted, each with the Ongoing record that it surely wrote.
 
     What was added already, and what is only verified, is accepted without a record.
@@ -50,7 +54,7 @@ def _ended(record: TransactionRecord) -> Content:
     return record.producer_id, said, "COMMIT" if record.status == PREPARE_COMMIT else "ABORT"
 
 
-def _may_be_a_fence(record: TransactionRecord, fences: Iterable[Asked], tolerance_ms: int) -> bool:
+def _may_be_a_fence(record: TransactionRecord, fences: Iterable[RequestRow], tolerance_ms: int) -> bool:
     """A timeout, or an InitProducerId that finds the transaction open, aborts it at the epoch of an EndTxn.
 
     Before transaction version 2 an EndTxn leaves the epoch where it is, and a fence does not.

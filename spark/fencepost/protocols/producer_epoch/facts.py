@@ -23,7 +23,7 @@ NO_EPOCH, ANY_EPOCH = -1, 2**15 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CoordinatorCoverage:
     """How much of what coordinators know of a producer id is known.
 
     ``whole``: the log has no hole, from its beginning or from where it was compacted on; ``whole_ms`` is when
@@ -45,10 +45,10 @@ class Known:
     known_by: int
     counted_from: int = UNKNOWN
 
-    def merge(self, other: Known) -> Known:
+    def merge(self, other: CoordinatorCoverage) -> CoordinatorCoverage:
         """The least of what both know."""
         names = {each.transactional_id for each in (self, other) if each.transactional_id is not None}
-        return Known(
+        return CoordinatorCoverage(
             min(names, default=None),
             self.log if self.log == other.log else None,
             max(self.compacted_epoch, other.compacted_epoch),
@@ -62,7 +62,7 @@ class Known:
         )
 
 
-NOTHING = Known(None, None, ANY_EPOCH, False, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+NOTHING = CoordinatorCoverage(None, None, ANY_EPOCH, False, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Facts:
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     unbroken: Mapping[tuple[str, str], bool] = field(default_factory=dict)
-    others: Mapping[str, Known] = field(default_factory=dict)
+    others: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
     made_once: frozenset[tuple[str, str]] = frozenset()
 
 
@@ -102,19 +102,21 @@ def facts(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata
     return Facts(whole, unbroken, _others(told, files, metadata), once)
 
 
-def _others(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> dict[str, Known]:
+def _others(
+    told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
+) -> dict[str, CoordinatorCoverage]:
     captured: dict[str, set[str]] = {}
     segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log")
     for cluster, file in zip(files["cluster"].to_pylist(), files["file"].to_pylist(), strict=True):
         name = segment.search(file)
         if name:
             captured.setdefault(cluster, set()).add(name[1])
-    found: dict[str, Known] = {}
+    found: dict[str, CoordinatorCoverage] = {}
     logs = rows_of(told, account.COORDINATOR)
     columns = (logs[name].to_pylist() for name in ("cluster", "partition_key"))
     for cluster, log, how_far in zip(*columns, _how_far(logs), strict=True):
         # what compaction took of a producer id may be all that there was
-        one = Known(None, log, ANY_EPOCH, *how_far)
+        one = CoordinatorCoverage(None, log, ANY_EPOCH, *how_far)
         found[cluster] = found.get(cluster, one).merge(one)
     for cluster, each in found.items():
         counts = metadata.get(cluster, ClusterMetadata()).partition_counts
@@ -130,9 +132,9 @@ def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int]]:
     return zip(rows["whole"].to_pylist(), *times, strict=True)
 
 
-def known_producers(told: Account) -> dict[tuple[str, int], Known]:
+def known_producers(told: Account) -> dict[tuple[str, int], CoordinatorCoverage]:
     """What is known of each producer id that a coordinator's log names: the least of all that name it."""
-    found: dict[tuple[str, int], Known] = {}
+    found: dict[tuple[str, int], CoordinatorCoverage] = {}
     rows = rows_of(told, account.KNOWN)
     names = ("cluster", "producer_id", "transactional_id", "partition_key", "compacted_epoch")
     columns = (rows[name].to_pylist() for name in names)
@@ -140,7 +142,7 @@ def known_producers(told: Account) -> dict[tuple[str, int], Known]:
     for cluster, producer_id, transactional_id, log, epoch, how_far, since in zip(
         *columns, _how_far(rows), counted_from, strict=True
     ):
-        key, one = (cluster, producer_id), Known(transactional_id, log, epoch, *how_far)
+        key, one = (cluster, producer_id), CoordinatorCoverage(transactional_id, log, epoch, *how_far)
         one = replace(one, counted_from=since)
         found[key] = found[key].merge(one) if key in found else one
     return found

@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.protocols.producer_epoch.asked import FENCED, Asked
 from fencepost.protocols.producer_epoch.clocks import Clocks, Span
 from fencepost.protocols.producer_epoch.producer_state import NONE
-from fencepost.protocols.producer_epoch.refusals import Had, Refusal
+from fencepost.protocols.producer_epoch.refusals import KnownEpoch, Refusal
+from fencepost.protocols.producer_epoch.request_rows import FENCED, RequestRow
+from fencepost.protocols.producer_epoch.request_targets import COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.states_met import MetStates
-from fencepost.protocols.producer_epoch.things_named import COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING
 from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN, NEW_INSTANCE, Transition
 from fencepost.replay.logs import Log
@@ -96,10 +96,10 @@ class Fences:
             return None
         return Fencing(refusal, producer_id, epoch, fence, _agreed(states))
 
-    def _span(self, asked: Asked, late_ms: int) -> Span:
+    def _span(self, asked: RequestRow, late_ms: int) -> Span:
         """The states that a request may have met, or may have met ``late_ms`` later.
 
-        A line is written after its request was handled, never before: only its arrival is reckoned back.
+        A line is written after its request was handled, never before: only its arrival may be earlier.
         """
         start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms + late_ms
         span = self._clocks.during(asked.broker_id, start_ms, end_ms)
@@ -107,7 +107,7 @@ class Fences:
         numbers = [candidate.number for _, candidate in met]
         return span.within(min(numbers), max(numbers)) if numbers else span
 
-    def _came_before(self, fence: Transition, asked: Asked, span: Span) -> bool:
+    def _came_before(self, fence: Transition, asked: RequestRow, span: Span) -> bool:
         """Whether a fence came before its effect: surely, where the answer may mean something else too."""
         if asked.error in FENCED:
             most = self._span(asked, self._tolerance_ms).most
@@ -131,7 +131,7 @@ class Fences:
             or self._only_one_over(span)
         )
 
-    def _went_on(self, later: Had | None) -> Identity | None:
+    def _went_on(self, later: KnownEpoch | None) -> Identity | None:
         """Where an instance began that presented this later: it had nothing else in between."""
         last = None if later is None else self._last_of(later.producer_id, later.epoch)
         at = 0 if last is None else bisect_right(self._foreign, last)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.log_before import BUMPED, OVER
+from fencepost.protocols.producer_epoch.handed_down_logs import BUMPED, OVER
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.protocols.producer_epoch.same_records import (
     of_bumping_producers,

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs
-from fencepost.protocols.producer_epoch.facts import FOREVER, NOTHING, Facts, Known
+from fencepost.protocols.producer_epoch.facts import FOREVER, NOTHING, CoordinatorCoverage, Facts
 
 
 class Moments:
@@ -29,7 +29,7 @@ class Moments:
     def __init__(
         self,
         held: pa.Table,
-        producers: Mapping[tuple[str, int], Known],
+        producers: Mapping[tuple[str, int], CoordinatorCoverage],
         known: Facts,
         newest: pa.Table,
         tolerance_ms: int,
@@ -62,7 +62,7 @@ class Moments:
         self.known_past: Flags = whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
 
 
-def _newest_markers(held: pa.Table, told: list[Known], newest: pa.Table) -> Longs:
+def _newest_markers(held: pa.Table, told: list[CoordinatorCoverage], newest: pa.Table) -> Longs:
     """The newest marker in each row's partition of a transaction that its coordinator completed."""
     place = ("cluster", "partition_key", "name", "marker_position")
     markers: dict[Key, int] = {

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from fencepost.protocols.producer_epoch.asked import Asked
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
 
 
 class Lines:
     """Lines about one transactional id, to be asked what comes before a request and after it."""
 
-    def __init__(self, lines: Iterable[Asked], tolerance_ms: int) -> None:
+    def __init__(self, lines: Iterable[RequestRow], tolerance_ms: int) -> None:
         self._tolerance_ms = tolerance_ms
-        self._places: dict[tuple[int, str | None], list[Asked]] = {}
+        self._places: dict[tuple[int, str | None], list[RequestRow]] = {}
         for each in lines:
             self._places.setdefault((each.broker_id, None), []).append(each)
             if each.connection is not None:
@@ -23,7 +23,7 @@ class Lines:
         for place in self._places.values():
             place.sort(key=turn)
 
-    def is_before(self, one: Asked, other: Asked) -> bool:
+    def is_before(self, one: RequestRow, other: RequestRow) -> bool:
         """Whether a request was answered before another arrived: by the clock of the one broker, or because a
         connection has one request at a time.
         """
@@ -33,7 +33,7 @@ class Lines:
             return turn(one) < turn(other)
         return one.responded_ms < self.arrived(other)
 
-    def before(self, asked: Asked) -> Iterator[Asked]:
+    def before(self, asked: RequestRow) -> Iterator[RequestRow]:
         """The newest lines before a request: of its broker, and of its connection."""
         of_broker, of_connection = self._places.get((asked.broker_id, None), ()), self._on_connection(asked)
         at = bisect_left(of_broker, self.arrived(asked), key=lambda each: each.responded_ms)
@@ -41,17 +41,17 @@ class Lines:
         at = bisect_left(of_connection, turn(asked), key=turn)
         yield from of_connection[at - 1 : at] if at else ()
 
-    def has_after(self, asked: Asked) -> bool:
+    def has_after(self, asked: RequestRow) -> bool:
         """Whether a line comes after a request."""
         ends = [*self._latest.get(asked.broker_id, ()), *self._on_connection(asked)[-1:]]
         return any(self.is_before(asked, each) for each in ends)
 
-    def ends(self, broker_id: int) -> list[Asked]:
+    def ends(self, broker_id: int) -> list[RequestRow]:
         """The first and the last line of a broker."""
         lines = self._places.get((broker_id, None), [])
         return [*lines[:1], *lines[-1:]]
 
-    def around(self, first: Asked, last: Asked) -> Iterator[Asked]:
+    def around(self, first: RequestRow, last: RequestRow) -> Iterator[RequestRow]:
         """The lines of a broker from one request to a later one, and perhaps some more."""
         lines = self._places.get((last.broker_id, None), ())
         arrivals = self._arrivals.get(last.broker_id, ())
@@ -61,7 +61,7 @@ class Lines:
             at += 1
 
     @cached_property
-    def _latest(self) -> dict[int, tuple[Asked]]:
+    def _latest(self) -> dict[int, tuple[RequestRow]]:
         """By broker, the line that arrived last."""
         return {
             broker_id: (max(lines, key=lambda each: each.requested_ms),)
@@ -78,16 +78,16 @@ class Lines:
             if connection is None
         }
 
-    def _on_connection(self, asked: Asked) -> Sequence[Asked]:
+    def _on_connection(self, asked: RequestRow) -> Sequence[RequestRow]:
         if asked.connection is None:
             return ()
         return self._places.get((asked.broker_id, asked.connection), ())
 
-    def arrived(self, asked: Asked) -> int:
+    def arrived(self, asked: RequestRow) -> int:
         """When a request arrived at the earliest: its line may have been written late."""
         return asked.requested_ms - self._tolerance_ms
 
 
-def turn(asked: Asked) -> tuple[int, int]:
+def turn(asked: RequestRow) -> tuple[int, int]:
     """By which the lines of a connection are sorted."""
     return asked.responded_ms, asked.correlation_id

@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fencepost.protocols.producer_epoch.answered import Answered
+from fencepost.protocols.producer_epoch.answer_times import AnswerTimes
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.log_before import ANSWERED, Carried, LogBefore, StretchBefore
+from fencepost.protocols.producer_epoch.handed_down_logs import (
+    ANSWERED,
+    Carried,
+    HandedDownLog,
+    HandedDownStretch,
+)
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, Stretches
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
 from fencepost.protocols.producer_epoch.stored_states import stored_states
@@ -56,7 +61,7 @@ class PartitionEvidence:
     answers: Piece
     expiration: Expiration = field(default_factory=Expiration)
     topic_id: str | None = None
-    before: LogBefore | None = None
+    before: HandedDownLog | None = None
     next_ms: int | None = None
 
     def headers(self) -> Batches:
@@ -92,7 +97,7 @@ class PartitionLog:
         index = {name: column.tolist() for name, column in evidence.aborted.items()}
         self.entered = set(zip(index["producer_id"], index["first_offset"], strict=True))
         self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
-        self.answered = Answered(evidence.answers, evidence.before)
+        self.answered = AnswerTimes(evidence.answers, evidence.before)
 
     @property
     def dated(self) -> Longs:
@@ -165,7 +170,7 @@ class PartitionLog:
         inside = batches["base_offset"][batches["max_timestamp_ms"] >= since]
         return int(inside.min()) if len(inside) else int(self.log.last_offset.max()) + 1
 
-    def at_cut(self, bumped: Piece) -> LogBefore | None:
+    def at_cut(self, bumped: Piece) -> HandedDownLog | None:
         """What the next chapter has to know of this log, when all slices were taken; ``bumped``:
         local_bumps.bumped.
         """
@@ -177,7 +182,7 @@ class PartitionLog:
         within = before[self.log.stretch[before] == self.log.stretch[newest]]
         ms, dated = self.log.max_timestamp_ms[within], self.dated[within]
         was = None if self._before is None else self._before.stretch
-        stretch = StretchBefore(
+        stretch = HandedDownStretch(
             from_offset=int(self.log.base_offset[within[0]]),
             to_offset=int(self.log.last_offset[within].max()) + 1,
             leader_epoch=int(self.log.leader_epoch[newest]),
@@ -202,7 +207,7 @@ class PartitionLog:
             answered = self.answered.of(carried.transactions.first_offset)
         else:
             carried = None
-        return LogBefore(stretch, carried, answered, bumped)
+        return HandedDownLog(stretch, carried, answered, bumped)
 
     def _rows(self, at: Longs) -> dict[str, Longs]:
         """Batches and markers at these places of the log, as rows to append."""

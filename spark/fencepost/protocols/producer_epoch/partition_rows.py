@@ -12,9 +12,9 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, Replayed
 from fencepost.protocols.producer_epoch.arrow import (
     UNKNOWN,
-    Gathered,
+    CodedTexts,
+    ColumnBuffer,
     Longs,
-    Named,
     Piece,
     longs,
     milliseconds,
@@ -35,7 +35,7 @@ from fencepost.protocols.producer_epoch.tables import (
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
 )
-from fencepost.protocols.producer_epoch.verifications import BEGAN, Began, began
+from fencepost.protocols.producer_epoch.verifications import BEGAN, BegunTransactions, began
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import LogKey, log_coverage
 
@@ -73,10 +73,10 @@ class PartitionRows:
     def __init__(self, answers: pa.Table, asking: Collection[str], verified: pa.Table) -> None:
         kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
         self.count = 0
-        self._states = Gathered(PRODUCER_STATES.arrow_schema)
+        self._states = ColumnBuffer(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
         self._local_bumps, self._before = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
-        self._kinds = {kind: Gathered(account.schema_of(kind)) for kind in kinds}
+        self._kinds = {kind: ColumnBuffer(account.schema_of(kind)) for kind in kinds}
         self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
         columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
         self._questions = split(self._asked, PARTITION, columns)
@@ -85,7 +85,12 @@ class PartitionRows:
         self._began = [(np.empty(0, dtype=np.int64),) * 3]
 
     def add(
-        self, log: LogKey, each: PartitionSlice, snapshots: Snapshots, firsts: FirstEpochs, begun: Began
+        self,
+        log: LogKey,
+        each: PartitionSlice,
+        snapshots: Snapshots,
+        firsts: FirstEpochs,
+        begun: BegunTransactions,
     ) -> None:
         """Take a slice."""
         key = dict(zip(_LOG, log, strict=True))
@@ -93,7 +98,7 @@ class PartitionRows:
         snapshots.compare(rows)
         firsts.add(each)
         begun.add(transactions)
-        causes, types = Named(rows["cause"], CAUSES), Named(ends["type"], MARKER_TYPES)
+        causes, types = CodedTexts(rows["cause"], CAUSES), CodedTexts(ends["type"], MARKER_TYPES)
         self.count += len(rows["producer_id"])
         self._states.add(len(rows["producer_id"]), {**key, **rows, "cause": causes})
         self._kinds[account.HELD].add(len(transactions["producer_id"]), {**key, **transactions})
@@ -104,7 +109,9 @@ class PartitionRows:
             there = ids != UNKNOWN
             self._wrote.append((asked["row"][there], ids[there], epochs[there]))
 
-    def close(self, replayed: PartitionLog, snapshots: Snapshots, firsts: FirstEpochs, begun: Began) -> None:
+    def close(
+        self, replayed: PartitionLog, snapshots: Snapshots, firsts: FirstEpochs, begun: BegunTransactions
+    ) -> None:
         """Take what a log tells when all of it was seen."""
         key = dict(zip(_LOG, replayed.key, strict=True))
         epochs = firsts.columns()

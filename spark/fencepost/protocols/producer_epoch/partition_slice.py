@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.log_before import Carried
+from fencepost.protocols.producer_epoch.handed_down_logs import Carried
 from fencepost.protocols.producer_epoch.producer_state import (
     MARKER,
     NONE,
     SNAPSHOT,
+    AppendedCounts,
     Appends,
-    Begun,
     Entries,
     States,
     Transactions,
@@ -62,10 +62,10 @@ class PartitionSlice:
         """Append ``rows``, going on from what is ``carried``."""
         self.log = of
         self.stretches = stretches
-        self._begun = Begun(0, 0)
+        self._begun = AppendedCounts(0, 0)
         if carried is not None:
             rows = {name: np.concatenate([carried.rows[name], column]) for name, column in rows.items()}
-            self._begun = Begun(len(carried.rows["row"]), len(carried.transactions.first_row))
+            self._begun = AppendedCounts(len(carried.rows["row"]), len(carried.transactions.first_row))
         self.columns, self.kind = rows, rows["kind"]
         producers, numbers = np.unique(rows["producer_id"], return_inverse=True)
         appends = Appends(

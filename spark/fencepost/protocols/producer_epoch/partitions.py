@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.log_before import following, logs_before
+from fencepost.protocols.producer_epoch.handed_down_logs import following, handed_down_logs
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
-from fencepost.protocols.producer_epoch.verifications import VERIFIED, Began, answered_to
+from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, answered_to
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.logs import UnreadPiece, unread_pieces
 
@@ -77,7 +77,7 @@ def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterat
     for evidence in _evidence(given):
         replayed = PartitionLog(evidence)
         snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), FirstEpochs()
-        begun = Began(of_partitions.get(evidence.key[:3]))
+        begun = BegunTransactions(of_partitions.get(evidence.key[:3]))
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
@@ -104,7 +104,7 @@ def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
         "broker_id": longs(given.answers["broker_id"]),
     }
     answers = split(given.answers, PARTITION, answered)
-    unread, before = _unread(given.quarantine), logs_before(given.before)
+    unread, before = _unread(given.quarantine), handed_down_logs(given.before)
     for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key
         yield PartitionEvidence(

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
+from fencepost.protocols.producer_epoch.request_targets import APIS, READERS, RequestTarget
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
-from fencepost.protocols.producer_epoch.things_named import APIS, READERS, Thing
-from fencepost.replay.collection import collection_paused
+from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.requests import error_name, parse_object
@@ -33,7 +33,7 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
     of a topic that a request calls by its id.
     """
     lines = requests.filter(pc.is_in(requests["api_key"], pa.array(APIS, pa.int32())))
-    things: list[Thing] = []
+    things: list[RequestTarget] = []
     of_line: list[int] = []
     columns = (lines[name].to_pylist() for name in ("api_key", "api_version", "request", "response"))
     for at, (api_key, version, request, response) in enumerate(zip(*columns, strict=True)):
@@ -51,7 +51,7 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
 
 
 def _table(
-    lines: pa.Table, things: list[Thing], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
+    lines: pa.Table, things: list[RequestTarget], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
 ) -> pa.Table:
     rows = lines.select(_LINE).take(pa.array(of_line, pa.int64()))
     ids = [digest_of(*key) for key in zip(*(lines[name].to_pylist() for name in _ID), strict=True)]
@@ -62,8 +62,8 @@ def _table(
     columns["request_id"] = pa.array(ids, pa.string()).take(pa.array(taken))
     columns["requested_at"] = timestamps(arrived[taken])
     columns["responded_at"] = timestamps(logged[taken])
-    fields = zip(*things, strict=True) if things else ([] for _ in Thing._fields)
-    told = dict(zip(Thing._fields, map(list, fields), strict=True))
+    fields = zip(*things, strict=True) if things else ([] for _ in RequestTarget._fields)
+    told = dict(zip(RequestTarget._fields, map(list, fields), strict=True))
     codes = told.pop("error_code")
     names = {code: error_name(code) for code in set(codes)}
     columns["error"] = [names[code] for code in codes]

@@ -93,7 +93,7 @@ class Transactions(NamedTuple):
     first_known: Longs
 
 
-class Begun(NamedTuple):
+class AppendedCounts(NamedTuple):
     """How many rows of Appends, and of Transactions, were appended before: they are there to go on from."""
 
     rows: int
@@ -117,7 +117,11 @@ def transactions(rows: int) -> Transactions:
 
 @kernel
 def append_all(
-    appends: Appends, entry: Entries, complete: Longs, told: tuple[States, Transactions], begun: Begun
+    appends: Appends,
+    entry: Entries,
+    complete: Longs,
+    told: tuple[States, Transactions],
+    begun: AppendedCounts,
 ) -> int:
     """Append the rows that come after those ``begun``; gives back how many transactions there are then.
 

@@ -49,7 +49,7 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
-    hands_down=tables.CARRIED,
+    handed_down=tables.CARRIED,
     requests=dict.fromkeys(
         (
             "PRODUCE",

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Rows, on_engine
-from fencepost.protocols.producer_epoch import account, coordinators, decided, partitions, tasks
+from fencepost.protocols.producer_epoch import account, coordinators, decided_requests, partitions, tasks
 from fencepost.protocols.producer_epoch.account import Account
-from fencepost.protocols.producer_epoch.asked import concerns_coordinators
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import facts
@@ -24,6 +23,8 @@ from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, ne
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
+from fencepost.protocols.producer_epoch.request_targets import APIS
 from fencepost.protocols.producer_epoch.tables import (
     CARRIED_COUNTS,
     CARRIED_IDS,
@@ -41,7 +42,6 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONS,
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, NEWEST, WROTE, of_kinds
-from fencepost.protocols.producer_epoch.things_named import APIS
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
@@ -61,7 +61,7 @@ from fencepost.tables import (
     Table,
 )
 
-_DECIDED = [table for each in decided.TABLES.values() for table in each]
+_DECIDED = [table for each in decided_requests.TABLES.values() for table in each]
 _CONNECTIONS = pa.schema([("connection", pa.string())])
 _TIMES = pa.schema([("cluster", pa.string()), ("ms", pa.int64())])
 _COORDINATORS = [{"topic": TRANSACTIONS_TOPIC}]

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch.asked import FENCED, Asked, is_refusal
-from fencepost.protocols.producer_epoch.things_named import PRODUCE
+from fencepost.protocols.producer_epoch.request_rows import FENCED, RequestRow, is_refusal
+from fencepost.protocols.producer_epoch.request_targets import PRODUCE
 from fencepost.replay.requests import NONE
 
 BROKERS_OWN = "AddPartitionsManager-client-"
 """What the client id of a broker begins with that asks a coordinator for a producer."""
 
 
-class Had(NamedTuple):
+class KnownEpoch(NamedTuple):
     """A producer id and epoch, and when they were told."""
 
     at_ms: int
@@ -37,11 +37,11 @@ class Refusal:
     ``began`` is what its connection is known to have had before, ``went_on`` what it presented afterwards.
     """
 
-    asked: Asked
+    asked: RequestRow
     producer_id: int | None
     victim_epoch: int | None
-    began: Had | None = None
-    went_on: Had | None = None
+    began: KnownEpoch | None = None
+    went_on: KnownEpoch | None = None
 
 
 def asking_connections(requests: pa.Table) -> set[str]:
@@ -54,7 +54,7 @@ def asking_connections(requests: pa.Table) -> set[str]:
 
 
 def refusals(
-    asked: Sequence[Asked], wrote: Mapping[Connection, Sequence[Had]], tolerance_ms: int
+    asked: Sequence[RequestRow], wrote: Mapping[Connection, Sequence[KnownEpoch]], tolerance_ms: int
 ) -> list[Refusal]:
     """The refused requests among those of one transactional id (or of none), in the order of answers.
 
@@ -84,24 +84,26 @@ def refusals(
     return sorted(found, key=lambda refusal: refusal.asked.order)
 
 
-def _firsts(rows: Iterable[Asked]) -> list[Asked]:
+def _firsts(rows: Iterable[RequestRow]) -> list[RequestRow]:
     """The first row of each request."""
-    found: dict[str, Asked] = {}
+    found: dict[str, RequestRow] = {}
     for each in rows:
         found.setdefault(each.request_id, each)
     return list(found.values())
 
 
-def _is_refused(asked: Asked) -> bool:
+def _is_refused(asked: RequestRow) -> bool:
     # is_refusal has left nothing else but what was granted, and what ended a transaction
     return asked.error in FENCED or asked.ends_stale
 
 
-def _is_brokers(asked: Asked) -> bool:
+def _is_brokers(asked: RequestRow) -> bool:
     return asked.client_id is not None and asked.client_id.startswith(BROKERS_OWN)
 
 
-def _presented(asked: Asked, theirs: Sequence[Asked], had: Mapping[Connection, Sequence[Had]]) -> Refusal:
+def _presented(
+    asked: RequestRow, theirs: Sequence[RequestRow], had: Mapping[Connection, Sequence[KnownEpoch]]
+) -> Refusal:
     if asked.producer_id is not None:
         return Refusal(asked, asked.producer_id, asked.producer_epoch)
     known = had.get((asked.broker_id, asked.connection), ()) if asked.connection is not None else ()
@@ -124,28 +126,28 @@ def _presented(asked: Asked, theirs: Sequence[Asked], had: Mapping[Connection, S
 def _with_what_followed(refused: Sequence[Refusal]) -> list[Refusal]:
     """Where nothing tells what a request presented: what the next one of its connection did."""
     found: list[Refusal] = []
-    later: dict[Connection, Had] = {}
+    later: dict[Connection, KnownEpoch] = {}
     for each in sorted(refused, key=lambda refusal: refusal.asked.order, reverse=True):
         asked = each.asked
         place = (asked.broker_id, asked.connection or "")
         told = each.producer_id is not None and each.victim_epoch is not None and each.victim_epoch >= 0
         if told and asked.connection is not None:
-            later[place] = Had(asked.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
+            later[place] = KnownEpoch(asked.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
         found.append(each if told or each.began is not None else replace(each, went_on=later.get(place)))
     return found
 
 
 def _connections(
-    asked: Iterable[Asked], wrote: Mapping[Connection, Sequence[Had]]
-) -> dict[Connection, list[Had]]:
+    asked: Iterable[RequestRow], wrote: Mapping[Connection, Sequence[KnownEpoch]]
+) -> dict[Connection, list[KnownEpoch]]:
     """What each connection was granted or wrote, in the order of time."""
-    found: dict[Connection, list[Had]] = {place: list(had) for place, had in wrote.items()}
+    found: dict[Connection, list[KnownEpoch]] = {place: list(had) for place, had in wrote.items()}
     for each in asked:
         epoch, producer_id = each.returned_producer_epoch, each.returned_producer_id
         told = each.error == NONE and epoch is not None and epoch >= 0 and producer_id is not None
         if told and each.connection is not None and epoch is not None and producer_id is not None:
             place = (each.broker_id, each.connection)
-            found.setdefault(place, []).append(Had(each.responded_ms, producer_id, epoch))
+            found.setdefault(place, []).append(KnownEpoch(each.responded_ms, producer_id, epoch))
     for had in found.values():
         had.sort()
     return found
@@ -154,12 +156,12 @@ def _connections(
 class _Meanwhile:
     """The brokers' own refused requests, by when they were made."""
 
-    def __init__(self, asked: Iterable[Asked], tolerance_ms: int) -> None:
+    def __init__(self, asked: Iterable[RequestRow], tolerance_ms: int) -> None:
         self.asked = sorted(asked, key=lambda each: (each.requested_ms, each.request_id))
         self._requested = [each.requested_ms for each in self.asked]
         self._tolerance_ms = tolerance_ms
 
-    def during(self, own: Asked) -> list[Asked]:
+    def during(self, own: RequestRow) -> list[RequestRow]:
         """Those made while the producer waited for this answer, of all partitions."""
         if own.transactional_id is None:
             return []

@@ -19,7 +19,7 @@ _SHUTDOWN_MS = 60_000
 """How much later than anything else a broker that shuts down may take a snapshot."""
 
 
-class Stored(NamedTuple):
+class SnapshotState(NamedTuple):
     """What a snapshot or the replayed log says of a producer; None where it is not known."""
 
     producer_epoch: int | None
@@ -27,13 +27,13 @@ class Stored(NamedTuple):
     current_txn_first_offset: int | None
 
 
-class Told(NamedTuple):
+class SliceState(NamedTuple):
     """What a slice says of a producer right below a snapshot: since when, and which batch was the last.
 
     ``snapshot``: which one of those that were taken.
     """
 
-    state: Stored
+    state: SnapshotState
     snapshot: int
     since_ms: int
     last_offset: int
@@ -49,7 +49,7 @@ class Snapshots:
         self._files, self._stored = _stored(replayed.evidence)
         self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
         self._earliest, self._latest = _moments(replayed, self._taken, alive_ms)
-        self._told: dict[tuple[int, int], Told] = {}
+        self._told: dict[tuple[int, int], SliceState] = {}
         self._silent = _silent(replayed.evidence)
 
     def compare(self, states: Piece) -> None:
@@ -93,7 +93,7 @@ class Snapshots:
                     None,
                 )
 
-    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], Told]:
+    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], SliceState]:
         """What a slice says of each producer right below each snapshot.
 
         A snapshot from beyond what was read of the log tells more than the log does.
@@ -110,14 +110,16 @@ class Snapshots:
             taken[snapshot].tolist(),
             states["producer_id"][at].tolist(),
             snapshot.tolist(),
-            *(states[name][at].tolist() for name in ("from_time", "from_position", *Stored._fields)),
+            *(states[name][at].tolist() for name in ("from_time", "from_position", *SnapshotState._fields)),
         ]
         return {
-            (offset, producer_id): Told(Stored(*map(_or_none, fields)), place, since_ms, last_offset)
+            (offset, producer_id): SliceState(
+                SnapshotState(*map(_or_none, fields)), place, since_ms, last_offset
+            )
             for offset, producer_id, place, since_ms, last_offset, *fields in zip(*columns, strict=True)
         }
 
-    def _is_due(self, file: _File, told: Told | None) -> bool | None:
+    def _is_due(self, file: _File, told: SliceState | None) -> bool | None:
         """Whether a producer that is absent should be in a snapshot, taken some time between two moments."""
         if told is None or told.since_ms == UNKNOWN:
             return None
@@ -132,13 +134,13 @@ class Snapshots:
         expired = most is not None and earliest != UNKNOWN and earliest - since_ms >= most
         return False if expired else None
 
-    def _is_outlived(self, file: _File, told: Told) -> bool:
+    def _is_outlived(self, file: _File, told: SliceState) -> bool:
         offsets, oldest = self._silent.get(file, ((), ()))
         at = bisect_right(offsets, told.last_offset)
         return at > 0 and oldest[at - 1] <= told.since_ms
 
 
-def _agree(log: Stored, stored: Stored, numbered: bool) -> bool | None:
+def _agree(log: SnapshotState, stored: SnapshotState, numbered: bool) -> bool | None:
     """Whether both say the same, as far as both say anything; the group coordinator numbers no batch."""
     pairs = [
         (log.producer_epoch, stored.producer_epoch),
@@ -155,18 +157,18 @@ _File = tuple[int, int]
 """Broker and offset of a snapshot."""
 
 
-def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, dict[int, Stored]]]:
+def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, dict[int, SnapshotState]]]:
     """The file of each replica's snapshot, and its entries by producer."""
     files: dict[_File, str] = {}
-    stored: dict[_File, dict[int, Stored]] = {}
-    names = ("broker_id", "snapshot_offset", "file", "producer_id", *Stored._fields)
+    stored: dict[_File, dict[int, SnapshotState]] = {}
+    names = ("broker_id", "snapshot_offset", "file", "producer_id", *SnapshotState._fields)
     columns = (evidence.snapshots[name].tolist() for name in names)
     # the same file may lie in two places for a while: the first one stands
     for broker_id, at, number, producer_id, *fields in sorted(zip(*columns, strict=True)):
         place = (broker_id, at)
         files.setdefault(place, evidence.snapshot_files[number])
         if producer_id != UNKNOWN:
-            stored.setdefault(place, {}).setdefault(producer_id, Stored(*map(_or_none, fields)))
+            stored.setdefault(place, {}).setdefault(producer_id, SnapshotState(*map(_or_none, fields)))
     return files, stored
 
 

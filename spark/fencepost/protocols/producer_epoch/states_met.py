@@ -8,13 +8,13 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
-from fencepost.protocols.producer_epoch.things_named import END, INIT
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
+from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition
-from fencepost.protocols.producer_epoch.witnesses import Told, Witnesses
+from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
 from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS, NONE
 
@@ -73,14 +73,14 @@ class States:
         ]
 
     def met_meanwhile(
-        self, asked: Asked, coordinator: Coordinator, order: Order
+        self, asked: RequestRow, coordinator: Coordinator, order: Order
     ) -> list[tuple[int, Candidate]]:
         """The states from arrival to answer of a request whose record nothing tells, numbered.
 
         Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
         Of those states the order of requests leaves some.
         """
-        # a line is written after its request was handled, never before: only its arrival is reckoned back
+        # a line is written after its request was handled, never before: only its arrival may be earlier
         start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
         for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
@@ -145,7 +145,9 @@ class Order:
     broker's clock, that the record was in effect.
     """
 
-    def __init__(self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, Asked]) -> None:
+    def __init__(
+        self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, RequestRow]
+    ) -> None:
         """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
         verified_during tells, a verification is made while another request waits.
         """
@@ -180,7 +182,7 @@ class Order:
             in_effect = list(accumulate((number for _, number in answers), max))
             self._answered[broker_id] = ([ms for ms, _ in answers], in_effect)
 
-    def bounds(self, asked: Asked, start_ms: int) -> tuple[int, int | None]:
+    def bounds(self, asked: RequestRow, start_ms: int) -> tuple[int, int | None]:
         """The state that a request met at the earliest, and the first one that it did not meet any more; it
         arrived at ``start_ms`` at the earliest.
         """
@@ -190,7 +192,7 @@ class Order:
         before = bisect_left(times, start_ms)
         return max(at_least, in_effect[before - 1] if before else 0), below
 
-    def _on_connection(self, asked: Asked) -> tuple[int, int | None]:
+    def _on_connection(self, asked: RequestRow) -> tuple[int, int | None]:
         if asked.connection is None or (asked.broker_id, asked.connection) not in self._written:
             return 0, None
         orders, newest, least = self._written[asked.broker_id, asked.connection]
@@ -208,7 +210,7 @@ class MetStates:
         coordinator: Coordinator | None,
         pairs: Iterable[Pair],
         witnesses: Witnesses,
-        verified: Mapping[Addition, Asked],
+        verified: Mapping[Addition, RequestRow],
     ) -> None:
         """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
@@ -224,7 +226,7 @@ class MetStates:
             self._pairs.setdefault(pair.asked.request_id, []).append(pair)
         self._order = Order(states, known, verified)
 
-    def by(self, asked: Asked) -> list[tuple[int, Candidate]]:
+    def by(self, asked: RequestRow) -> list[tuple[int, Candidate]]:
         """The states that a request may have met, numbered; none where the log does not tell."""
         pairs = self._pairs.get(asked.request_id)
         if pairs:
@@ -235,7 +237,7 @@ class MetStates:
             return []
         return self.states.met_meanwhile(asked, self.coordinator, self._order)
 
-    def told(self, asked: Asked) -> list[Told]:
+    def told(self, asked: RequestRow) -> list[WitnessedState]:
         """What answers tell of a request that was decided where the log cleaner has been."""
         base = None if self.coordinator is None else self.coordinator.log.base
         if base is None or base.ms is None or asked.requested_ms > base.ms or asked.api_key == INIT:

@@ -35,7 +35,7 @@ LOG_COVERAGE = Table(
         "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
-    lasts=True,
+    stays_open=True,
 )
 
 TRANSACTIONAL_IDS = Table(
@@ -94,7 +94,7 @@ PRODUCER_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "partition_key", "producer_id", "from_position"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 TRANSACTIONS = Table(
@@ -119,7 +119,7 @@ TRANSACTIONS = Table(
         "late": "boolean",  # open past its timeout when the coordinator's log was last known
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
-    ended=("completed_at",),
+    end_columns=("completed_at",),
 )
 
 TRANSACTION_MARKERS = Table(
@@ -171,8 +171,8 @@ PARTITION_TRANSACTIONS = Table(
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
-    while_open=("listed",),
-    lasts=True,
+    open_row_columns=("listed",),
+    stays_open=True,
 )
 
 PRODUCER_SNAPSHOTS = Table(
@@ -222,7 +222,7 @@ LOCAL_BUMPS = Table(
         **INTERVAL,
     },
     ("cluster", "local_bump_id"),
-    told_once=(),
+    handed_down_columns=(),
 )
 
 PRODUCER_REQUESTS = Table(
@@ -263,7 +263,7 @@ PRODUCER_REQUESTS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "transactional_id", "topic", "partition"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 PRODUCER_FENCINGS = Table(
@@ -295,7 +295,7 @@ PRODUCER_FENCINGS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id", "transactional_id"),
-    ended=("occurred_at",),
+    end_columns=("occurred_at",),
 )
 
 INIT_PRODUCER_IDS = Table(
@@ -324,7 +324,7 @@ INIT_PRODUCER_IDS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 INIT_PRODUCER_ID_STATES = Table(
@@ -348,7 +348,7 @@ INIT_PRODUCER_ID_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
-    goes_with=(INIT_PRODUCER_IDS, "request_id"),
+    ends_with=(INIT_PRODUCER_IDS, "request_id"),
 )
 
 END_TXNS = Table(
@@ -378,7 +378,7 @@ END_TXNS = Table(
         "position": "bigint",
     },
     ("cluster", "request_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 END_TXN_STATES = Table(
@@ -401,7 +401,7 @@ END_TXN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),
-    goes_with=(END_TXNS, "request_id"),
+    ends_with=(END_TXNS, "request_id"),
 )
 
 ADD_PARTITIONS_TO_TXNS = Table(
@@ -431,7 +431,7 @@ ADD_PARTITIONS_TO_TXNS = Table(
         "position": "bigint",
     },
     ("cluster", "addition_id"),
-    ended=("responded_at",),
+    end_columns=("responded_at",),
 )
 
 ADD_PARTITIONS_TO_TXN_STATES = Table(
@@ -455,7 +455,7 @@ ADD_PARTITIONS_TO_TXN_STATES = Table(
         **INTERVAL,
     },
     ("cluster", "addition_id", "candidate"),
-    goes_with=(ADD_PARTITIONS_TO_TXNS, "addition_id"),
+    ends_with=(ADD_PARTITIONS_TO_TXNS, "addition_id"),
 )
 
 CLIENT_EVENTS = Table(
@@ -477,7 +477,7 @@ CLIENT_EVENTS = Table(
         "position": "bigint",
     },
     ("cluster", "file", "position"),
-    ended=("logged_at",),
+    end_columns=("logged_at",),
 )
 
 PARTITION_LOGS = Table(
@@ -488,7 +488,7 @@ PARTITION_LOGS = Table(
         "topic": "string",
         "topic_id": "string",
         "partition": "int",
-        "state": "binary",  # LogBefore.packed
+        "state": "binary",  # HandedDownLog.packed
     },
     ("cluster", "topic", "topic_id", "partition"),
 )
@@ -502,7 +502,7 @@ CARRIED_IDS = Table(
         "partition_key": "string",
         "position": "bigint",  # where it is cut
         "transactional_id": "string",
-        "state": "string",  # IdBefore.packed
+        "state": "string",  # HandedDownId.packed
     },
     ("cluster", "partition_key", "transactional_id"),
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.causes import Enders
 from fencepost.protocols.producer_epoch.producer_state import NONE
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
 from fencepost.replay.logs import COMPACTED
 
@@ -26,7 +26,7 @@ END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
 """Who wrote a record."""
 
 
-class Held(NamedTuple):
+class LastProducerEpoch(NamedTuple):
     """TransactionMetadata.lastProducerEpoch: what a retry may say. NONE after a new instance, None where
     nothing tells who bumped.
 
@@ -56,9 +56,9 @@ class Transition(NamedTuple):
     first_known: bool
     act: str | None
     cause: str | None
-    by: Asked | None
+    by: RequestRow | None
     last_epoch: int | None
-    held: Held | None
+    held: LastProducerEpoch | None
     previous_id: int | None
 
     @property
@@ -93,12 +93,12 @@ class TransactionMetadata:
         """A hole lies before what comes."""
         self._stretch = stretch
         self._before: TransactionRecord | None = None
-        self._prepared_by: tuple[str | None, Asked | None] = (None, None)
+        self._prepared_by: tuple[str | None, RequestRow | None] = (None, None)
         self._last_epoch: int | None = None
-        self._held: Held | None = None
+        self._held: LastProducerEpoch | None = None
         self._previous_id: int | None = None
 
-    def replay(self, record: TransactionRecord, init: Asked | None) -> Transition:
+    def replay(self, record: TransactionRecord, init: RequestRow | None) -> Transition:
         """Take the next record; ``init`` is the granted InitProducerId that is known to have written it."""
         if record.stretch != self._stretch:
             self._forget(record.stretch)
@@ -134,8 +134,12 @@ class TransactionMetadata:
         return this
 
     def _written_by(
-        self, record: TransactionRecord, was: TransactionRecord | None, init: Asked | None, first_known: bool
-    ) -> tuple[str | None, Asked | None]:
+        self,
+        record: TransactionRecord,
+        was: TransactionRecord | None,
+        init: RequestRow | None,
+        first_known: bool,
+    ) -> tuple[str | None, RequestRow | None]:
         """Who wrote the record, and with which request; None where neither it nor a request tells.
 
         A transaction is completed by whom it was prepared by.
@@ -162,13 +166,15 @@ class TransactionMetadata:
         bumped = was is not None and this.moved and not record.completes and record.status is not None
         if this.first_known:
             self._last_epoch = self._previous_id = NONE
-            self._held = Held(NONE, record.leader_epoch)
+            self._held = LastProducerEpoch(NONE, record.leader_epoch)
         elif record.prepares and record.producer_epoch is not None and record.transaction_version >= 2:
             # prepareAbortOrCommit: the epoch is one above the last, whoever ends the transaction
-            self._held = Held(record.producer_epoch - 1, record.leader_epoch)
+            self._held = LastProducerEpoch(record.producer_epoch - 1, record.leader_epoch)
         elif bumped:
             # prepareIncrementProducerEpoch; before transaction version 2 a fence forgets it
-            self._held = Held(NONE if record.prepares else _owners_epoch(this), record.leader_epoch)
+            self._held = LastProducerEpoch(
+                NONE if record.prepares else _owners_epoch(this), record.leader_epoch
+            )
         if bumped:
             self._last_epoch = _owners_epoch(this)
         if was is not None and not record.tombstone and was.producer_id != record.producer_id:
@@ -191,7 +197,7 @@ def _same(was: TransactionRecord | None, record: TransactionRecord) -> bool:
 
 
 def _initialised_by(
-    record: TransactionRecord, was: TransactionRecord | None, init: Asked | None, first_known: bool
+    record: TransactionRecord, was: TransactionRecord | None, init: RequestRow | None, first_known: bool
 ) -> str | None:
     if _same(was, record):
         return RETRY
@@ -201,18 +207,21 @@ def _initialised_by(
     return None if init is None else _asked_by(init)
 
 
-def _by_admin(init: Asked) -> bool:
+def _by_admin(init: RequestRow) -> bool:
     return init.client_id is not None and ADMIN.match(init.client_id) is not None
 
 
-def _asked_by(init: Asked) -> str:
+def _asked_by(init: RequestRow) -> str:
     if _by_admin(init):
         return OPERATOR
     return CLIENT_BUMP if init.producer_id is not None and init.producer_id >= 0 else NEW_INSTANCE
 
 
 def _prepared_by(
-    record: TransactionRecord, was: TransactionRecord | None, ended: Asked | None, fence: Asked | None
+    record: TransactionRecord,
+    was: TransactionRecord | None,
+    ended: RequestRow | None,
+    fence: RequestRow | None,
 ) -> str | None:
     # before transaction version 2 only a fence moves the epoch here
     own = _same(was, record) and record.transaction_version < 2

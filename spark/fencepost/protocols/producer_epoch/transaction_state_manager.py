@@ -10,21 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.producer_epoch import account
-from fencepost.protocols.producer_epoch.asked import Asked, granted
+from fencepost.protocols.producer_epoch.answered_transactions import count_answered_transactions
 from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
-from fencepost.protocols.producer_epoch.decided import decided
+from fencepost.protocols.producer_epoch.decided_requests import select_decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
 from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
-from fencepost.protocols.producer_epoch.id_before import IdBefore, id_before
-from fencepost.protocols.producer_epoch.refusals import Connection, Had, refusals
+from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
+from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
+from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted
+from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
-from fencepost.protocols.producer_epoch.things_named import END, INIT
-from fencepost.protocols.producer_epoch.told_transactions import told_transactions
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
@@ -41,9 +41,9 @@ class _Id:
     """One transactional id: its records, and what was asked for it."""
 
     records: list[TransactionRecord] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[RequestRow] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
-    before: IdBefore | None = None
+    before: HandedDownId | None = None
 
 
 class TransactionStateManager:
@@ -53,8 +53,8 @@ class TransactionStateManager:
         self,
         evidence: CoordinatorEvidence,
         metadata: ClusterMetadata,
-        sent: Sequence[Asked],
-        wrote: Mapping[str, Mapping[Connection, Sequence[Had]]],
+        sent: Sequence[RequestRow],
+        wrote: Mapping[str, Mapping[Connection, Sequence[KnownEpoch]]],
         tolerance_ms: int,
     ) -> None:
         self._tolerance_ms = tolerance_ms
@@ -62,7 +62,7 @@ class TransactionStateManager:
         self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
         self._ids: dict[str, _Id] = {}
-        self._unnamed: list[Asked] = []
+        self._unnamed: list[RequestRow] = []
         for each in sent:
             if each.transactional_id is None:
                 self._unnamed.append(each)
@@ -128,14 +128,16 @@ class TransactionStateManager:
                 told_from = _known_from(coordinator, transitions, found, self._tolerance_ms)
                 at_cut, past = None, set[int]()
                 if self._cut is not None:
-                    at_cut = id_before(log, self._cut, transitions, found, compacted)
+                    at_cut = hand_down_id(log, self._cut, transitions, found, compacted)
                 if self._cut is not None and at_cut is not None:
                     past = at_cut.past(found, self._cut)
                     rows.before.add(cluster, *place[1:], self._cut, transactional_id, at_cut.packed())
                 begun = each.before is not None and each.before.counted_from is not None
                 add_history(rows, coordinator, transitions, found, begun=begun, past=past)
                 if log.base is not None:
-                    for name, producer_id, *counted in told_transactions(each.asked, self._tolerance_ms):
+                    for name, producer_id, *counted in count_answered_transactions(
+                        each.asked, self._tolerance_ms
+                    ):
                         rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
                 for producer_id, epoch in compacted.items():
                     goes_on = at_cut is not None and at_cut.record.producer_id == producer_id
@@ -183,7 +185,7 @@ class TransactionStateManager:
         self, rows: CoordinatorRows, each: _Id, met: MetStates, accepted: Iterable[Pair]
     ) -> None:
         written = {pair.asked.request_id: pair.record.offset for pair in accepted if pair.sure}
-        for asked in decided(each.asked):
+        for asked in select_decided(each.asked):
             rows.decided.add(asked, met, written, self._cluster, self._partition)
 
     def _add_fencings(
@@ -206,7 +208,7 @@ class TransactionStateManager:
                 add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
 
 
-def _compacted_epochs(transitions: Iterable[Transition], before: IdBefore | None) -> dict[int, int]:
+def _compacted_epochs(transitions: Iterable[Transition], before: HandedDownId | None) -> dict[int, int]:
     """The producer ids that an id had, each with the newest epoch of which compaction may have taken
     transactions: that of a record which it left, if chapters ``before`` have not counted them.
     """

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import Longs, Piece, nullable
-from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.refusals import BROKERS_OWN
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
+from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, PRODUCE
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
-from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, PRODUCE
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
@@ -57,7 +57,7 @@ def answered_to(answers: pa.Table, ids: pa.Table) -> pa.Table:
     return answers.filter(chosen)
 
 
-class Began:
+class BegunTransactions:
     """The transactions of one partition, each with the Produce request that began it."""
 
     def __init__(self, answers: Piece | None) -> None:
@@ -101,14 +101,14 @@ def began(answers: pa.Table, rows: Longs, ids: Longs, epochs: Longs) -> pa.Table
     return pa.table([given[field.name] for field in BEGAN.arrow_schema], schema=BEGAN.arrow_schema)
 
 
-def verified_during(asked: Iterable[Asked], tolerance_ms: int) -> dict[Addition, Asked]:
+def verified_during(asked: Iterable[RequestRow], tolerance_ms: int) -> dict[Addition, RequestRow]:
     """The Produce requests (BEGAN among ``asked``) that verifications of a transactional id were made for.
 
     Where several come so close that the times of their lines do not tell which is whose, as many
     verifications as requests are taken in order.
     """
-    asking: dict[tuple[Any, ...], list[Asked]] = {}
-    produced: dict[tuple[Any, ...], list[Asked]] = {}
+    asking: dict[tuple[Any, ...], list[RequestRow]] = {}
+    produced: dict[tuple[Any, ...], list[RequestRow]] = {}
     for each in asked:
         content = (each.broker_id, each.topic, each.partition, each.producer_id, each.producer_epoch)
         if each.api_key == PRODUCE and each.error == NONE and each.producer_id is not None:
@@ -126,10 +126,10 @@ def verified_during(asked: Iterable[Asked], tolerance_ms: int) -> dict[Addition,
 
 
 def _close(
-    produced: Iterable[Asked], asking: Iterable[Asked], tolerance_ms: int
-) -> Iterator[tuple[list[Asked], list[Asked]]]:
+    produced: Iterable[RequestRow], asking: Iterable[RequestRow], tolerance_ms: int
+) -> Iterator[tuple[list[RequestRow], list[RequestRow]]]:
     """Requests that overlap in time, by as much as lines may be late, with the verifications meanwhile."""
-    together: list[tuple[int, list[Asked]]] = []
+    together: list[tuple[int, list[RequestRow]]] = []
     until_ms = 0
     for each in sorted(produced, key=lambda each: (each.requested_ms, each.order)):
         since_ms = each.requested_ms - tolerance_ms

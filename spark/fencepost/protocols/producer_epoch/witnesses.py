@@ -31,9 +31,9 @@ from fencepost.protocols.producer_epoch.answers import (
     shows_open,
     told_after,
 )
-from fencepost.protocols.producer_epoch.asked import Asked
 from fencepost.protocols.producer_epoch.order_of_lines import Lines
-from fencepost.protocols.producer_epoch.things_named import ADD_PARTITIONS, END
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
+from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING
 from fencepost.replay.requests import NONE
 
@@ -41,7 +41,7 @@ UnreadLines = Mapping[str, Sequence[int]]
 """Positions in files of request logs."""
 
 
-class Told(NamedTuple):
+class WitnessedState(NamedTuple):
     """What a request certainly met; ``status`` and ``listed`` (its partition is in the transaction) are None
     where that is not told.
     """
@@ -64,13 +64,13 @@ def unread_lines(quarantine: pa.Table) -> UnreadLines:
 class Witnesses:
     """The answers about one transactional id, as far as they tell what its requests met."""
 
-    def __init__(self, asked: Sequence[Asked], unread: UnreadLines, tolerance_ms: int) -> None:
+    def __init__(self, asked: Sequence[RequestRow], unread: UnreadLines, tolerance_ms: int) -> None:
         """``asked``: every line about the id, of all brokers, in the order of answers."""
         self._asked = asked
         self._unread = unread
         self._tolerance_ms = tolerance_ms
 
-    def told(self, asked: Asked) -> list[Told]:
+    def told(self, asked: RequestRow) -> list[WitnessedState]:
         """The states of which a request met one; none where nothing tells."""
         return self._within(asked) or self._between(asked)
 
@@ -85,7 +85,7 @@ class Witnesses:
     @cached_property
     def _added(self) -> dict[str | None, Lines]:
         """What was added, or verified, by the name of the partition; all of it by None."""
-        found: dict[str | None, list[Asked]] = {None: []}
+        found: dict[str | None, list[RequestRow]] = {None: []}
         for each in self._asked:
             if shows_open(each):
                 found[None].append(each)
@@ -108,7 +108,7 @@ class Witnesses:
     @cached_property
     def _met(self) -> dict[Epoch, Lines]:
         """The lines that certainly met a producer epoch."""
-        found: dict[Epoch, list[Asked]] = {}
+        found: dict[Epoch, list[RequestRow]] = {}
         for each in self._asked:
             if shows_open(each) or (is_accepted_end(each) and each.moves_no_epoch):
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
@@ -117,21 +117,21 @@ class Witnesses:
     @cached_property
     def _committed(self) -> dict[Epoch, Lines]:
         """Commits that moved the epoch: until then nobody else had ended the transaction of that epoch."""
-        found: dict[Epoch, list[Asked]] = {}
+        found: dict[Epoch, list[RequestRow]] = {}
         for each in self._asked:
             if is_accepted_end(each) and not each.moves_no_epoch and each.result == "COMMIT":
                 found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
         return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
 
-    def _between(self, asked: Asked) -> list[Told]:
+    def _between(self, asked: RequestRow) -> list[WitnessedState]:
         """The epoch that was told before and met afterwards."""
         for before in self._tellers.before(asked):
             told = told_after(before)
             if told is not None and told in self._met and self._met[told].has_after(asked):
-                return [Told(*told)]
+                return [WitnessedState(*told)]
         return []
 
-    def _within(self, asked: Asked) -> list[Told]:
+    def _within(self, asked: RequestRow) -> list[WitnessedState]:
         """The open transaction that an accepted request of its epoch is part of."""
         if asked.error != NONE or asked.producer_id is None or asked.producer_epoch is None:
             return []
@@ -139,20 +139,20 @@ class Witnesses:
         if self._ended_at.get(said, set()) - {asked.broker_id} or not self._lasts(asked, said):
             return []
         if asked.api_key == ADD_PARTITIONS and self._is_since(self._added.get(partition_of(asked)), asked):
-            return [Told(*said, ONGOING, listed=True)]
+            return [WitnessedState(*said, ONGOING, listed=True)]
         if self._is_since(self._added[None], asked) or self._ends_what_was_added(asked, said):
-            return [Told(*said, ONGOING)]
+            return [WitnessedState(*said, ONGOING)]
         if not asked.verify_only and self._is_since(self._began, asked):
             # what was added since may not have been logged
-            return [Told(*said, EMPTY), Told(*said, ONGOING)]
+            return [WitnessedState(*said, EMPTY), WitnessedState(*said, ONGOING)]
         return []
 
-    def _lasts(self, asked: Asked, said: Epoch) -> bool:
+    def _lasts(self, asked: RequestRow, said: Epoch) -> bool:
         """Whether no timeout has ended the transaction of an epoch: it is met later, or was young."""
         met_later = (lines[said] for lines in (self._met, self._committed) if said in lines)
         return any(lines.has_after(asked) for lines in met_later) or self._is_young(asked, said)
 
-    def _is_young(self, asked: Asked, said: Epoch) -> bool:
+    def _is_young(self, asked: RequestRow, said: Epoch) -> bool:
         """Whether a request was answered before any transaction of its epoch could be past its timeout."""
         timeout_ms = self._timeouts.get(said)
         if timeout_ms is None:
@@ -179,9 +179,9 @@ class Witnesses:
         return found
 
     @cached_property
-    def _made_first(self) -> dict[Epoch, Asked]:
+    def _made_first(self) -> dict[Epoch, RequestRow]:
         """Of each epoch the first line that tells that it was made."""
-        found: dict[Epoch, Asked] = {}
+        found: dict[Epoch, RequestRow] = {}
         for each in sorted(self._asked, key=lambda line: line.requested_ms):
             if makes_epoch(each):
                 found.setdefault(told_after(each) or (None, None), each)
@@ -195,7 +195,7 @@ class Witnesses:
             self._tolerance_ms,
         )
 
-    def _is_since(self, lines: Lines | None, asked: Asked) -> bool:
+    def _is_since(self, lines: Lines | None, asked: RequestRow) -> bool:
         """Whether one of these was answered before with the epoch of a request, and nothing ended since."""
         if lines is None:
             return False
@@ -204,7 +204,7 @@ class Witnesses:
             told_after(before) == said and self._is_unbroken(before, asked) for before in lines.before(asked)
         )
 
-    def _ends_what_was_added(self, asked: Asked, said: Epoch) -> bool:
+    def _ends_what_was_added(self, asked: RequestRow, said: Epoch) -> bool:
         """Whether something was added at the epoch that an EndTxn moved: that was before, for any clock."""
         if not makes_epoch(asked) or told_after(asked) == said or said not in self._met:
             return False
@@ -213,7 +213,7 @@ class Witnesses:
             for each in self._met[said].ends(asked.broker_id)
         )
 
-    def _is_unbroken(self, before: Asked, asked: Asked) -> bool:
+    def _is_unbroken(self, before: RequestRow, asked: RequestRow) -> bool:
         """Whether all lines from one request to a later one are there, and none may have ended anything."""
         if before.file != asked.file:
             return False

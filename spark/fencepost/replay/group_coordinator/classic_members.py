@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
+from fencepost.replay.arrow_slices import shared_values
 from fencepost.replay.group_coordinator.records import ClassicMember
-from fencepost.replay.reading import repeated
 
 _Topics = Sequence[tuple[str, Sequence[int]]] | None
 
@@ -31,9 +31,9 @@ class ClassicMembers:
         members = fields["members"]
         each = members.flatten()
         consumers = pc.equal(fields["protocol_type"], "consumer").take(pc.list_parent_indices(members))
-        assignments = repeated(pc.if_else(consumers, each.field("assignment"), None))
+        assignments = shared_values(pc.if_else(consumers, each.field("assignment"), None))
         self._read(assignments)
-        names = (repeated(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
+        names = (shared_values(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
         entries = map(self._member, zip(*names, assignments, strict=True))
         lengths = pc.list_value_length(members).to_pylist()
         return [None if length is None else list(islice(entries, length)) for length in lengths]

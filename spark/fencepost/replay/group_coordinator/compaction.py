@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.replay.group_coordinator.records import COMMIT_TYPES, MARKERS, group_of
-from fencepost.replay.joined import Mask, are_whole, joined, mask
 from fencepost.replay.logs import Log, Longs, longs
+from fencepost.replay.merged_batches import Mask, are_whole, mask, merge_batches
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -38,7 +38,7 @@ def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table,
     mentioned = np.zeros(len(log), dtype=np.bool_)
     mentioned[place] = True
     stay |= ~mentioned & np.asarray(pc.is_valid(batches["crc"]).to_numpy(zero_copy_only=False))
-    return joined(batches, stay), records.filter(pa.array(kept))
+    return merge_batches(batches, stay), records.filter(pa.array(kept))
 
 
 def _bulk(records: pa.Table) -> Mask:

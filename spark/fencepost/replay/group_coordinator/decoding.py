@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from fencepost.formats.decode import Decoded, decode
 from fencepost.formats.large_values import as_written
+from fencepost.replay.arrow_slices import shared_values
 from fencepost.replay.group_coordinator.classic_members import ClassicMembers
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
@@ -29,7 +30,6 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
 from fencepost.replay.metadata import Sighting
-from fencepost.replay.reading import repeated
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]
@@ -80,10 +80,10 @@ def commit_records(records: pa.Table) -> list[OffsetCommitRecord]:
         size = rows.num_rows
         columns = zip(
             *_places(rows),
-            repeated(fields["group"]),
-            repeated(fields["topic"]),
+            shared_values(fields["group"]),
+            shared_values(fields["topic"]),
             fields["partition"].to_pylist(),
-            repeated(fields["topic_id"]) if "topic_id" in fields else [None] * size,
+            shared_values(fields["topic_id"]) if "topic_id" in fields else [None] * size,
             fields["offset"].to_pylist(),
             fields["leader_epoch"].to_pylist() if "leader_epoch" in fields else [None] * size,
             rows["producer_id"].to_pylist(),
@@ -175,7 +175,7 @@ def _group_records(
         return fields[name].to_pylist() if name in fields else [None] * size
 
     def texts(name: str) -> _Column:
-        return repeated(fields[name]) if name in fields else [None] * size
+        return shared_values(fields[name]) if name in fields else [None] * size
 
     epochs = next((n for n in ("generation", "assignment_epoch", "epoch") if n in fields), "epoch")
     group_ids = texts("group_id" if "group_id" in fields else "group")
@@ -253,7 +253,7 @@ def _listed(column: pa.ListArray, element: str) -> list[_Listed]:
     each = column.flatten()
     entries = list(
         zip(
-            repeated(each.field(element)),
+            shared_values(each.field(element)),
             each.field("partitions").to_pylist(),
             each.field("assignment_epochs").to_pylist(),
             strict=True,

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Engine, Rows
-from fencepost.replay.bounded import Partition
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -30,6 +29,7 @@ from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.requests import LINE_COLUMNS
+from fencepost.replay.time_bounds import Partition
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from fencepost.protocols.base import UsageError
 from fencepost.protocols.leader_epoch.stored.lives import lives
 from fencepost.protocols.leader_epoch.stored.offsets import StoredOffset, stored_offsets
-from fencepost.protocols.leader_epoch.stored.seek import Judged, judge
+from fencepost.protocols.leader_epoch.stored.seek import Judgement, judge
 from fencepost.reading import Reader, rows
 
 _SCHEMA = pa.schema(
@@ -47,7 +47,7 @@ def _cluster(reader: Reader, asked: str | None) -> str:
     raise UsageError(f"--cluster {asked or 'NAME'}: name one of the lake's clusters: {named}")
 
 
-def _table(judged: Sequence[tuple[StoredOffset, Judged]]) -> pa.Table:
+def _table(judged: Sequence[tuple[StoredOffset, Judgement]]) -> pa.Table:
     values = [
         dict(zip(_SCHEMA.names, (stored.topic, stored.partition, stored.offset, *verdict), strict=True))
         for stored, verdict in judged

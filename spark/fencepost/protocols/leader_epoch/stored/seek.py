@@ -13,7 +13,7 @@ CLOCKS_DIFFER = dt.timedelta(minutes=1)
 """The clock of who stores an offset is nobody's the lake knows: closer moments have no order."""
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """``safe`` is None where evidence does not tell; ``reason`` is None where it is safe."""
 
     safe: bool | None
@@ -21,10 +21,10 @@ class Judged(NamedTuple):
     detail: str | None = None
 
 
-SAFE = Judged(True)
+SAFE = Judgement(True)
 
 
-def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judged:
+def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judgement:
     """What becomes of a consumer that seeks there, as far as the logs were captured.
 
     An offset is of the live incarnation of its topic, or of another (KIP-232: INVALID_PARTITION_EPOCH). Of
@@ -33,22 +33,26 @@ def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judged:
     """
     life = topics.get(stored.topic)
     if life is None:
-        return Judged(None, "topic_unknown", "no log that was read tells of a topic of this name")
+        return Judgement(None, "topic_unknown", "no log that was read tells of a topic of this name")
     if life.live is None:
-        return Judged(None, "topic_unknown", "the metadata log has a hole that may hide the topic's deletion")
+        return Judgement(
+            None, "topic_unknown", "the metadata log has a hole that may hide the topic's deletion"
+        )
     if not life.live:
-        return Judged(
+        return Judgement(
             False, "topic_deleted", f"the topic with the id {life.topic_id} was the last of this name"
         )
     partition = life.of_partition.get(stored.partition)
     if partition is None:
         if life.partitions is None:
-            return Judged(None, "partition_unknown", "the metadata log has a hole that may hide partitions")
-        return Judged(False, "no_such_partition", f"the topic has {life.partitions} partitions")
+            return Judgement(
+                None, "partition_unknown", "the metadata log has a hole that may hide partitions"
+            )
+        return Judgement(False, "no_such_partition", f"the topic has {life.partitions} partitions")
     return _incarnation(stored, life, partition) or _place(stored, partition) or SAFE
 
 
-def _incarnation(stored: StoredOffset, life: TopicLife, partition: PartitionLife) -> Judged | None:
+def _incarnation(stored: StoredOffset, life: TopicLife, partition: PartitionLife) -> Judgement | None:
     """Why the offset may not be of the incarnation that lives; None where it is."""
     if stored.topic_id is not None and stored.topic_id != life.topic_id:
         return _another(f"it is of the topic id {stored.topic_id}, the live one is {life.topic_id}")
@@ -57,16 +61,16 @@ def _incarnation(stored: StoredOffset, life: TopicLife, partition: PartitionLife
         if epoch < live and stored.topic_id is None:
             return _another(f"its partition epoch is {epoch}, that of the live incarnation {live}")
         detail = f"no incarnation that is known has the partition epoch {epoch}; the live one has {live}"
-        return Judged(None, "incarnation_unknown", detail)
+        return Judgement(None, "incarnation_unknown", detail)
     if stored.topic_id is not None or (epoch >= 0 and live is not None) or life.is_first:
         return None
     return _by_time(stored.stored_at, life.created_at)
 
 
-def _by_time(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> Judged | None:
+def _by_time(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> Judgement | None:
     if stored_at is None or created_at is None or abs(stored_at - created_at) < CLOCKS_DIFFER:
         detail = "the topic was created again: only a topic id, an offset epoch or a time tells whose it is"
-        return Judged(None, "incarnation_unknown", detail)
+        return Judgement(None, "incarnation_unknown", detail)
     if stored_at < created_at:
         return _another(
             f"it was stored before the live incarnation was created ({created_at:%Y-%m-%d %H:%M:%S})"
@@ -74,15 +78,15 @@ def _by_time(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> J
     return None
 
 
-def _place(stored: StoredOffset, partition: PartitionLife) -> Judged | None:
+def _place(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     """Why the offset may not be a good place in the live incarnation's log; None where it is."""
     offset = stored.offset
     if partition.log_start is not None and offset < partition.log_start:
-        return Judged(False, "below_log_start", f"the log begins at {partition.log_start}")
+        return Judgement(False, "below_log_start", f"the log begins at {partition.log_start}")
     return _truncated(stored, partition) or _outside(stored, partition)
 
 
-def _truncated(stored: StoredOffset, partition: PartitionLife) -> Judged | None:
+def _truncated(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     offset, epoch = stored.offset, stored.epochs.leader_epoch
     if epoch < 0:
         if partition.loses is not None and (partition.lost_from is None or offset <= partition.lost_from):
@@ -90,32 +94,32 @@ def _truncated(stored: StoredOffset, partition: PartitionLife) -> Judged | None:
         detail = "without a leader epoch nobody can tell whether it is past a truncation"
         if partition.lost_from is not None:
             detail += f": records were lost from {partition.lost_from} on"
-        return Judged(None, "epoch_unknown", detail)
+        return Judgement(None, "epoch_unknown", detail)
     if partition.leader_epoch is not None and epoch > partition.leader_epoch:
         detail = (
             f"its leader epoch {epoch} is newer than {partition.leader_epoch}, the newest that was captured"
         )
-        return Judged(None, "epoch_unknown", detail)
+        return Judgement(None, "epoch_unknown", detail)
     later = next(((number, start) for number, start in partition.epochs if number > epoch), None)
     if later is not None and offset > later[1]:
         detail = f"leader epoch {epoch} ends at {later[1]}, where leader epoch {later[0]} begins"
-        return Judged(False, "past_truncation", detail)
+        return Judgement(False, "past_truncation", detail)
     return None
 
 
-def _outside(stored: StoredOffset, partition: PartitionLife) -> Judged | None:
+def _outside(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     offset, end = stored.offset, partition.log_end
     if end is not None and offset > end:
         known_at = partition.known_at
         late = stored.stored_at and known_at and stored.stored_at + CLOCKS_DIFFER < known_at
         detail = f"the log that was captured ends at {end}"
-        return Judged(False if late else None, "above_log_end", detail)
+        return Judgement(False if late else None, "above_log_end", detail)
     if any(first <= offset <= to for first, to in partition.covered):
         return None
-    return Judged(
+    return Judgement(
         None, "not_covered", "the log is not known at this offset: segments are missing or compacted"
     )
 
 
-def _another(detail: str) -> Judged:
-    return Judged(False, "another_incarnation", detail)
+def _another(detail: str) -> Judgement:
+    return Judgement(False, "another_incarnation", detail)

@@ -1,0 +1,150 @@
+"""Updates episodes and coverage from the pieces of all chapters, where these have changed.
+
+What is new are the pieces of chapters that were judged; *stale* are those that were there of chapters which
+do not stand. Both touch definitions in scopes. Of these, and of no others, episodes and counts are made
+twice: as they are, and as they were. The difference is written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fencepost.judge.chapters import Chapter, Chapters, where
+from fencepost.lake import Where
+from fencepost.tables import EPISODES, PIECES, VERDICT_COVERAGE
+
+if TYPE_CHECKING:
+    from fencepost.judge.engine import Engine
+
+RULES = Path(__file__).with_name("rules")
+
+_NOW, _OLD = "now ", "old "
+"""What the sides of a cluster are called: so, and its name."""
+_SCOPE = ("cluster", "definition", "scope")
+_WITNESS = (*_SCOPE, "witness", "verdict", "failed_conjunct")
+_COUNTED = ("checked", "exercised", "holds", "violated", "unknown")
+_PLACED = ("chapter", "kind", *_WITNESS, "begins", "ends", "from_time", "to_time", *_COUNTED)
+"""What there is to know of pieces, but the text of what fails: that is most of them."""
+_TIME = pa.timestamp("us", tz="UTC")
+TIMES = pa.schema({"place": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
+"""From when to when the chapters of a side are; the last one has no end."""
+_SIDES = f"""
+SELECT DISTINCT
+  cluster AS place,
+  SUBSTRING(cluster, {len(_NOW) + 1}) AS cluster,
+  CASE WHEN cluster LIKE '{_NOW}%' THEN 1 ELSE -1 END AS sign
+FROM gathered
+"""
+
+
+def rule(name: str) -> str:
+    """The text of a rule: a query over names that its first lines list, in words that both engines know."""
+    return (RULES / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
+    """Make the episodes and the coverage follow ``pieces``, which were found now; or, as a ``whole``, make
+    them anew of the pieces of all chapters. Otherwise the lake's are of ``stale`` and of what stands.
+    """
+    now, old = ((*history.standing, *others) for others in (history.judged, history.stale))
+    engine.give("chapters", pa.concat_tables([_times(_NOW, now), _times(_OLD, old)]))
+    if whole:
+        engine.fetch("standing", PIECES, history.where_standing)
+        engine.view("gathered", _by_side({_NOW: ("pieces", "standing")}, PIECES.columns))
+        engine.view("gathered_witnesses", "SELECT * FROM gathered")
+    else:
+        _gather_touched(engine, history)
+    engine.keep("sides", _SIDES)
+    engine.keep("scopes", rule("whole_scopes"))
+    engine.view("unmet", rule("whole_unmet"))
+    engine.keep("stretches", rule("stretches"))
+    engine.view("judged", rule("whole_held"))
+    engine.keep("met", rule("met"))
+    engine.view("failing", rule("whole_failing"))
+    engine.view("unmet", rule("unmet"))
+    if whole:
+        engine.replace(
+            EPISODES, f"{rule('episodes')}\nORDER BY chapter" if history.several else rule("episodes")
+        )
+    else:
+        engine.keep("told", rule("episodes"))
+        _replace_changed(engine)
+    engine.fetch("counted", VERDICT_COVERAGE, () if whole else None)
+    engine.keep("counts", rule("counts"))
+    engine.keep("coverage", rule("coverage"))
+    engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
+
+
+def _gather_touched(engine: Engine, history: Chapters) -> None:
+    """Gather the pieces of what was touched: of those that stand, texts only of what fails as it does now."""
+    engine.keep("touched", rule("touched"))
+    engine.keep("touched_witnesses", rule("touched_witnesses"))
+    engine.fetch("standing", PIECES, history.where_standing, _PLACED, ("touched", _SCOPE))
+    sources = {_NOW: ("pieces", "standing"), _OLD: ("stale", "standing")}
+    engine.view("gathered", _by_side(sources, _PLACED))
+    alike = " AND ".join(f"one.{name} IS NOT DISTINCT FROM other.{name}" for name in _WITNESS)
+    found = engine.rows(
+        "SELECT DISTINCT one.cluster, one.chapter FROM standing AS one "
+        f"JOIN touched_witnesses AS other ON one.kind = 'failing' AND {alike}"
+    )
+    engine.fetch("failed", PIECES, _where(found), (), ("touched_witnesses", _WITNESS))
+    sources = {_NOW: ("pieces", "failed"), _OLD: ("stale", "failed")}
+    engine.view("gathered_witnesses", _by_side(sources, PIECES.columns))
+
+
+def _replace_changed(engine: Engine) -> None:
+    """Replace the chapters of episodes that are not as they were."""
+    columns = ", ".join(f"told.{name}" for name in EPISODES.columns)
+    now, before = (f"SELECT {columns} FROM told WHERE sign = {sign}" for sign in (1, -1))
+    engine.keep("added", f"{now} EXCEPT {before}")
+    engine.keep("removed", f"{before} EXCEPT {now}")
+    changed = engine.rows("SELECT cluster, chapter FROM added UNION SELECT cluster, chapter FROM removed")
+    if changed:
+        engine.fetch("kept", EPISODES, _where(changed))
+        engine.replace(
+            EPISODES,
+            "SELECT * FROM kept WHERE verdict_id NOT IN (SELECT verdict_id FROM removed) "
+            "UNION ALL SELECT * FROM added",
+            _where(changed),
+        )
+
+
+def _by_side(sources: Mapping[str, Sequence[str]], columns: Iterable[str]) -> str:
+    """The rows of several names, each side of a cluster as though it were one by itself."""
+    selected = []
+    for side, names in sources.items():
+        for name in names:
+            others = ", ".join(f"{name}.{column}" for column in columns if column != "cluster")
+            selected.append(f"SELECT CONCAT('{side}', {name}.cluster) AS cluster, {others} FROM {name}")
+    return " UNION ALL ".join(selected)
+
+
+def _where(found: Iterable[Mapping[str, Any]]) -> Where:
+    return where((row["cluster"], row["chapter"]) for row in found)
+
+
+def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
+    begins: dict[str, list[int]] = defaultdict(list)
+    for cluster, begin in sorted(chapters):
+        begins[cluster].append(begin)
+    rows = [
+        {
+            "place": f"{side}{cluster}",
+            "chapter": begin,
+            "begins": _moment(begin),
+            "until": None if until is None else _moment(until),
+        }
+        for cluster, of in begins.items()
+        for begin, until in zip(of, [*of[1:], None], strict=True)
+    ]
+    return pa.Table.from_pylist(rows, schema=TIMES)
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,77 @@
+"""What a verdict about a deletion, an assigned task or a report is about, in a sentence or two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fencepost.protocols.base import Explanation, Verdict
+from fencepost.protocols.lag_report.tables import ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS
+from fencepost.reading import Reader, rows
+from fencepost.words import printable, time_of
+
+Row = Mapping[str, Any]
+
+_MODULE = "LagReportProps"
+
+
+def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
+    """Sentences by verdict id, of those whose witness is a deletion, an assigned task or a report."""
+    witnesses = {
+        row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
+        for row in verdicts
+        if row["module"] == _MODULE
+    }
+    ids = sorted({each for named in witnesses.values() for each in named if isinstance(each, str)})
+    if not ids or not reader.has(DIRECTORY_DELETIONS.name):
+        return {}
+    sources: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
+        (DIRECTORY_DELETIONS.name, "deletion_id", _deletion),
+        (ASSIGNED_TASKS.name, "assigned_task_id", _assigned),
+        (LAG_REPORTS.name, "lag_report_id", _report),
+    )
+    told = {
+        row[column]: Explanation(sentence(row), row["file"], row["position"])
+        for table, column, sentence in sources
+        for row in rows(reader.scan(table, where={column: ids}))
+        if row["file"] is not None and row["position"] is not None
+    }
+    return {verdict: told[each] for verdict, named in witnesses.items() for each in named if each in told}
+
+
+def _deletion(row: Row) -> str:
+    since = row["since_release_ms"]
+    after = "" if since is None else f", {since} ms after {_name(row['released_by'])} had let go of it"
+    waited = (
+        f" The lag report of {_name(row['reported_by'])} of {time_of(row['reported_at'])} waited for its "
+        "assignment."
+        if row["lag_reported"] and row["reported_at"] is not None
+        else ""
+    )
+    return (
+        f"The state cleaner of {_name(row['instance'])} deleted the directory of task "
+        f"{printable(row['task_id'])}{after}; its delay is {_or_unknown(row['cleanup_delay_ms'])} ms.{waited}"
+    )
+
+
+def _assigned(row: Row) -> str:
+    return (
+        f"{_name(row['thread'])} was assigned task {printable(row['task_id'])} as {row['kind']} task, of "
+        f"which its instance had reported {_or_unknown(row['offset_sum'])}, and found no directory of it."
+    )
+
+
+def _report(row: Row) -> str:
+    return (
+        f"{_name(row['instance'])} reported {_or_unknown(row['offset_sum'])} as offset sum of task "
+        f"{printable(row['task_id'] or '?')}; its log shows {_or_unknown(row['logged_offset_sum'])}."
+    )
+
+
+def _name(name: str | None) -> str:
+    return "an instance that is not known" if name is None else repr(printable(name))
+
+
+def _or_unknown(value: int | None) -> str:
+    return "an unknown number of" if value is None else str(value)

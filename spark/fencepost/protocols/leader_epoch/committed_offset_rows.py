@@ -1,0 +1,229 @@
+"""Committed offsets: stored commits beside the requests for them, and where consumers went on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.commit_facts import ClusterFacts, Groups
+from fencepost.protocols.leader_epoch.commit_lines import CommitLine
+from fencepost.protocols.leader_epoch.commit_times import RequestTimes, only_handled
+from fencepost.protocols.leader_epoch.commits import STORED
+from fencepost.protocols.leader_epoch.fetched_commits import Row, with_commits
+from fencepost.protocols.leader_epoch.origins import Origins
+from fencepost.protocols.leader_epoch.states import (
+    MET_COMMITS,
+    MET_FETCHES,
+    rows_of,
+    states_of,
+)
+from fencepost.protocols.leader_epoch.tables import (
+    COMMITTED_OFFSET_STATES,
+    COMMITTED_OFFSETS,
+    FETCH_POSITION_STATES,
+    FETCH_POSITIONS,
+    METADATA_LOG,
+    STORED_OFFSETS,
+)
+from fencepost.replay.columns import Columns
+from fencepost.replay.entities import numbered_rows, numbered_values, tuples
+from fencepost.replay.garbage_collection import collection_paused
+from fencepost.replay.keys import digest_of, digests_of_texts
+from fencepost.replay.logs import Longs, by_log, longs
+from fencepost.replay.requests import NONE
+from fencepost.tables import Table
+
+TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, FETCH_POSITIONS, FETCH_POSITION_STATES)
+_ROWS_AT_ONCE = 1 << 16
+_UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
+_CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
+"""What a stored commit has of its request."""
+_OF_CLIENT = slice(CommitLine._fields.index("client"), CommitLine._fields.index("file"))
+_OF_STORED = {
+    **{
+        name: name
+        for name in (
+            "cluster", "topic", "partition", "group_id", "commit_partition", "record_offset",
+            "is_transactional", "file", "position",
+        )
+    },
+    "committed_offset": "offset",
+    "committed_leader_epoch": "leader_epoch",
+}  # fmt: skip
+"""Columns of a commit that are those of its record, by their names in STORED."""
+_OF_MET = (
+    "live_topic_id", "live_partition_epoch", "live_leader_epoch", "candidates", "live_topic_ids",
+    "live_partition_epochs", "live_leader_epochs",
+)  # fmt: skip
+_MET = Table(
+    "met",
+    "What lived where a commit was made.",
+    {name: MET_COMMITS.columns[name] for name in _OF_MET},
+    (),
+)
+
+
+def committed_offsets(
+    groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
+) -> Iterator[tuple[Table, pa.Table]]:
+    """The rows of TABLES of some groups, some at a time.
+
+    Given are their rows of STORED, of COMMIT_LINES, and of MET_FETCHES that OffsetFetch gave.
+    """
+    of_stored, of_asked, of_positions = (by_log(rows, "cluster") for rows in (stored, asked, positions))
+    with collection_paused():
+        for name in sorted(groups.known):
+            lines = of_asked.get((name,), asked.slice(0, 0))
+            found = CommittedOffsets(
+                ClusterFacts(groups, name), of_stored.get((name,), stored.slice(0, 0)), lines
+            )
+            for commits in found.pieces():
+                yield COMMITTED_OFFSETS, rows_of(MET_COMMITS, commits)
+                yield COMMITTED_OFFSET_STATES, states_of(MET_COMMITS, commits)
+            yield STORED_OFFSETS, found.stored_now()
+            placed = found.placed(of_positions.get((name,), positions.slice(0, 0)).to_pylist())
+            fetches = pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema)
+            yield FETCH_POSITIONS, rows_of(MET_FETCHES, fetches)
+            yield FETCH_POSITION_STATES, states_of(MET_FETCHES, fetches)
+
+
+class CommittedOffsets:
+    """The commits of one cluster: those that are stored, in the order of their logs, each with the request
+    for it, if there is one that may have written it; and those that were refused.
+    """
+
+    def __init__(self, facts: ClusterFacts, stored: pa.Table, asked: pa.Table) -> None:
+        self._facts, self._asked = facts, asked
+        self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
+        places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
+        self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
+        self._lines = self._matched()
+        self._origins = Origins(self._rows, asked, self._lines, facts.tolerance_ms)
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """The rows of MET_COMMITS, some at a time: a group may have millions."""
+        for first in range(0, self._rows.num_rows, _ROWS_AT_ONCE):
+            yield self._accepted(first, min(first + _ROWS_AT_ONCE, self._rows.num_rows))
+        refused = Columns(MET_COMMITS)
+        rows = self._asked.filter(pc.equal(self._asked["error"], _UNKNOWN_TOPIC_ID))
+        for line in map(CommitLine._make, tuples(rows.select(CommitLine._fields))):
+            refused.add(*self._refused(line))
+        yield refused.to_arrow()
+
+    def stored_now(self) -> pa.Table:
+        """The rows of STORED_OFFSETS."""
+        rows = self._rows.append_column("commit_id", self._ids)
+        rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
+        told = {
+            "is_newest": rows["current"],
+            "from_position": rows["record_offset"],
+            "to_position": pa.nulls(rows.num_rows),
+            "from_time": _timestamps(rows["ms"]),
+            "to_time": pa.nulls(rows.num_rows),
+        }
+        names = list(STORED_OFFSETS.columns)
+        columns = [told[name] if name in told else rows[name] for name in names]
+        return pa.table(columns, names=names).cast(STORED_OFFSETS.arrow_schema)
+
+    # --- requests -------------------------------------------------------------------------------------------
+
+    def _matched(self) -> Longs:
+        """The row of each commit's request: the only one with its content that was handled when it came; -1
+        where there is none.
+        """
+        stored = self._rows
+        accepted = pc.indices_nonzero(pc.fill_null(pc.equal(self._asked["error"], NONE), False))
+        asked = self._asked.select([*_CONTENT, "requested_ms", "responded_ms"]).take(accepted)
+        columns = [numbered_values(asked[name], stored[name]) for name in _CONTENT]
+        content = numbered_rows(*map(np.concatenate, columns))
+        of_asked, of_stored = content[: asked.num_rows], content[asked.num_rows :]
+        handled = RequestTimes(of_asked, longs(asked["requested_ms"]), longs(asked["responded_ms"]))
+        found = only_handled(handled, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
+        rows = longs(accepted)
+        return np.where(found >= 0, rows[found], -1) if len(rows) else found
+
+    # --- rows -----------------------------------------------------------------------------------------------
+
+    def _accepted(self, first: int, end: int) -> pa.Table:
+        facts, rows, lines = self._facts, self._rows.slice(first, end - first), self._lines[first:end]
+        lowest, highest = (each[first:end] for each in self._windows)
+        number, lived = self._lived
+        number = pa.array(number[first:end])
+        asked = self._asked.select(CommitLine._fields[_OF_CLIENT]).take(pa.array(lines, mask=lines < 0))
+        origins = [self._origins.found.get(row, (None, None)) for row in range(first, end)]
+        of = zip(origins, rows["partition"].to_pylist(), strict=True)
+        at = _timestamps(rows["ms"])
+        columns = {
+            **{name: rows[of] for name, of in _OF_STORED.items()},
+            **{name: lived[name].take(number) for name in lived.column_names},
+            **{name: asked[name] for name in asked.column_names if not name.endswith("_ms")},
+            "log": pa.repeat(METADATA_LOG, rows.num_rows),
+            "commit_id": self._ids.slice(first, end - first),
+            "by_id": pc.is_valid(rows["topic_id"]),
+            "committed_topic_id": pc.fill_null(rows["topic_id"], ""),
+            "origin_topic_id": pa.array([topic_id for topic_id, _ in origins], pa.string()),
+            "origin_partition_epoch": pa.array(
+                [facts.partition_epoch(topic_id, partition) for (topic_id, _), partition in of], pa.int32()
+            ),
+            "origin": pa.array([how for _, how in origins], pa.string()),
+            "error": pa.repeat(NONE, rows.num_rows),
+            "requested_at": _timestamps(asked["requested_ms"]),
+            "responded_at": _timestamps(asked["responded_ms"]),
+            "from_position": pa.array(lowest),
+            "to_position": pa.array(highest + 1),
+            "committed_at": at,
+            "from_time": at,
+            "to_time": at,
+        }
+        found = pa.table([columns[name] for name in MET_COMMITS.columns], names=list(MET_COMMITS.columns))
+        return found.cast(MET_COMMITS.arrow_schema)
+
+    @cached_property
+    def _windows(self) -> tuple[Longs, Longs]:
+        """Where the metadata log was when each commit was written."""
+        names = ("commit_partition", "coordinator_epoch", "ms")
+        return self._facts.windows(*(longs(self._rows[name]) for name in names))
+
+    @cached_property
+    def _lived(self) -> tuple[Longs, pa.Table]:
+        """What may have lived in each window: the number of each commit's own, and rows of _MET."""
+        lowest, highest = self._windows
+        place = self._rows.select(["topic", "partition", "topic_id"])
+        numbered = (numbered_values(column)[0] for column in place.columns)
+        _, first, number = np.unique(
+            numbered_rows(lowest, highest, *numbered), return_index=True, return_inverse=True
+        )
+        windows = map(Window, lowest[first].tolist(), highest[first].tolist())
+        met = Columns(_MET)
+        for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):
+            found, lists = self._facts.met(window, *each)
+            met.add(*found, *lists)
+        return number, met.to_arrow()
+
+    def _refused(self, line: CommitLine) -> tuple[Any, ...]:
+        facts, window = self._facts, self._facts.asked_in(line)
+        found, lists = facts.met(window, line.topic, line.partition)
+        identity = digest_of(line.request_id, line.topic, line.topic_id, line.partition)
+        origin = line.fetched_topic_id
+        return (
+            line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
+            line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
+            *found, origin, facts.partition_epoch(origin, line.partition),
+            "fetched" if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
+            line.file, line.position, None, window.lowest, window.highest + 1, line.requested_ms,
+            line.responded_ms, *lists,
+        )  # fmt: skip
+
+    def placed(self, positions: Sequence[Row]) -> list[Row]:
+        """Places that OffsetFetch gave, each with the commit that it was."""
+        return with_commits(positions, self._rows, self._ids, self._origins, self._facts)
+
+
+def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.multiply(ms, pa.scalar(1000, pa.int64())).cast(pa.timestamp("us", tz="UTC"))

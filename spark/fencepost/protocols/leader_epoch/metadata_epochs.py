@@ -1,0 +1,83 @@
+"""The leader epochs that the metadata log gave partitions, which their own logs are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
+from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.partition_logs import LogPlace, LostOffsets
+from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
+
+_LATE_MS = 60_000
+"""A batch that a broker dated so long before the newest record of the metadata log was appended before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataEpochs:
+    """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
+
+    ``first`` None: what was before is not known. ``final``: it is gone, there are no more. ``lives``: its
+    topic's name has no other incarnation now.
+    """
+
+    elections: tuple[Election, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    final: bool = False
+    lives: bool = False
+    known_ms: int | None = None
+
+    def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
+        """Whether it gave an epoch; ``dated_ms``: when a broker appended a batch with it. None: not known."""
+        if self.last is None:
+            return None
+        if leader_epoch > self.last:
+            late = dated_ms is not None and self.known_ms is not None and dated_ms + _LATE_MS < self.known_ms
+            return False if self.final or late else None
+        if self.first is None:
+            return True if any(each.leader_epoch == leader_epoch for each in self.elections) else None
+        return leader_epoch >= self.first
+
+
+def metadata_epochs(history: ClusterHistory | None, place: LogPlace) -> MetadataEpochs:
+    """What a cluster's metadata log gave one partition."""
+    life = None if history is None else history.partition(place.topic_id, place.partition)
+    if history is None or life is None or place.topic_id == METADATA_TOPIC_ID:
+        return MetadataEpochs()
+    epochs = [each.leader_epoch for each in life.elections if each.leader_epoch is not None]
+    epochs += [state.leader_epoch for state in life.states.states if state and state.leader_epoch is not None]
+    whole = (
+        history.is_covered(life.states.begins[0].position, _end(history, life))
+        if life.states.begins
+        else False
+    )
+    gone = history.topics[place.topic_id or ""].gone
+    created = any(each.how == "created" for each in life.elections)
+    return MetadataEpochs(
+        tuple(life.elections),
+        min(epochs, default=None) if created and whole else None,
+        max(epochs, default=None) if whole else None,
+        gone is not None and whole,
+        _lives(history, place),
+        history.log.known_ms,
+    )
+
+
+def _lives(history: ClusterHistory, place: LogPlace) -> bool:
+    newest = history.by_name.get(place.topic, [])[-1:]
+    return any(life.topic_id == place.topic_id and life.gone is None and life.known for life in newest)
+
+
+def _end(history: ClusterHistory, life: PartitionLife) -> int:
+    last = life.states.begins[-1].position
+    return last if life.states.newest is None else max(last, history.log.known_to - 1)
+
+
+def lost_of(given: MetadataEpochs, epoch: int, lost: Mapping[int, LostOffsets]) -> LostOffsets | None:
+    """What an epoch wrote over; nothing, where a leader of the ISR was elected and nothing shows more."""
+    if epoch in lost:
+        return lost[epoch]
+    how = next((each.how for each in given.elections if each.leader_epoch == epoch), None)
+    return None if how in (None, "unclean", "none") else LostOffsets(0, 0, -1, ())

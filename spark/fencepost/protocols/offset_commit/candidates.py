@@ -1,0 +1,204 @@
+"""Where in its group's history each commit request was decided: the states it may have met."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.order import Between, Order, Places
+from fencepost.protocols.offset_commit.request_columns import Requests
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.terms import Terms
+from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE
+from fencepost.replay.logs import Longs, Term
+from fencepost.replay.requests import LATEST_MS
+
+
+class Candidate(NamedTuple):
+    """A state that a request may have met: after the group's record ``state_no`` (0: before the first).
+
+    ``stretch`` and ``leader_epoch`` are where the request was decided then.
+    """
+
+    state_no: int
+    stretch: int
+    leader_epoch: int
+
+
+class GroupStates:
+    """The states of one group's log by place and by time: where a request is placed among them."""
+
+    def __init__(self, records: Sequence[GroupRecord], endings: Sequence[bool]) -> None:
+        """``records`` in offset order, ``endings``: which end a life (conversions.Endings)."""
+        self._offsets = [record.offset for record in records]
+        times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
+        group_type = None
+        for at, (record, ends) in enumerate(zip(records, endings, strict=True)):
+            converted = record.type in EPOCH_TYPES and group_type != record.type
+            if record.type in EPOCH_TYPES:
+                group_type = None if record.tombstone else record.type
+            # an upgrade, or a downgrade, begins with the tombstone of what the group was
+            converted |= record.type in EPOCH_TYPES and record.tombstone
+            changes = ends or converted or record.changes_a_member or record.classic_members is not None
+            times.setdefault((record.stretch, record.leader_epoch), []).append(
+                (record.timestamp_ms, at + 1, changes)
+            )
+        self._in_term = {term: _StatesOfTerm(sorted(states)) for term, states in times.items()}
+
+    def before(self, offset: int) -> int:
+        """The group's newest record before an offset of its log; 0 for none."""
+        return bisect_left(self._offsets, offset)
+
+    def before_all(self, offsets: Longs) -> Longs:
+        """``before`` of many offsets."""
+        return np.searchsorted(self._offsets, offsets)
+
+    def during(self, term: Term, start_ms: int, end_ms: int) -> list[int]:
+        """Every state that the group had in a term between two times."""
+        states = self._in_term.get((term.stretch, term.leader_epoch))
+        inside = states.changed(start_ms, end_ms) if states is not None else []
+        if inside:
+            return [inside[0] - 1, *inside]
+        newest = states.newest_before(start_ms) if states is not None else 0
+        return [newest or self.before(term.begins)]
+
+
+class _StatesOfTerm:
+    """The group's records in one term, by time: clocks may go back."""
+
+    def __init__(self, states: Sequence[tuple[int, int, bool]]) -> None:
+        self._ms = [ms for ms, _, _ in states]
+        self._newest = list(accumulate((no for _, no, _ in states), max))
+        changes = [(ms, no) for ms, no, changes in states if changes]
+        self._changes_ms = [ms for ms, _ in changes]
+        self._changes = [no for _, no in changes]
+
+    def newest_before(self, ms: int) -> int:
+        at = bisect_left(self._ms, ms)
+        return self._newest[at - 1] if at else 0
+
+    def changed(self, start_ms: int, end_ms: int) -> list[int]:
+        first, end = bisect_left(self._changes_ms, start_ms), bisect_right(self._changes_ms, end_ms)
+        return sorted(self._changes[first:end])
+
+
+class PlacedRequests(NamedTuple):
+    """Requests by their numbers, each beside a state that it may have met: candidates as columns."""
+
+    number: Longs
+    state_no: Longs
+    stretch: Longs
+    leader_epoch: Longs
+
+    def in_order(self) -> PlacedRequests:
+        """By the group's states, and at one state by the order of requests."""
+        order = np.lexsort((self.number, self.state_no))
+        return PlacedRequests(*(column[order] for column in self))
+
+
+class RecordedRequests:
+    """The requests that have a record: all of a request are appended together, so the first one that is sure
+    tells the state that it met.
+    """
+
+    def __init__(self, requests: Requests, matches: Matches) -> None:
+        commits, records = matches.sure()
+        count = len(matches.records)
+        self._first: Longs = np.full(len(requests), count)
+        np.minimum.at(self._first, requests.request[commits], records)
+        self._places = [
+            np.fromiter((getattr(each, name) for each in matches.records), np.int64, count)
+            for name in ("offset", "stretch", "leader_epoch")
+        ]
+
+    def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
+        """Those of a group's requests, and the numbers of the others."""
+        first = self._first[numbers]
+        has = first < len(self._places[0])
+        offset, stretch, leader_epoch = (column[first[has]] for column in self._places)
+        return PlacedRequests(numbers[has], states.before_all(offset), stretch, leader_epoch), numbers[~has]
+
+
+def candidates_of(
+    request: CommitRequest,
+    matches: Matches,
+    states: GroupStates,
+    terms: Terms,
+    *,
+    order: Order,
+    places: Places,
+    lateness: Lateness,
+) -> list[Candidate]:
+    """The states that a request may have met, in log order.
+
+    An accepted one without a sure record (``RecordedRequests``) met the state before one that it may have
+    written. A refused one met any state of its group from arrival to answer, as late as its line may be, less
+    what the order of requests excludes (``places``). None for a request that was decided where the
+    coordinator's log has a hole, or is not there, for one without an answer, and for one that a broker
+    answered which was not the group's coordinator.
+    """
+    for commit in request.commits:
+        # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
+        if commit.accepted is not False or commit.broker_error in ELSEWHERE:
+            return _candidates_of_accepted(request, matches, states)
+    place = places.of(request)
+    start_ms = order.arrival(request, lateness.of(request))
+    found = _candidates_of_refused(request, states, terms, place, start_ms)
+    # what is certain without a clock says that the line was later still
+    return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
+
+
+def is_decided(request: CommitRequest) -> bool:
+    """Whether the group's coordinator decided all of a request, and its line has the answer."""
+    return all(
+        commit.accepted is not None and commit.broker_error not in ELSEWHERE for commit in request.commits
+    )
+
+
+def _candidates_of_refused(
+    request: CommitRequest, states: GroupStates, terms: Terms, place: Between, start_ms: int
+) -> list[Candidate]:
+    end_ms = request.responded_ms  # a line is never early
+    lowest, highest = states.before(place.after + 1), states.before(place.before)
+    found = set()
+    for term in terms.of(request.broker_id, start_ms, end_ms):
+        during = states.during(term, start_ms, end_ms)
+        for no, following in zip(during, [*during[1:], None], strict=True):
+            if no <= highest and (following is None or following > lowest):
+                found.add(Candidate(no, term.stretch, term.leader_epoch))
+    return sorted(found)
+
+
+def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
+    records = _doubtful_records(request, matches)
+    found = [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
+    return list(dict.fromkeys(found))
+
+
+def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCommitRecord]:
+    """The records that one of the request's commits may have written; any of its commits will do."""
+    doubtful = [commit for commit in request.commits if commit.number in matches.doubtful]
+    if not doubtful:
+        return []
+    one = min(doubtful, key=lambda commit: commit.commit_id)
+    return [matches.records[each] for each in sorted(matches.doubtful[one.number])]
+
+
+def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
+    """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
+
+    Left out where two brokers are told for one epoch.
+    """
+    commits, records = matches.sure()
+    brokers = requests["broker_id"][requests.request[commits]]
+    told: dict[int, set[int]] = {}
+    for record, broker_id in zip(records.tolist(), brokers.tolist(), strict=True):
+        told.setdefault(matches.records[record].leader_epoch, set()).add(broker_id)
+    return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}

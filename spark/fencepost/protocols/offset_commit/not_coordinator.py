@@ -1,0 +1,120 @@
+"""Commits answered NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE, which may be stored nevertheless.
+
+NOT_COORDINATOR and COORDINATOR_NOT_AVAILABLE are also what a coordinator answers that accepted a commit and
+wrote it, if the replicas did not take it in time or its leadership ended meanwhile
+(GroupCoordinatorService.handleOperationException). What the log has of it is then stored, whatever the client
+was told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import inf
+
+import numpy as np
+
+from fencepost.protocols.offset_commit.contents import (
+    Content,
+    content_of,
+    content_of_record,
+    same_topic,
+)
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
+from fencepost.protocols.offset_commit.request_columns import Requests
+from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.protocols.offset_commit.states import State
+from fencepost.replay.group_coordinator.lives import NO_LIFE
+from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import ELSEWHERE, LOADING
+from fencepost.replay.logs import Log
+
+_ANSWERED_LATER = ELSEWHERE - {LOADING}
+
+
+class NotCoordinatorCommits:
+    """Such commits beside the records of their coordinator's log that no accepted commit wrote."""
+
+    def __init__(
+        self,
+        requests: Requests,
+        log: Log,
+        leaders: Mapping[int, int | None],
+        lateness: Lateness,
+    ) -> None:
+        """``leaders``: who was elected, by leader epoch."""
+        self._requests = requests
+        self._leaders, self._lateness = leaders, lateness
+        self._stored: dict[int, list[int]] = {}
+        # what compaction has been over, and what a hole may hide, shows nothing
+        self._from_ms, self._to_ms = -inf, -inf
+        if len(log.stretches) == 1 and len(log):
+            self._to_ms = int(log.max_timestamp_ms.max())
+            if log.base is not None:
+                self._from_ms = inf if log.base.ms is None else log.base.ms
+
+    def settle(self, matches: Matches) -> None:
+        """Take the request of a commit that alone can have written a record, and no other, for accepted."""
+        requests = self._requests
+        errors = requests.with_error(_ANSWERED_LATER)
+        if not len(errors):
+            return
+        free = _free(matches)
+        for request in requests.each(np.unique(requests.request[errors])):
+            for commit in request.commits:
+                if commit.broker_error in _ANSWERED_LATER:
+                    found = free.get(content_of(commit), ())
+                    fits = [each for each in found if self._fits(commit, matches.records[each])]
+                    self._stored[commit.number] = fits
+            request.commits = []
+        takers = Counter(record for found in self._stored.values() for record in found)
+        sure = [number for number, found in self._stored.items() if len(found) == 1 == takers[found[0]]]
+        matches.record[sure] = [self._stored[number][0] for number in sure]
+        # the records of one request are written together, or none is
+        requests.stored[errors] = np.isin(requests.request[errors], requests.request[sure])
+
+    def _fits(self, commit: Commit, record: OffsetCommitRecord) -> bool:
+        request = commit.request
+        start_ms = request.requested_ms - self._lateness.of(request)
+        return (
+            start_ms <= record.timestamp_ms <= request.responded_ms
+            and self._leaders.get(record.leader_epoch) in (None, request.broker_id)
+            and same_topic(commit, record)
+        )
+
+    def met_none(self, request: CommitRequest) -> bool:
+        """Whether no coordinator decided any commit of the request: its log, which is whole there and goes on
+        behind it, has none of them.
+        """
+        start_ms = request.requested_ms - self._lateness.of(request)
+        is_shown = self._from_ms < start_ms and request.responded_ms <= self._to_ms
+        return all(
+            commit.broker_error == LOADING or (is_shown and self._stored.get(commit.number) == [])
+            for commit in request.commits
+        )
+
+
+def _free(matches: Matches) -> dict[Content, list[int]]:
+    """The records that no commit certainly wrote, nor may have written, by their contents."""
+    taken = {*matches.record.tolist(), *(each for found in matches.doubtful.values() for each in found)}
+    free: dict[Content, list[int]] = {}
+    for number, record in enumerate(matches.records):
+        if not (record.tombstone or record.based or number in taken):
+            free.setdefault(content_of_record(record), []).append(number)
+    return free
+
+
+def state_of_none() -> State:
+    """What a commit met that no coordinator decided: nothing of the group."""
+    return State(
+        NO_LIFE,
+        None,
+        known=False,
+        alive=True,
+        empty=None,
+        state_position=None,
+        owned_key=None,
+        generation=None,
+        rebalancing=None,
+    )

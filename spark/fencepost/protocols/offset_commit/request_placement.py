@@ -1,0 +1,91 @@
+"""Where in a coordinator's log the requests of its groups were decided, before any group is replayed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+
+from fencepost.protocols.offset_commit.candidates import (
+    Candidate,
+    GroupStates,
+    PlacedRequests,
+    RecordedRequests,
+    answered_leaders,
+    candidates_of,
+)
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matching import Matching
+from fencepost.protocols.offset_commit.not_coordinator import NotCoordinatorCommits
+from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
+from fencepost.protocols.offset_commit.terms import Terms
+from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.logs import Longs
+
+Epochs = Mapping[tuple[str, int], Between]
+"""Where each member of a group had each of its epochs."""
+
+
+class RequestPlacement:
+    """The ``matches`` of accepted commits, and of the others what their order and the clock leave.
+
+    ``leaders``: who led the log, by leader epoch: whoever answered a request whose record is in it, else who
+    was elected.
+    """
+
+    def __init__(
+        self,
+        evidence: ShardEvidence,
+        groups: Mapping[str, GroupEvidence],
+        records: Sequence[OffsetCommitRecord],
+        elected: Mapping[int, int | None],
+        tolerance_ms: int,
+    ) -> None:
+        """``records`` that commits wrote, in offset order; ``elected``: who was, by leader epoch."""
+        requests, log = evidence.requests, evidence.log
+        self.lateness = Lateness(tolerance_ms)
+        self._order = Order(requests, evidence.heartbeats, _epochs(evidence, groups))
+        self.lateness.note_last(self._order.is_last)
+
+        def state_at(number: int) -> int:
+            record = records[number]
+            return bisect_left(groups[record.group_id].records, record.offset, key=attrgetter("offset"))
+
+        matching = Matching(requests, records, self._order, tolerance_ms)
+        # how late lines were is known before the clock is asked
+        matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)
+        self.matches = matching.place_by_clock(self.lateness, state_at)
+        self.undecided = NotCoordinatorCommits(requests, log, elected, self.lateness)
+        self.undecided.settle(self.matches)
+        self._places = matching.between(self.matches)
+        self._stored = RecordedRequests(requests, self.matches)
+        self.leaders = {**elected, **answered_leaders(requests, self.matches)}
+        self._terms = Terms(log.terms(self.leaders), log.stretches)
+
+    def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
+        """Those of a group's requests that have a record of their own, and the numbers of the others."""
+        return self._stored.placed(numbers, states)
+
+    def candidates(self, request: CommitRequest, states: GroupStates) -> list[Candidate]:
+        """The states that one of the others may have met."""
+        return candidates_of(
+            request,
+            self.matches,
+            states,
+            self._terms,
+            order=self._order,
+            places=self._places,
+            lateness=self.lateness,
+        )
+
+
+def _epochs(
+    evidence: ShardEvidence, groups: Mapping[str, GroupEvidence]
+) -> dict[str, dict[tuple[str, int], Between]]:
+    # a hole may hide where a member had an epoch
+    whole = len(evidence.log.stretches) == 1
+    return {
+        group_id: epochs_of(group.records) for group_id, group in groups.items() if whole and group.heartbeats
+    }

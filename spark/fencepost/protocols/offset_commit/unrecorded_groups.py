@@ -1,0 +1,57 @@
+"""Whether a coordinator has a group that its log shows no record of.
+
+It has one that somebody joins (JoinGroup makes an empty classic group before anything is written), and one
+whose offsets were committed without members.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+
+from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.member_lines import MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.group_coordinator.records import GroupRecord, OffsetCommitRecord
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP
+
+
+class UnrecordedGroups:
+    """What may have made one group before its first record, or after the last of a life."""
+
+    def __init__(
+        self,
+        records: Sequence[GroupRecord],
+        commits: Iterable[OffsetCommitRecord],
+        lines: Iterable[MemberLine],
+        leaders: Mapping[int, int | None],
+        lateness: Lateness,
+    ) -> None:
+        """``records`` and ``commits`` of the group in offset order; ``leaders`` by leader epoch."""
+        self._records = records
+        self._commits = [commit.offset for commit in commits if not commit.tombstone]
+        self._joins: dict[int, int] = {}
+        for line in lines:
+            if line.api_key == JOIN_GROUP:
+                newest = self._joins.get(line.broker_id, line.responded_ms)
+                self._joins[line.broker_id] = max(newest, line.responded_ms)
+        self._leaders = leaders
+        self._lateness = lateness
+
+    def of(self, no: int, request: CommitRequest) -> bool | None:
+        """Whether the coordinator had the group after its record ``no`` (0: before the first), which left
+        none: False, or None where something may have made one.
+        """
+        ended = self._records[no - 1] if no else None
+        after = -1 if ended is None else ended.offset
+        before = self._records[no].offset if no < len(self._records) else None
+        following = bisect_right(self._commits, after)
+        if following < len(self._commits) and (before is None or self._commits[following] < before):
+            return None
+        joined_ms = self._joins.get(request.broker_id)
+        if joined_ms is None:
+            return False
+        # what a broker has in memory it was asked itself: times of two brokers are of two clocks
+        timed = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
+        over = timed and ended is not None and joined_ms < ended.timestamp_ms - self._lateness.of(request)
+        return False if over else None

@@ -1,0 +1,137 @@
+"""What a verdict about a claim, an assignment or a JoinGroup is about, in a sentence or two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.protocols.base import Explanation, Verdict
+from fencepost.protocols.ownership_claim.report import CLAIMS, JOINS, REBALANCES
+from fencepost.reading import Reader, rows
+from fencepost.words import printable, time_of
+
+Row = Mapping[str, Any]
+Place = tuple[str, str, int, int]
+
+_MODULE = "OwnershipClaimProps"
+_OUTCOMES = {
+    "kept": "left it there",
+    "given_to_another": "gave it to {to} at once",
+    "both": "left it there and gave it to another as well",
+    "taken_away": "took it away",
+    "unknown": "did with it what is not known",
+}
+
+
+def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
+    """Sentences by verdict id, of those whose witness is a claim or a request."""
+    witnesses = {
+        row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
+        for row in verdicts
+        if row["module"] == _MODULE
+    }
+    ids = sorted({each for named in witnesses.values() for each in named if isinstance(each, str)})
+    if not ids or not reader.has(CLAIMS):
+        return {}
+    claims = rows(reader.scan(CLAIMS, where={"claim_id": ids}))
+    joins = rows(reader.scan(JOINS, where={"request_id": ids}))
+    places = _places(reader, claims)
+    told = {
+        row["claim_id"]: Explanation(_claim(row, *_rebalance(places, row)), *_file(places, row))
+        for row in claims
+    }
+    told |= {row["request_id"]: Explanation(_join(row), row["file"], row["position"]) for row in joins}
+    return {verdict: told[each] for verdict, named in witnesses.items() for each in named if each in told}
+
+
+def _places(reader: Reader, claims: Sequence[Row]) -> dict[Place, Row]:
+    """The generations that claims are of."""
+    groups = sorted({row["group_id"] for row in claims})
+    columns = (
+        "cluster", "group_id", "life", "record_offset", "file", "position", "reason", "protocol",
+        "leader_client_id",
+    )  # fmt: skip
+    found = rows(reader.scan(REBALANCES, columns, where={"group_id": groups})) if groups else []
+    return {_place(row): row for row in found}
+
+
+def _place(row: Row) -> Place:
+    return row["cluster"], row["group_id"], row["life"], row["record_offset"]
+
+
+def _file(places: Mapping[Place, Row], row: Row) -> tuple[str, int]:
+    found = places.get(_place(row))
+    return (found["file"], found["position"]) if found is not None else ("(not known)", 0)
+
+
+def _rebalance(places: Mapping[Place, Row], row: Row) -> tuple[str, str]:
+    found = places.get(_place(row))
+    if found is None:
+        return "the assignor", ""
+    leader = f" of {printable(found['leader_client_id'])}" if found["leader_client_id"] is not None else ""
+    reason = f" The group rebalanced because: {printable(found['reason'])}." if found["reason"] else ""
+    return f"assignor {printable(found['protocol'])}{leader}", reason
+
+
+def _claim(row: Row, assignor: str, reason: str) -> str:
+    if row["unread_reason"] is not None:
+        return (
+            f"{time_of(row['claimed_at'])}  what {_member(row)} claimed when it joined generation "
+            f"{row['generation']} of group {row['group_id']!r} is not known: {row['unread_reason']}."
+        )
+    others = _generation(row["other_claimed_generation"])
+    other = (
+        f", which {printable(row['other_member_id'])} claims of {others}"
+        if row["other_member_id"] is not None
+        else ""
+    )
+    mine = {
+        True: "it was its own then",
+        False: "it was not its own then",
+        None: "whether it was is not known",
+    }
+    outcome = _OUTCOMES[row["outcome"]].format(to=printable(row["assigned_to"]))
+    return (
+        f"{time_of(row['claimed_at'])}  {_member(row)} joined generation {row['generation']} of group "
+        f"{row['group_id']!r} and claimed {printable(row['topic'])}-{row['partition']} of "
+        f"{_generation(row['claimed_generation'])}{other}; {mine[row['was_assigned']]}.{_repeated(row)}\n"
+        f"The claim is {row['standing']}; {assignor} {outcome}.{reason}"
+    )
+
+
+def _repeated(row: Row) -> str:
+    """That it was so for later generations as well."""
+    again = row["rebalances"] - 1
+    if not again:
+        return ""
+    times = "once more" if again == 1 else f"{again} times more"
+    return f" It claimed it alike {times}, up to generation {row['last_generation']}."
+
+
+def _join(row: Row) -> str:
+    answer = {
+        None: "the answer is not known",
+        "NONE": f"the broker let it in, to generation {row['response_generation']}",
+    }.get(row["error"], f"the broker refused it ({row['error']})")
+    current = (
+        f"generation {row['current_generation']}"
+        if row["current_generation"] is not None
+        else "a generation that is not known"
+    )
+    return (
+        f"{time_of(row['requested_at'])}  {_member(row)} asked to join group {row['group_id']!r} and "
+        f"presented {_generation(row['presented_generation'])}; the group was at {current}; {answer}.\n"
+        f"The shipped rule says {row['shipped']}, KIP-792 {row['proposed']}."
+    )
+
+
+def _member(row: Row) -> str:
+    name = printable(row["member_id"]) or "a new member"
+    return f"member {name} (client {printable(row['client_id'])})" if row["member_id"] else name
+
+
+def _generation(number: int | None) -> str:
+    if number is None:
+        return "a generation that is not known"
+    return "no generation" if number < 0 else f"generation {number}"

@@ -1,0 +1,79 @@
+"""The notes of a rebuild: which chapters silver has.
+
+A chapter is noted when its rows are in silver. Before they are replaced the note is taken away, so a run that
+was killed has noted nothing that is not so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.lake import AtLeast
+from fencepost.replay.chapter_snapshots import First, stored_snapshots
+from fencepost.replay.chapters import FIRST, Chapter
+from fencepost.replay.new_evidence import Seen, first_affected_chapters, note_read
+from fencepost.tables import CHAPTERS
+
+
+def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> dict[str, int]:
+    """The first chapter of each cluster that is not in silver as it would be made now; without a cluster that
+    has none.
+    """
+    noted = {(row["cluster"], row["chapter"]): row for row in lake.scan(catalog, CHAPTERS).to_pylist()}
+    planned = {(name, each.begin): until for each in plan for name, until in each.until_ms.items()}
+    begins: dict[str, list[int]] = {}
+    for name, begin in planned:
+        begins.setdefault(name, []).append(begin)
+    found: dict[str, int] = {}
+    for (name, begin), until in planned.items():
+        row = noted.get((name, begin))
+        if row is None or row["made_by"] != made_by or row["until"] != until:
+            found[name] = min(begin, found.get(name, begin))
+    for name, begin in noted:
+        if name in begins and begin not in begins[name]:
+            found[name] = min(found.get(name, begin), max(each for each in begins[name] if each < begin))
+    for seen in {row["seen"] for row in noted.values()}:
+        clusters = {
+            name: begins[name] for (name, _), row in noted.items() if row["seen"] == seen and name in begins
+        }
+        for name, first in first_affected_chapters(catalog, json.loads(seen), clusters).items():
+            if first is not None:
+                found[name] = min(first, found.get(name, first))
+    known = stored_snapshots(catalog)
+    return {name: first if (name, first) in known else FIRST for name, first in found.items()}
+
+
+def delete_notes(catalog: Catalog, first: First) -> None:
+    """Take away the notes of chapters that are about to be replaced."""
+    if first:
+        lake.delete(catalog, CHAPTERS, _since(first))
+
+
+def delete_all_notes(catalog: Catalog) -> None:
+    """Take away all notes: silver is not made of chapters."""
+    lake.replace(catalog, CHAPTERS, CHAPTERS.arrow_schema.empty_table())
+
+
+def write_notes(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: str) -> None:
+    """Note that silver has all chapters of the plan. Those that were not noted have been made anew."""
+    present = {
+        (row["cluster"], row["chapter"]): row["revision"] for row in lake.scan(catalog, CHAPTERS).to_pylist()
+    }
+    rows = []
+    for chapter in plan:
+        begins = None if chapter.begin == FIRST else datetime.fromtimestamp(chapter.begin / 1000, UTC)
+        for name, until in chapter.until_ms.items():
+            revision = present.get((name, chapter.begin)) or uuid4().hex
+            rows.append((name, chapter.begin, begins, until, revision, made_by, json.dumps(seen)))
+    lake.replace(catalog, CHAPTERS, CHAPTERS.rows(rows))
+    note_read(catalog, seen)
+
+
+def _since(first: First) -> list[dict[str, object]]:
+    return [{"cluster": name, "chapter": AtLeast(begin)} for name, begin in first.items()]

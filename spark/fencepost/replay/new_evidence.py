@@ -1,0 +1,215 @@
+"""From which chapter on evidence that was found since the last rebuild matters.
+
+A chapter that the new evidence cannot be read for stays as it is (:mod:`fencepost.replay.chapters`). Lines
+and batches have dates. What tells of a place in a log is read by the chapters whose part of the log lies
+beyond the place: the first batch behind it dates it, and without one only the last chapter reads it. A hole
+is dated by what was read before it. Whatever cannot be dated concerns all of history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.protocols import captured
+from fencepost.replay import chapters
+from fencepost.replay.chapters import FIRST
+from fencepost.replay.entities import tuples
+from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.log_names import names_of
+from fencepost.replay.time_bounds import PARTITION
+from fencepost.replay.window import SLACK_MS
+from fencepost.tables import (
+    BATCHES,
+    FILES,
+    METADATA_SNAPSHOTS,
+    QUARANTINE,
+    TOPIC_ANSWERS,
+    TOPIC_LISTS,
+    Table,
+)
+
+Seen = Mapping[str, int | None]
+"""The newest snapshot of each table of bronze that a rebuild has read, by the table's name."""
+
+News = Iterable[tuple[str, int | None]]
+"""Clusters of which there is something new, and how far back it goes: NEWEST, only the last chapter reads it;
+None, as far as may be.
+"""
+
+NEWEST = 1 << 62
+
+_NAMED_BY_LINES = frozenset({TOPIC_LISTS.name, TOPIC_ANSWERS.name})
+"""Tables whose rows matter where a line names them."""
+
+_PLACES = pa.schema(
+    [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("place", pa.int64())]
+)
+_OF_RUN = ("run_id", "captured_at")
+
+
+def newest_snapshots(catalog: Catalog) -> dict[str, int | None]:
+    """The newest snapshot of each table of bronze."""
+    return {table.name: lake.snapshot(catalog, table) for table in captured()}
+
+
+def note_read(catalog: Catalog, seen: Seen) -> None:
+    """Have tables of bronze keep what tells the next rebuild what is new, however many captures come before
+    it.
+    """
+    for table in captured():
+        snapshot = seen.get(table.name)
+        if snapshot is not None:
+            lake.note_read(catalog, table, snapshot)
+
+
+def first_affected_chapters(
+    catalog: Catalog, seen: Seen, begins: Mapping[str, Sequence[int]]
+) -> dict[str, int | None]:
+    """The begin of each cluster's first chapter for which something new may have been read, None where there
+    is nothing new.
+    """
+    oldest: dict[str, int | None] = {}
+    for cluster, ms in _news(catalog, seen):
+        before = oldest.get(cluster, NEWEST)
+        oldest[cluster] = None if ms is None or before is None else min(ms, before)
+    return {
+        cluster: _concerned(each, oldest[cluster]) if cluster in oldest else None
+        for cluster, each in begins.items()
+    }
+
+
+def _concerned(begins: Sequence[int], ms: int | None) -> int:
+    """The first chapter that reads what is dated so."""
+    if ms is None:
+        return FIRST
+    reads_until = [each + chapters.OVERLAP_MS for each in begins[1:]]
+    return next((begin for begin, until in zip(begins, reads_until, strict=False) if ms < until), begins[-1])
+
+
+def _news(catalog: Catalog, seen: Seen) -> News:
+    places: list[pa.Table] = []
+    for table in captured():
+        if table.name not in seen:
+            # an earlier release did not have it
+            yield from _everything(catalog, table)
+            continue
+        since = seen[table.name]
+        if since == lake.snapshot(catalog, table) or table.name in _NAMED_BY_LINES:
+            continue
+        if table is FILES:
+            yield from _renamed(catalog, since)
+            continue
+        if table is QUARANTINE:
+            yield from _holes(catalog, since)
+            continue
+        rows = lake.added(catalog, table, _columns(table), None, since)
+        if rows is None or not (table.dated_by or _has_place(table)):
+            yield from _everything(catalog, table)
+        elif table.dated_by:
+            # dates in a log may go back: a batch may be read before others that are dated earlier
+            slack = SLACK_MS if table.offset_column else 0
+            oldest = rows.group_by("cluster").aggregate([(table.dated_by, "min")])
+            yield from ((cluster, ms - slack) for cluster, ms in tuples(oldest.select([0, 1])))
+        elif rows.num_rows:
+            places.append(_placed(table, rows))
+    if places:
+        yield from _dated(catalog, pa.concat_tables(places))
+
+
+def _everything(catalog: Catalog, table: Table) -> News:
+    for cluster in pc.unique(lake.scan(catalog, table, ("cluster",))["cluster"]).to_pylist():
+        yield cluster, None
+
+
+def _has_place(table: Table) -> bool:
+    return table is METADATA_SNAPSHOTS or set(PARTITION) <= table.columns.keys()
+
+
+def _columns(table: Table) -> tuple[str, ...]:
+    of_partition = [name for name in PARTITION if name in table.columns]
+    return tuple(dict.fromkeys(name for name in (*of_partition, table.dated_by, table.offset_column) if name))
+
+
+def _placed(table: Table, rows: pa.Table) -> pa.Table:
+    """Each partition's first new place; what tells of a partition as such tells of all of its log."""
+    named = {
+        "cluster": rows["cluster"],
+        "topic": pa.repeat(METADATA_TOPIC, rows.num_rows) if table is METADATA_SNAPSHOTS else rows["topic"],
+        "partition": np.zeros(rows.num_rows) if table is METADATA_SNAPSHOTS else rows["partition"],
+        "place": rows[table.offset_column] if table.offset_column else np.zeros(rows.num_rows),
+    }
+    return pa.table(named).cast(_PLACES)
+
+
+def _dated(catalog: Catalog, places: pa.Table) -> News:
+    """Places by the oldest batch that reaches beyond them."""
+    places = places.group_by(list(PARTITION)).aggregate([("place", "min")])
+    topics = frozenset(pc.unique(places["topic"]).to_pylist())
+    columns = (*PARTITION, "last_offset", "max_timestamp_ms")
+    batches = lake.scan(catalog, BATCHES, columns, [{"topic": topics}])
+    behind = batches.join(places, list(PARTITION), join_type="inner")
+    behind = behind.filter(pc.greater_equal(behind["last_offset"], behind["place_min"]))
+    found: dict[str, int | None] = dict.fromkeys(pc.unique(places["cluster"]).to_pylist(), NEWEST)
+    found |= dict(tuples(behind.group_by("cluster").aggregate([("max_timestamp_ms", "min")]).select([0, 1])))
+    return found.items()
+
+
+def _renamed(catalog: Catalog, since: int | None) -> News:
+    """Lines that have another name now: a log was rolled, or is gone."""
+    before = lake.scan_at(catalog, FILES, since)
+    if before is None:
+        yield from _everything(catalog, FILES)
+        return
+    was = names_of(before)
+    renamed: dict[str, set[str]] = {}
+    for log, name in names_of(lake.scan(catalog, FILES)).items():
+        if was.get(log, name) != name:
+            renamed.setdefault(log[0], set()).add(log[2])
+    for cluster, begins in renamed.items():
+        where = [{"cluster": cluster, "file_begins": frozenset(begins)}]
+        for table in captured():
+            if table.dated_by and "file_begins" in table.columns:
+                dates = lake.scan(catalog, table, (table.dated_by,), where)[table.dated_by]
+                if len(dates):
+                    yield cluster, pc.min(dates).as_py()
+
+
+def _holes(catalog: Catalog, since: int | None) -> News:
+    """What could not be read, and can be now, or the other way round."""
+    before = lake.scan_at(catalog, QUARANTINE, since)
+    if before is None:
+        yield from _everything(catalog, QUARANTINE)
+        return
+    told = [{_hole(row) for row in rows.to_pylist()} for rows in (before, lake.scan(catalog, QUARANTINE))]
+    for each in told[0] ^ told[1]:
+        yield _read_before(catalog, dict(each))
+
+
+def _hole(row: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """What a row says, whatever the name is that its log has now: of that :func:`_renamed` tells."""
+    but = (*_OF_RUN, "file") if row["file_begins"] else _OF_RUN
+    return tuple((name, value) for name, value in row.items() if name not in but)
+
+
+def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | None]:
+    """The cluster, and the newest date in a file before a position; None without one."""
+    cluster, position = hole["cluster"], hole["position"]
+    named_by = "file_begins" if hole["file_begins"] else "file"
+    found = []
+    for table in captured():
+        column = table.dated_by
+        if column is None or not {named_by, "position"} <= table.columns.keys() or position is None:
+            continue
+        rows = lake.scan(
+            catalog, table, (column, "position"), [{"cluster": cluster, named_by: hole[named_by]}]
+        )
+        dates = rows.filter(pc.less(rows["position"], position))[column]
+        found += [pc.max(dates).as_py()] if len(dates) else []
+    return cluster, max(found, default=None)

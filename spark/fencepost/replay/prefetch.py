@@ -1,0 +1,150 @@
+"""An engine that reads bronze for many chapters at once, before they ask for it.
+
+A file of bronze has what one run found, which may be of months, and a chapter asks for the batches of a day a
+dozen times. So the rows of some days are held, in the order of their dates, and each chapter finds its own
+among them. Whatever is not among them is read from the table as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.engines import Engine, Rows
+from fencepost.engines.delegating import DelegatingEngine
+from fencepost.engines.process import ProcessEngine
+from fencepost.lake import AtLeast, Below, Where
+from fencepost.protocols import captured
+from fencepost.replay.logs import Longs
+from fencepost.replay.row_filter import filter_rows
+from fencepost.tables import Table
+
+HELD_BYTES = 48 << 20
+"""So much is held of a table, or as much as one chapter asks for."""
+
+FILES_BYTES = 32 << 20
+"""Of files that are larger together nothing is held: reading them is most of the work."""
+
+_WIDER = 8
+"""What is held grows by so many times at once: how much a day has is known when one was read."""
+
+
+@dataclass(frozen=True)
+class _Dates:
+    """From when on, and before when, in ms."""
+
+    since: float
+    until: float
+
+    def has(self, other: _Dates) -> bool:
+        return self.since <= other.since and other.until <= self.until
+
+    @property
+    def are_bounded(self) -> bool:
+        return self.since > -inf and self.until < inf
+
+
+_ALL = _Dates(-inf, inf)
+_NONE = _Dates(inf, -inf)
+
+
+@dataclass(frozen=True)
+class _Held:
+    dates: _Dates
+    rows: pa.Table
+    ms: Longs | None
+
+    def of(self, dates: _Dates) -> pa.Table:
+        """The rows with these dates; all rows of a table that has no dates."""
+        if self.ms is None:
+            return self.rows
+        first, end = np.searchsorted(self.ms, [dates.since, dates.until])
+        return self.rows.slice(first, end - first)
+
+
+class PrefetchingEngine(DelegatingEngine):
+    """Around the engine of this process alone. Nobody writes to bronze while chapters are rebuilt."""
+
+    def __init__(self, engine: Engine, catalog: Catalog) -> None:
+        super().__init__(engine)
+        self._catalog = catalog
+        self._tables = {table.name for table in captured()}
+        self._held: dict[str, _Held] = {}
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """Rows of a table."""
+        dates = _dates(table.dated_by, where)
+        if table.name not in self._tables or dates == _NONE or (table.dated_by and dates == _ALL):
+            return super().scan(table, columns, where)
+        held = self._held.get(table.name)
+        if held is None or not held.dates.has(dates):
+            held = self._read(table, dates, held)
+            if held is None:
+                return super().scan(table, columns, where)
+            self._held[table.name] = held
+        rows = filter_rows(held.of(dates), where)
+        return rows.select(list(columns)) if columns else rows
+
+    def _read(self, table: Table, dates: _Dates, before: _Held | None) -> _Held | None:
+        """What is held from now on; None where it would be too much."""
+        for each in dict.fromkeys((_wider(dates, before), dates)):
+            where = _where(table.dated_by, each)
+            if lake.size(self._catalog, table, where) <= FILES_BYTES:
+                rows = self.collect(super().scan(table, (), where))
+                return _in_order(table.dated_by, each, rows)
+        return None
+
+
+def prefetch(engine: Engine, catalog: Catalog) -> Engine:
+    """The engine for many chapters."""
+    return PrefetchingEngine(engine, catalog) if engine.name == ProcessEngine.name else engine
+
+
+def _in_order(dated_by: str | None, dates: _Dates, rows: pa.Table) -> _Held:
+    if dated_by is None:
+        return _Held(dates, rows, None)
+    ms = rows[dated_by].to_numpy()
+    order = np.argsort(ms, kind="stable")
+    if (order[1:] < order[:-1]).any():
+        rows, ms = rows.take(pa.array(order)), ms[order]
+    return _Held(dates, rows.combine_chunks(), ms)
+
+
+def _wider(dates: _Dates, before: _Held | None) -> _Dates:
+    """Chapters ask for what follows next, and for a little of what was before."""
+    if before is None or not (dates.are_bounded and before.dates.are_bounded):
+        return dates
+    width = before.dates.until - before.dates.since
+    fits = width * HELD_BYTES / max(1, before.rows.nbytes)
+    asked = dates.until - dates.since
+    since = min(dates.since, max(before.dates.since, dates.since - asked))
+    return _Dates(since, max(dates.until, dates.since + min(fits, _WIDER * asked)))
+
+
+def _dates(dated_by: str | None, where: Where | None) -> _Dates:
+    if dated_by is None or where is None:
+        return _ALL
+    found = [_NONE, *(_dates_of(each.get(dated_by)) for each in where)]
+    return _Dates(min(each.since for each in found), max(each.until for each in found))
+
+
+def _dates_of(value: object) -> _Dates:
+    if isinstance(value, AtLeast) and isinstance(value.value, int):
+        return _Dates(value.value, inf)
+    if isinstance(value, Below) and isinstance(value.value, int):
+        return _Dates(value.least if isinstance(value.least, int) else -inf, value.value)
+    return _ALL
+
+
+def _where(dated_by: str | None, dates: _Dates) -> Where | None:
+    if dated_by is None:
+        return None
+    if dates.until == inf:
+        return [{dated_by: AtLeast(int(dates.since))}]
+    return [{dated_by: Below(int(dates.until), None if dates.since == -inf else int(dates.since))}]

@@ -1,0 +1,188 @@
+"""An engine that reads the evidence of some clusters up to a time, and hides what was written later.
+
+Lines end at the moment itself. A log ends behind its last batch before it, wherever others of its batches
+lie: dates in a log may go back. What tells of a place in a log (a snapshot, a checkpoint) is there if the
+place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.engines.delegating import DelegatingEngine
+from fencepost.lake import AtLeast, Below, Condition, Where
+from fencepost.replay.entities import distinct, tuples
+from fencepost.replay.logs import segment_logs
+from fencepost.replay.window import SLACK_MS
+from fencepost.tables import BATCHES, QUARANTINE, Table
+
+PARTITION = ("cluster", "topic", "partition")
+"""What names a partition, whatever the topic's id."""
+
+_EXTENTS = pa.schema(
+    [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
+)
+_SEGMENTS = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
+
+Partition = tuple[str, str, int]
+
+_EVERYWHERE = np.iinfo(np.int64).max
+"""The end of a log that is not cut."""
+_NOWHERE = _EVERYWHERE - 1
+"""The place of what tells of none, such as an empty index: behind the end of each log that is cut."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """``until_ms``: the moment of each cluster, None where there is none; a cluster that is not named is not
+    read. ``ends``: of clusters with a moment, the first offset that is behind it, by partition.
+    """
+
+    until_ms: Mapping[str, int | None]
+    ends: Mapping[Partition, int]
+
+    @property
+    def are_set(self) -> bool:
+        """Whether any cluster has a moment."""
+        return any(until is not None for until in self.until_ms.values())
+
+    def inside(self, rows: pa.Table, column: str) -> pa.Table:
+        """Those rows whose place is before the end of their log.
+
+        What tells of its very end also tells that nothing more was written until somebody looked.
+        """
+        return rows.filter(self.is_inside(rows, column)) if rows.num_rows else rows
+
+    def is_inside(self, rows: pa.Table, column: str) -> pa.ChunkedArray:
+        """Of each row whether its place is; where a cluster has no moment, of what has no place, too."""
+        return pc.fill_null(pc.less(pc.fill_null(rows[column], _NOWHERE), self._ends_of(rows)), False)
+
+    def _ends_of(self, rows: pa.Table) -> pa.Array:
+        partitions, number = distinct([rows[name] for name in PARTITION])
+        return pa.array([self.end_of(each) for each in partitions], pa.int64()).take(number)
+
+    def end_of(self, name: Partition) -> int | None:
+        """The first offset behind the moment; None of a log that has nothing near it."""
+        return self.ends.get(name) if self.until_ms.get(name[0]) is not None else _EVERYWHERE
+
+
+class BoundedEngine(DelegatingEngine):
+    """See the module."""
+
+    def __init__(self, engine: Engine, bounds: Bounds) -> None:
+        super().__init__(engine)
+        self._bounds = bounds
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """Rows of a table."""
+        if "cluster" not in table.columns:
+            return super().scan(table, columns, where)
+        chosen = tuple(columns) or tuple(table.columns)
+        if table is QUARANTINE and self._bounds.are_set:
+            return self._unread(chosen, where)
+        within = with_bounds(table, self._bounds.until_ms, where)
+        if table.offset_column is None or "topic" not in table.columns or not self._bounds.are_set:
+            return super().scan(table, chosen, within)
+        needed = tuple(dict.fromkeys((*chosen, *PARTITION, table.offset_column)))
+        change = partial(_inside, self._bounds, table.offset_column, chosen)
+        return self.map(super().scan(table, needed, within), change, table.schema_of(chosen))
+
+    def _unread(self, columns: Sequence[str], where: Where | None) -> Rows:
+        """What could not be read, less the pieces of segments that lie behind the end of their log."""
+        rows = super().scan(QUARANTINE, (), with_bounds(QUARANTINE, self._bounds.until_ms, where))
+        named = self.map(rows, _segments, _SEGMENTS)
+        files = self.collect(named).group_by(["cluster", "file"]).aggregate([])
+        behind: dict[tuple[str, str], int] = {}
+        if files.num_rows:
+            of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
+            batches = super().scan(BATCHES, (*PARTITION, "base_offset", "file", "position"), of_files)
+            found = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
+            first = found.group_by(["cluster", "file"]).aggregate([("position", "min")])
+            behind = {(cluster, file): position for cluster, file, position in tuples(first)}
+        return self.map(
+            rows, partial(_before_end, self._bounds, behind, columns), QUARANTINE.schema_of(columns)
+        )
+
+
+def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None]) -> Bounds:
+    """The bounds of clusters that are read from about ``since_ms`` up to ``until_ms``."""
+    where: list[Condition] = [
+        {"cluster": cluster, "max_timestamp_ms": Below(until, since_ms[cluster] - SLACK_MS)}
+        for cluster, until in until_ms.items()
+        if until is not None
+    ]
+    if not where:
+        return Bounds(until_ms, {})
+    rows = engine.scan(BATCHES, (*PARTITION, "last_offset"), where)
+    found = engine.collect(engine.map(rows, _extents, _EXTENTS))
+    together = found.group_by(list(PARTITION)).aggregate([("end", "max")])
+    return Bounds(until_ms, {(name, topic, number): end for name, topic, number, end in tuples(together)})
+
+
+def with_bounds(table: Table, until_ms: Mapping[str, int | None], where: Where | None) -> list[Condition]:
+    """The condition on rows of these clusters that may be before their moments, and few others."""
+    found: list[Condition] = []
+    for each in where or [{}]:
+        named = each.get("cluster")
+        for cluster, until in until_ms.items():
+            if named is not None and cluster not in (named if isinstance(named, frozenset) else {named}):
+                continue
+            found.append({**each, "cluster": cluster, **_before(table, until, each)})
+    return found
+
+
+def _before(table: Table, until: int | None, each: Condition) -> Condition:
+    column = table.dated_by
+    if until is None or column is None:
+        return {}
+    if "base_offset" in table.columns:
+        # its dates may go back; what is cut is told by its place
+        until += 2 * SLACK_MS
+    since = each.get(column)
+    return {column: Below(until, since.value if isinstance(since, AtLeast) else None)}
+
+
+def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table) -> pa.Table:
+    return bounds.inside(rows, place).select(list(columns))
+
+
+def _segments(quarantine: pa.Table) -> pa.Table:
+    is_segment = [each is not None for each in segment_logs(quarantine)]
+    return quarantine.filter(pa.array(is_segment, pa.bool_())).select(_SEGMENTS.names)
+
+
+def _behind(bounds: Bounds, batches: pa.Table) -> pa.Table:
+    """The batches behind the end of their log."""
+    if batches.num_rows:
+        batches = batches.filter(pc.invert(bounds.is_inside(batches, "base_offset")))
+    return batches.select(_SEGMENTS.names)
+
+
+def _before_end(
+    bounds: Bounds, behind: Mapping[tuple[str, str], int], columns: Sequence[str], quarantine: pa.Table
+) -> pa.Table:
+    """Other files' pieces, and those of segments that no batch behind the end comes before."""
+    kept = []
+    names = zip(*(quarantine[name].to_pylist() for name in _SEGMENTS.names), strict=True)
+    for log, (cluster, file, position) in zip(segment_logs(quarantine), names, strict=True):
+        if log is None:
+            kept.append(True)
+            continue
+        topic, partition, begins = log
+        end = bounds.end_of((cluster, topic, partition))
+        first = behind.get((cluster, file))
+        kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
+    return quarantine.filter(pa.array(kept, pa.bool_())).select(list(columns))
+
+
+def _extents(batches: pa.Table) -> pa.Table:
+    found = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
+    end = pc.add(found["last_offset_max"], 1)
+    return found.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)
