@@ -118,8 +118,9 @@ NoHandoverFromAbsentMember == \A a \in handovers : a.previousOwnerStays => a.pre
 \* What a member claims is what it was assigned: by the newest assignment up to the generation that it names.
 \*
 \* Where it does not hold: a member that has joined a generation and has not heard of its assignment names the
-\* generation all the same, with the partitions of the one before (MCOwnershipClaim_shipped_not_heard). Claims without
-\* a generation are unknown.
+\* generation all the same, with the partitions of the one before (MCOwnershipClaim_shipped_not_heard). A client that
+\* was removed from its group and joins again is another member: what it still claims (franz-go does, the Java client
+\* claims nothing then) was assigned to the member that is gone. Claims without a generation are unknown.
 \*
 \* On call: nothing to do for a single one: the next rebalance mends it. A member that does it again and again does
 \* not receive its assignments (look at its SyncGroup requests), or its client does not give up what it should: see

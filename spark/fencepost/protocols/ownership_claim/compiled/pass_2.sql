@@ -56,7 +56,7 @@ WITH frame AS (
     CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:103)' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:128)' END AS failed_conjunct_4
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:129)' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT

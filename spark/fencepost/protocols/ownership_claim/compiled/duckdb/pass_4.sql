@@ -481,12 +481,12 @@ WITH frame AS (
     "j.currentGeneration",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:191)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:192)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE
       WHEN antecedent_2 AND NOT c1_2
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:205)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:206)'
     END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
