@@ -25,6 +25,6 @@ def test_rows_in_pieces_make_the_same_silver(
     monkeypatch.setattr(pieces, "HELD_BYTES", 100_000)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
     # as where evidence is large
-    monkeypatch.setattr("fencepost.replay.evidence.held", lambda engine, size: engine)
+    monkeypatch.setattr("fencepost.replay.evidence.with_table_cache", lambda engine, size: engine)
     chapter_notes.delete_all_notes(audit.catalog)
     assert audit.rebuilt(chapter_ms) == expected
