@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
 from fencepost import cli
-from fencepost.catalog import open_catalog
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.plots import layout as shared
 from fencepost.plots.reading import PlotError, find
 from fencepost.protocols.offset_commit.plot import drawing, layout, reading

@@ -10,7 +10,7 @@ from pyiceberg.exceptions import NoSuchViewError
 from pyspark.sql import SparkSession
 
 from fencepost import views
-from fencepost.catalog import open_catalog
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.reading import open_lake, over, rows
 from fencepost.settings import Settings
 

@@ -36,7 +36,7 @@ VERDICTS = "marts.fct_invariant_verdicts"
 
 # Looked up when one is raised: what raises them is imported by the commands that need it.
 _BAD_INPUT = (
-    ("fencepost.catalog", "CatalogError"),
+    ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.reading", "LakeError"),

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from fencepost.catalog import NAME, spark_catalog_conf
+from fencepost.iceberg.catalog import NAME, spark_catalog_conf
 from fencepost.jars import SessionError, prepared, spark_jars
 from fencepost.protocols import functions
 from fencepost.settings import Lake, Settings

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.view.metadata import ViewVersion
 
-from fencepost.catalog import NAME
+from fencepost.iceberg.catalog import NAME
 
 
 def replace(catalog: Catalog, name: str, columns: pa.Schema, sql: str, doc: str) -> None:

@@ -20,9 +20,9 @@ from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 
 from fencepost import lake, marts, protocols, stale
-from fencepost.catalog import open_catalog
 from fencepost.changed import changed_since
 from fencepost.definitions import definitions
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
 from fencepost.lake import AtLeast, Where
 from fencepost.marts import run

@@ -14,8 +14,8 @@ from judge_silver import CLUSTERS, Row, Tables, in_chapters, ordered, random_sil
 from pyspark.sql import SparkSession
 
 from fencepost import lake
-from fencepost.catalog import open_catalog
 from fencepost.definitions import Query, definitions
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.judge import JudgeSummary, judge
 from fencepost.judge import engine as engines
 from fencepost.judge.engine import choose

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from fencepost import commits, lake
+from fencepost import lake
+from fencepost.iceberg import commits
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins
 from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read

@@ -11,7 +11,7 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 from pyiceberg.table import Table as IcebergTable
 
-from fencepost import commits
+from fencepost.iceberg import commits
 from fencepost.lake.conditions import Where, expression
 from fencepost.tables import Table
 

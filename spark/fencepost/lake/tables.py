@@ -23,7 +23,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from fencepost.catalog import open_catalog
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.protocols import tables
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, SCHEMAS, VERDICTS, Table

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from fencepost import commits
+from fencepost.iceberg import commits
 from fencepost.lake.conditions import Where, expression
 from fencepost.tables import CHAPTER, Table
 

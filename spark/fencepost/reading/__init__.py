@@ -82,7 +82,7 @@ def open_lake(settings: Settings, engine: str | None = None) -> Iterator[Reader]
 
 def reads_without_spark(lake: Lake) -> bool:
     """Whether PyIceberg knows a catalog of this kind."""
-    from fencepost.catalog import CatalogError, catalog_properties
+    from fencepost.iceberg.catalog import CatalogError, catalog_properties
 
     try:
         catalog_properties(lake)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from fencepost.catalog import NAME
+from fencepost.iceberg.catalog import NAME
 from fencepost.protocols import functions
 from fencepost.reading import LakeError, QueryError, Value, Where
 from fencepost.reading.local_io import LocalFileIO

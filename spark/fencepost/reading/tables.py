@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
-from fencepost.catalog import NAME, CatalogError, catalog_properties, open_catalog
+from fencepost.iceberg.catalog import NAME, CatalogError, catalog_properties, open_catalog
 from fencepost.reading import LakeError, MissingPackageError
 from fencepost.settings import SQLITE, Lake
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
-from fencepost.catalog import NAME
+from fencepost.iceberg.catalog import NAME
 from fencepost.reading import QueryError
 from fencepost.reading.spark_functions import for_duckdb
 

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, LongType, NestedField, StringType
 
-from fencepost import commits, data_files
+from fencepost.iceberg import commits, data_files
 
 SCHEMA = Schema(
     NestedField(1, "cluster", StringType()),

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.serializers import FromInputFile
 
-from fencepost.catalog import open_catalog
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.settings import Lake
 
 ROWS = pa.table({"n": [1, 2]})

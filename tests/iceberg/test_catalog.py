@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from fencepost.catalog import CatalogError, catalog_properties, open_catalog, spark_catalog_conf
+from fencepost.iceberg.catalog import CatalogError, catalog_properties, open_catalog, spark_catalog_conf
 from fencepost.reading import LakeError, MissingPackageError, open_lake, over, reads_without_spark, rows
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings

@@ -29,7 +29,7 @@ def open_catalog(lake: Lake) -> Catalog:
     found = load_catalog(NAME, **catalog_properties(lake))
     if catalog_properties(lake)["type"] != "sql":
         return found
-    from fencepost.sql_catalog import CachingSqlCatalog
+    from fencepost.iceberg.sql_catalog import CachingSqlCatalog
 
     # load_catalog knows what else PyIceberg is configured with, and says which package is missing
     return CachingSqlCatalog(NAME, **found.properties)

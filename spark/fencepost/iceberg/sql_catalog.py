@@ -20,7 +20,7 @@ from pyiceberg.view import View
 from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 from sqlalchemy import bindparam, delete, insert, select
 
-from fencepost.commits import Change
+from fencepost.iceberg.commits import Change
 
 Known = tuple[str, TableMetadata, FileIO]
 """Where the newest metadata of a table lies, what it says, and what reads the table's files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -13,15 +13,15 @@ import pyarrow as pa
 from pyiceberg import expressions
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.io.pyarrow import ArrowScan
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestEntryStatus
 from pyiceberg.table import FileScanTask, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
-from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles, _SnapshotProducer
 
-from fencepost.data_files import DataFiles
+from fencepost.iceberg.data_files import DataFiles
+from fencepost.iceberg.manifests import Append, Exchange
 
 SNAPSHOTS_KEPT = 50
 """So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
@@ -38,11 +38,6 @@ SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
 """So many files of a partition that are smaller become one: each run appends one to each table, and whoever
 reads it looks at the list of all.
-"""
-
-MANIFEST_FILES = 32
-"""A manifest lists so many files at most when they are added. So many manifests become one if each lists
-fewer: each commit adds one, and whoever asks for all files opens them all.
 """
 
 SAME_ROWS = "fencepost.same-rows"
@@ -92,75 +87,6 @@ class Change(Transaction):
             self._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": old}),))
 
 
-class _Listed(_SnapshotProducer[Any]):
-    """Lists files in manifests that are neither long nor many.
-
-    Where a file goes, all that are listed with it are listed anew, and each run replaces the newest ones.
-    """
-
-    def _manifests(self) -> list[ManifestFile]:
-        added = self._added_data_files
-        self._added_data_files, earlier = added[-MANIFEST_FILES:], added[:-MANIFEST_FILES]
-        found = super()._manifests()
-        self._added_data_files = added
-        spec = self._transaction.table_metadata.default_spec_id
-        for first in range(0, len(earlier), MANIFEST_FILES):
-            files = earlier[first : first + MANIFEST_FILES]
-            found.append(self._manifest(spec, [_entry(self._snapshot_id, file) for file in files]))
-        return found
-
-    def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
-        small: defaultdict[int, list[ManifestFile]] = defaultdict(list)
-        for each in manifests:
-            was_there = each.added_snapshot_id != self._snapshot_id
-            if was_there and each.content == ManifestContent.DATA and _files_in(each) < MANIFEST_FILES:
-                small[each.partition_spec_id].append(each)
-        for spec, many in small.items():
-            if len(many) >= MANIFEST_FILES:
-                entries = chain.from_iterable(each.fetch_manifest_entry(self._io) for each in many)
-                manifests = [each for each in manifests if each not in many]
-                manifests.append(self._manifest(spec, entries))
-        return manifests
-
-    def _manifest(self, spec: int, entries: Iterable[ManifestEntry]) -> ManifestFile:
-        with self.new_manifest_writer(self.spec(spec)) as writer:
-            for entry in entries:
-                (writer.add if entry.snapshot_id == self._snapshot_id else writer.existing)(entry)
-        return writer.to_manifest_file()
-
-
-class _Append(_Listed, _FastAppendFiles):
-    """Adds files, in one snapshot."""
-
-    def __init__(self, change: Transaction) -> None:
-        super().__init__(Operation.APPEND, change, change._table.io)
-
-
-class _Exchange(_Listed, _OverwriteFiles):
-    """Takes files away and adds others, in one snapshot.
-
-    Manifests that list nothing but files that are gone are left out, as an append leaves them out: PyIceberg
-    0.12 keeps them with every overwrite.
-    """
-
-    def __init__(self, change: Transaction, **properties: str) -> None:
-        super().__init__(Operation.OVERWRITE, change, change._table.io, snapshot_properties=properties)
-
-    def _existing_manifests(self) -> list[ManifestFile]:
-        found = super()._existing_manifests()
-        return [each for each in found if each.has_added_files() or each.has_existing_files()]
-
-    def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:
-        # PyIceberg 0.12 has several threads share an evaluator, which notes the manifest that it looks at: a
-        # file that is there was missed now and then, and the commit refused
-        build = super()._build_manifest_evaluator
-
-        def is_concerned(manifest: ManifestFile) -> bool:
-            return build(spec_id)(manifest)
-
-        return is_concerned
-
-
 def append(table: IcebergTable, rows: pa.Table) -> None:
     """Append rows, in one commit."""
     with Change(table) as change:
@@ -183,9 +109,9 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
             gone, first = [], next(rows, None)
         all_rows = chain([] if first is None else [first], rows)
         if gone:
-            _exchange(change, _Exchange(change), gone, all_rows)
+            _exchange(change, Exchange(change), gone, all_rows)
         elif first is not None:
-            _exchange(change, _Append(change), gone, all_rows)
+            _exchange(change, Append(change), gone, all_rows)
 
 
 def delete(table: IcebergTable, where: Any) -> None:
@@ -209,7 +135,7 @@ def compact_files(table: IcebergTable) -> None:
         return
     read = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        _exchange(change, _Exchange(change, **{SAME_ROWS: "true"}), many, [read.to_table(many)])
+        _exchange(change, Exchange(change, **{SAME_ROWS: "true"}), many, [read.to_table(many)])
 
 
 def note_read(table: IcebergTable, snapshot: int) -> None:
@@ -268,24 +194,9 @@ def _files_of(snapshot: Snapshot) -> int:
     return int(snapshot.summary["total-data-files"] or 0) if snapshot.summary is not None else 0
 
 
-def _entry(snapshot: int, file: DataFile) -> ManifestEntry:
-    """What tells that a snapshot has added a file; its number is the snapshot's, once that has one."""
-    return ManifestEntry.from_args(
-        status=ManifestEntryStatus.ADDED,
-        snapshot_id=snapshot,
-        sequence_number=None,
-        file_sequence_number=None,
-        data_file=file,
-    )
-
-
-def _files_in(manifest: ManifestFile) -> int:
-    return (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)
-
-
 def _exchange(
     change: Transaction,
-    files: _Exchange | _Append,
+    files: Exchange | Append,
     gone: Iterable[FileScanTask],
     pieces: Iterable[pa.Table],
 ) -> None:

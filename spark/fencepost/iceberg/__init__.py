@@ -1,0 +1,1 @@
+"""Iceberg by PyIceberg: the catalog that the configuration names, commits, and the files that they add."""
