@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyiceberg.types import BooleanType
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
@@ -194,13 +196,42 @@ def test_what_is_large_or_far_away_is_done_by_spark(
     catalog = lake.ensure(settings.lake)
 
     def chosen(settings: Settings, size: int) -> str:
-        return engines.choose(settings, catalog, lambda: spark, size, "test").name
+        return engines.choose(settings, catalog, lambda **_: spark, size, "test").name
 
     few = dataclasses.replace(settings, in_process_mb=3)
     assert chosen(few, 3 << 20) == "process"
     assert chosen(few, (3 << 20) + 1) == "spark"
     far = dataclasses.replace(settings, spark={**settings.spark, "spark.master": "k8s://https://cluster"})
     assert chosen(far, 1) == "spark"
+
+
+def _by_task(entity: str, _: Any) -> Any:
+    task = TaskContext.get()
+    assert task is not None
+    yield GROUPS, groups((entity, task.partitionId(), 1))
+
+
+def test_spark_spreads_what_is_much_and_plans_for_it(
+    new_lake: Callable[[], tuple[SparkSession, Settings]],
+) -> None:
+    _, settings = new_lake()
+    settings = dataclasses.replace(settings, in_process_mb=0)
+    catalog = lake.ensure(settings.lake)
+    entities = pa.table({"entity": [f"e{number}" for number in range(50)], "n": list(range(50))})
+
+    def spread(size: int) -> tuple[int, int]:
+        engine = engines.choose(settings, catalog, partial(spark_session, settings), size, "test")
+        rows = spark_session(settings, small=size < 1 << 30).createDataFrame(entities)
+        found = engine.collect(engine.replay({"rows": [rows]}, _by_task, [GROUPS])[GROUPS.name])
+        assert sorted(found["group_id"].to_pylist()) == sorted(entities["entity"].to_pylist())
+        shuffled = rows.sparkSession.conf.get("spark.sql.shuffle.partitions")
+        return len(set(found["from_position"].to_pylist())), int(shuffled or 0)
+
+    assert spread(1) == (1, 1)
+    tasks, partitions = spread(1 << 30)
+    assert tasks > 1
+    assert partitions > 1
+    assert spread(1) == (1, 1)
 
 
 def test_schemas_are_told_as_json() -> None:

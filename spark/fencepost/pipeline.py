@@ -57,15 +57,18 @@ class Run:
         """The lake's catalog, with every table in place."""
         return lake.ensure(self.settings.lake)
 
-    def spark(self) -> SparkSession:
-        """A session on the lake: the process's own, if it has one, else one that ends with this run."""
+    def spark(self, *, small: bool = True) -> SparkSession:
+        """A session on the lake: the process's own, if it has one, else one that ends with this run.
+
+        ``small`` as ``spark_session`` takes it.
+        """
         from pyspark import SparkContext
 
         from fencepost.session import spark_session
 
         logging.getLogger("py4j").setLevel(logging.WARNING)
         started = SparkContext._active_spark_context is None
-        session = spark_session(self.settings)
+        session = spark_session(self.settings, small=small)
         if started:
             self._session = session
         return session

@@ -37,26 +37,35 @@ _FOR_FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-_FOR_MANY_ROWS = {"spark.sql.shuffle.partitions": "4"}
+# whole stages are not compiled: their code is so large that compiling it takes more than it saves
+_FOR_MANY_ROWS = {
+    "spark.sql.shuffle.partitions": "200",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
 
 
 def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
     """A session whose default catalog is the configured lake; ``small``: as :func:`session_conf` has it.
 
     A process has one JVM: a second call gives the same session back, or, for another lake, a new session with
-    its own catalog in that JVM. Raises SessionError when Java or the jars are missing.
+    its own catalog in that JVM. It plans queries as ``small`` says; the options of the JVM stay as they are.
+    Raises SessionError when Java or the jars are missing.
     """
     context = SparkContext._active_spark_context
     if context is None:
         return _with_functions(_first_session(settings, small=small))
     session = SparkSession.getActiveSession() or SparkSession(context)
     wanted = spark_catalog_conf(settings.lake)
-    if all(session.conf.get(key, None) == value for key, value in wanted.items()):
-        return session
-    session = session.newSession()
-    for key, value in wanted.items():
-        session.conf.set(key, value)
-    return _with_functions(session)
+    if any(session.conf.get(key, None) != value for key, value in wanted.items()):
+        session = session.newSession()
+        for key, value in wanted.items():
+            session.conf.set(key, value)
+        _with_functions(session)
+    for key, value in _plans(small=small).items():
+        session.conf.set(key, settings.spark.get(key, value))
+    return session
 
 
 def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
@@ -88,11 +97,15 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # ten thousand rows at a time may be gigabytes, of values as large as those of a group's records
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
-        **(_FOR_FEW_ROWS if small else _FOR_MANY_ROWS),
+        **_plans(small=small),
         **jar_conf,
         **spark_catalog_conf(settings.lake),
         **settings.spark,
     }
+
+
+def _plans(*, small: bool) -> dict[str, str]:
+    return _FOR_FEW_ROWS if small else _FOR_MANY_ROWS
 
 
 def java_options(jars: list[Path], *, small: bool) -> str:

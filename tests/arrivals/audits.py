@@ -163,7 +163,7 @@ def _run(audit: Audit, settings: Settings, catalog: Catalog, run_id: str) -> Non
             judge(settings, catalog, _no_spark)
 
 
-def _no_spark() -> NoReturn:
+def _no_spark(**_: bool) -> NoReturn:
     raise AssertionError("a capture is small: this process does it")
 
 

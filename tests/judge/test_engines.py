@@ -133,7 +133,7 @@ def test_both_engines_write_the_same_rows(
     monkeypatch.setattr(engines, "LARGEST", 0)
     # noted twice, a chapter does not stand
     lake.append(catalog, JUDGED, JUDGED.rows([(each, 20, "first", None, None, None) for each in CLUSTERS]))
-    there = judged(lambda: spark)
+    there = judged(lambda **_: spark)
     assert here[0] == there[0]
     for table in VERDICTS:
         assert here[1][table.name] == there[1][table.name]

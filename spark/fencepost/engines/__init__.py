@@ -40,6 +40,13 @@ _log = logging.getLogger(__name__)
 _PART_BYTES = 8 << 20
 """So many bytes of tables are some 300 MB while they are replayed."""
 
+_MANY_BYTES = 128 << 20
+MANY_ROWS = 1_000_000
+"""From so many on a session of Spark plans for many rows: it compiles code, and spreads what it shuffles."""
+
+Sessions = Callable[..., "SparkSession"]
+"""Gives a session; ``small`` as ``fencepost.session.spark_session`` takes it."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -133,9 +140,7 @@ def why_spark(settings: Settings, size: int, limit: int, unit: str) -> str | Non
     return None
 
 
-def choose(
-    settings: Settings, catalog: Catalog, session: Callable[[], SparkSession], size: int, what: str
-) -> Engine:
+def choose(settings: Settings, catalog: Catalog, session: Sessions, size: int, what: str) -> Engine:
     """The engine for work on ``size`` bytes of evidence; ``what`` it is, for the log."""
     parts = 1 + size // _PART_BYTES
     reason = why_spark(settings, size, settings.in_process_mb << 20, "bytes of evidence")
@@ -147,4 +152,4 @@ def choose(
     from fencepost.engines.spark import SparkEngine
 
     _log.info("%s: by Spark, because %s", what, reason)
-    return SparkEngine(session(), catalog, parts)
+    return SparkEngine(session(small=size < _MANY_BYTES), catalog, parts)

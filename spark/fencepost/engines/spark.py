@@ -45,7 +45,10 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession, catalog: Catalog, parts: int = 1) -> None:
         self._spark, self._catalog = spark, catalog
-        self.parallelism = max(parts, 2 * spark.sparkContext.defaultParallelism)
+        cores = spark.sparkContext.defaultParallelism
+        self.parallelism = max(parts, 2 * cores)
+        # a task takes a worker, which what is little does not need
+        self._replays = min(parts, 4 * cores)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
         """The rows that all tasks give, by the table's name."""
@@ -99,7 +102,8 @@ class SparkEngine:
             for part in given
         ]
         empty = {name: _empty(given[0]) for name, given in evidence.items()}
-        together = reduce(DataFrame.union, parts).repartition("entity").sortWithinPartitions("entity")
+        together = reduce(DataFrame.union, parts).repartition(self._replays, "entity")
+        together = together.sortWithinPartitions("entity")
         done = together.mapInArrow(_replay_each(replay, empty), _ddl(_PACKED)).localCheckpoint()
         return _unpacked(done, tables)
 

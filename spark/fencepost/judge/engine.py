@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from fencepost.definitions import Dialect, Query
-from fencepost.engines import why_spark
+from fencepost.engines import MANY_ROWS, Sessions, why_spark
 from fencepost.lake import Where
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyspark.sql import SparkSession
 
 LARGEST = 20_000_000
 """Rows of silver that one process judges. At every size measured DuckDB took less CPU and time than Spark
@@ -79,26 +78,27 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """Which engine judges, and why."""
+    """Which engine judges so many rows of silver, and why."""
 
     engine: Dialect
     reason: str
+    rows: int
 
 
 def choose(settings: Settings, rows: int) -> Choice:
     """The engine for a silver of so many rows."""
     reason = why_spark(settings, rows, LARGEST, "rows of silver")
-    return Choice("spark", reason) if reason else Choice("duckdb", f"silver has {rows:,} rows")
+    return Choice("spark", reason, rows) if reason else Choice("duckdb", f"silver has {rows:,} rows", rows)
 
 
 def opened(
-    choice: Choice, settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]
+    choice: Choice, settings: Settings, catalog: Catalog, session: Sessions
 ) -> AbstractContextManager[Engine]:
     """The engine, for a ``with`` block; ``session`` is called if it is Spark."""
     if choice.engine == "spark":
         from fencepost.judge.spark_engine import SparkEngine
 
-        return nullcontext(SparkEngine(session()))
+        return nullcontext(SparkEngine(session(small=choice.rows < MANY_ROWS)))
     from fencepost.judge.duckdb_engine import DuckEngine
 
     return DuckEngine.over(settings.lake, catalog)

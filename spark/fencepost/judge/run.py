@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import RESULT, Query, definitions, queries
+from fencepost.engines import Sessions
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
 from fencepost.judge.earlier_rows import with_earlier_rows
 from fencepost.judge.engine import Engine, choose, opened
@@ -25,7 +26,6 @@ from tlasql.reach import ALL
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyspark.sql import SparkSession
 
 _COLUMNS = {
     # a truth of one decision, a word of another: text is what all of them can be
@@ -45,7 +45,7 @@ class JudgeSummary:
     not_exercised: int
 
 
-def judge(settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]) -> JudgeSummary:
+def judge(settings: Settings, catalog: Catalog, session: Sessions) -> JudgeSummary:
     """Evaluate every marked definition over silver and make ``verdicts.*`` what was found.
 
     Of definitions that look at a chapter alone, the chapters that changed are judged, and the others stand as

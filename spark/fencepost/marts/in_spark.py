@@ -19,20 +19,14 @@ from fencepost.marts.result import MartsError, MartsResult, failure, faults
 from fencepost.settings import Settings
 from fencepost.stale import Plan
 
-_CODEGEN = "spark.sql.codegen.factoryMode"
 _FAILED = ("error", "fail", "runtime error")
 
-COMPILED_FROM = 1_000_000
-"""Rows read from which on it pays that Spark compiles the expressions of a query."""
 
-
-def build_by_spark(spark: SparkSession, settings: Settings, rows: int, plan: Plan) -> MartsResult:
-    """Build and test what the plan names, which reads so many rows. Raises MartsError."""
+def build_by_spark(spark: SparkSession, settings: Settings, plan: Plan) -> MartsResult:
+    """Build and test what the plan names. Raises MartsError."""
     since = {name: condition(each) for name, each in plan.since.items()}
-    with _compiling(spark, settings, rows):
-        return run_dbt(
-            spark, settings, ["build", "--select", *plan.build, *NOT_IN_A_BUILD], parse(settings), since
-        )
+    arguments = ["build", "--select", *plan.build, *NOT_IN_A_BUILD]
+    return run_dbt(spark, settings, arguments, parse(settings), since)
 
 
 def build_all(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
@@ -86,20 +80,6 @@ def _message(result: Any) -> str:
     return re.split(r"; line \d+ pos \d+;|\n\s*JVM stacktrace", str(result.message or "no message").strip())[
         0
     ][:2000]
-
-
-@contextmanager
-def _compiling(spark: SparkSession, settings: Settings, rows: int) -> Iterator[None]:
-    """Expressions are compiled where rows are many, unless the configuration says otherwise. Whole stages
-    are not: their code is so large that compiling it took more than it saved.
-    """
-    before = spark.conf.get(_CODEGEN)
-    if rows >= COMPILED_FROM and _CODEGEN not in settings.spark:
-        spark.conf.set(_CODEGEN, "FALLBACK")
-    try:
-        yield
-    finally:
-        spark.conf.set(_CODEGEN, str(before))
 
 
 @contextmanager

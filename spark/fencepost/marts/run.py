@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.engines import why_spark
+from fencepost.engines import MANY_ROWS, Sessions, why_spark
 from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
 from fencepost.marts.result import MartsResult
@@ -19,7 +18,7 @@ from fencepost.stale import Inputs
 from fencepost.unchanged import made_by
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 LARGEST = 5_000_000
 """Rows that marts read from which on Spark builds them: in this process all rows of a mart are in memory."""
@@ -27,7 +26,7 @@ LARGEST = 5_000_000
 _log = logging.getLogger(__name__)
 
 
-def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSession]) -> MartsResult:
+def build(settings: Settings, catalog: Catalog, session: Sessions) -> MartsResult:
     """Build and test every mart that may have other rows than it has; ``session`` is called if Spark is
     needed. Raises MartsError.
     """
@@ -48,6 +47,6 @@ def build(settings: Settings, catalog: Catalog, session: Callable[[], SparkSessi
             from fencepost.marts.in_spark import build_by_spark
 
             _log.info("marts: by Spark, because %s", reason)
-            result = build_by_spark(session(), settings, inputs.rows, plan)
+            result = build_by_spark(session(small=inputs.rows < MANY_ROWS), settings, plan)
     inputs.note()
     return replace(result, empty=len(plan.empty), kept=plan.kept)
