@@ -196,6 +196,25 @@ def test_a_metadata_snapshot_counts_once_and_whole(site: Site, captures: Path) -
     assert rows() == [*whole, *((50, 3, at, name, state, 1) for _, _, at, name, state, _ in whole)]
 
 
+def test_a_metadata_snapshot_is_dated_by_the_log_whichever_replica_wrote_it(
+    site: Site, captures: Path
+) -> None:
+    """Three replicas wrote it at three times, and each dated its records by that."""
+    name = "00000000000000000187-0000000002.checkpoint"
+    for number in (3, 1, 2):
+        real = (
+            captures / "incarnations-4.3.1" / f"broker-{number}" / "log_dir" / "__cluster_metadata-0" / name
+        )
+        copy = site.folder / str(number) / "__cluster_metadata-0" / name
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(real.read_bytes())
+        site.capture(Broker(number, log_dirs=site.glob(str(number))))
+    found = site.rows(tables.METADATA_SNAPSHOTS)
+    assert {row["broker_id"] for row in found} == {3}
+    # LastContainedLogTimestamp, as kafka-dump-log shows it
+    assert {row["timestamp_ms"] for row in found} == {1795367006309}
+
+
 @BOTH_ENGINES
 def test_what_clients_are_told_of_topics_is_kept_once(site: Site, captures: Path) -> None:
     (cluster,) = load(captures / "producers-failover-4.3.1" / "fencepost.toml").clusters

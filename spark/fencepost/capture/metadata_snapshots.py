@@ -18,12 +18,13 @@ from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
 from fencepost.formats.classify import classify
+from fencepost.formats.decode import decode
 from fencepost.tables import METADATA_SNAPSHOTS as TABLE
 
 # Snapshots.java: a snapshot is named after the OffsetAndEpoch that it ends at
 _FILE = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint(\.deleted)?")
 _TOPIC = "__cluster_metadata"
-_FOOTER = "SNAPSHOT_FOOTER"
+_HEADER, _FOOTER = "SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"
 _NO_FOOTER = (
     "the snapshot has no footer: it is still being copied, or was cut; it is read again: copy it anew, or "
     "read another replica's"
@@ -80,19 +81,30 @@ def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
     name = _FILE.fullmatch(Path(source.file).name)
     assert name is not None, "the kind's files have such names"
     columns = {each: read[each] for each in read.schema.names}
+    written = _log_timestamp(read)
+    if written is not None:
+        # each replica dates the records by when it wrote the file, and one replica's are kept
+        columns["timestamp_ms"] = pa.repeat(pa.scalar(written, pa.int64()), read.num_rows)
     origin = {
         "cluster": source.cluster,
         "broker_id": source.broker_id,
         "file": source.file,
         "snapshot_offset": int(name["offset"]),
         "snapshot_epoch": int(name["epoch"]),
-        "content_digest": _digest(read.filter(pc.invert(read["is_control"]))["value"].to_pylist()),
+        "content_digest": _digest(written, read.filter(pc.invert(read["is_control"]))["value"].to_pylist()),
     }
     return arrow_rows(TABLE, read.num_rows, {**columns, **origin})
 
 
-def _digest(values: Sequence[bytes | None]) -> str:
-    digest = hashlib.sha256()
+def _log_timestamp(read: pa.RecordBatch) -> int | None:
+    """LastContainedLogTimestamp of the snapshot's header; None where that cannot be read."""
+    header = read.filter(pc.equal(read["record_name"], _HEADER))
+    times = decode(_HEADER, "value", header["value"]).values.to_pylist()
+    return times[0]["last_contained_log_timestamp"] if times and times[0] is not None else None
+
+
+def _digest(written: int | None, values: Sequence[bytes | None]) -> str:
+    digest = hashlib.sha256(str(written).encode())
     for value in values:
         digest.update(len(value or b"").to_bytes(4))
         digest.update(value or b"")

@@ -158,9 +158,9 @@ METADATA_SNAPSHOTS = Table(
         "cluster": "string",
         "snapshot_offset": "bigint",  # with the next, the file's name: OffsetAndEpoch
         "snapshot_epoch": "int",
-        "content_digest": "string",  # of its records: replicas may write them in another order
+        "content_digest": "string",  # of its time and records: replicas may write them in another order
         "record_offset": "bigint",  # in the snapshot, from 0
-        "timestamp_ms": "bigint",
+        "timestamp_ms": "bigint",  # LastContainedLogTimestamp: the newest in the log before snapshot_offset
         "is_control": "boolean",  # header, footer, KRaft's version and voters
         "record_type": "int",
         "record_name": "string",
