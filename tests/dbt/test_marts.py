@@ -119,7 +119,7 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 def first(filled: tuple[SparkSession, Settings]) -> marts.MartsResult:
     """The build of a first run, before the twin's rows of LATE are there."""
     session, settings = filled
-    return marts.build(settings, open_catalog(settings.lake), lambda: session)
+    return marts.build(settings, open_catalog(settings.lake), lambda **_: session)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def second(filled: tuple[SparkSession, Settings], first: marts.MartsResult) -> m
         _write(catalog, name, _input(name)[1])
     for name in GROWN:
         _write(catalog, name, _input(name)[1], [{"cluster": TWIN, CHAPTER: AtLeast(LATER)}])
-    return marts.build(settings, catalog, lambda: session)
+    return marts.build(settings, catalog, lambda **_: session)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_only_what_reads_something_new_is_built_again(
     assert set(second.models) == {"fct_local_bumps", "fct_directory_locks"} | of_commits
     assert second.kept == len(MODELS) - len(second.models)
     session, settings = filled
-    third = marts.build(settings, open_catalog(settings.lake), lambda: session)
+    third = marts.build(settings, open_catalog(settings.lake), lambda **_: session)
     assert (third.models, third.kept) == ((), len(MODELS))
 
 
@@ -313,7 +313,7 @@ def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: o
     with pytest.raises(
         marts.MartsError, match=r"fct_offset_commits_sound: commit_id occurs twice \(1 rows\)"
     ):
-        marts.build(settings, catalog, lambda: session)
+        marts.build(settings, catalog, lambda **_: session)
     now = catalog.load_table("marts.fct_fencing_events").metadata.current_snapshot_id
     assert now == mart, "what rests on it is not built"
 

@@ -36,7 +36,7 @@ class SparkStartedError(Exception):
     """Instead of a session."""
 
 
-def no_session() -> None:
+def no_session(**_: bool) -> None:
     raise SparkStartedError
 
 
