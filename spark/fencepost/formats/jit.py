@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -16,9 +16,27 @@ def kernel(function: _F) -> _F:
     Without numba's reference counting, which costs more than the work where arrays are passed per record:
     a kernel allocates nothing and keeps no array beyond its call.
     """
-    return cast(_F, numba.njit(cache=True, nogil=True, _nrt=False)(function))
+    compiled = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    _outlive_names(compiled._cache._cache_file)
+    return cast(_F, compiled)
 
 
 def inlined(function: _F) -> _F:
     """Compile a helper into the kernels that call it: passing arrays down costs more than most helpers do."""
     return cast(_F, numba.njit(nogil=True, _nrt=False, forceinline=True)(function))
+
+
+def _outlive_names(cache: Any) -> None:
+    """Have a cache of another release count as none. It names the classes of arguments, which may have other
+    names by now: numba 0.68 reads them before it looks whether the source is the same, and fails.
+    """
+    load = cache.load
+
+    def load_or_forget(key: Any) -> Any:
+        try:
+            return load(key)
+        except (AttributeError, ImportError):
+            cache.flush()
+            return None
+
+    cache.load = load_or_forget
