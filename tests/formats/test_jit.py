@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,12 +22,21 @@ print(doubled({name}({number})))
 """
 
 
+def printed(folder: Path, name: str, number: int, **environment: str) -> tuple[str, str]:
+    """What a process prints that imports the module, also as errors."""
+    (folder / "numbers_of.py").write_text(MODULE.format(name=name, number=number))
+    command = [sys.executable, "-c", "import numbers_of"]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout, done.stderr
+
+
 def test_a_cache_that_names_a_class_that_is_gone_is_no_cache(tmp_path: Path) -> None:
     """As it stays beside the code of an earlier release."""
-    module = tmp_path / "numbers_of.py"
     for name, number in (("Before", 2), ("After", 21), ("After", 21)):
-        module.write_text(MODULE.format(name=name, number=number))
-        command = [sys.executable, "-c", "import numbers_of"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.stdout, done.stderr) == (f"{2 * number}\n", "")
+        assert printed(tmp_path, name, number) == (f"{2 * number}\n", "")
     assert list(tmp_path.glob("__pycache__/*.nbc"))
+
+
+def test_kernels_run_as_python_where_numba_is_told_not_to_compile(tmp_path: Path) -> None:
+    assert printed(tmp_path, "Number", 2, NUMBA_DISABLE_JIT="1") == ("4\n", "")

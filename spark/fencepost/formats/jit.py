@@ -17,7 +17,9 @@ def kernel(function: _F) -> _F:
     a kernel allocates nothing and keeps no array beyond its call.
     """
     compiled = numba.njit(cache=True, nogil=True, _nrt=False)(function)
-    _outlive_names(compiled._cache._cache_file)
+    # with NUMBA_DISABLE_JIT this is the function itself
+    if compiled is not function:
+        _forget_if_unreadable(compiled._cache._cache_file)
     return cast(_F, compiled)
 
 
@@ -26,9 +28,11 @@ def inlined(function: _F) -> _F:
     return cast(_F, numba.njit(nogil=True, _nrt=False, forceinline=True)(function))
 
 
-def _outlive_names(cache: Any) -> None:
-    """Have a cache of another release count as none. It names the classes of arguments, which may have other
-    names by now: numba 0.68 reads them before it looks whether the source is the same, and fails.
+def _forget_if_unreadable(cache: Any) -> None:
+    """Treat a cache that an earlier release wrote as empty if it cannot be read.
+
+    It names the classes of arguments, and these may have been renamed since. numba 0.68 loads the names
+    before it compares the source, and fails.
     """
     load = cache.load
 

@@ -61,7 +61,7 @@ class Table:
 
     handed_down_columns: tuple[str, ...] | None = None
     """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
-    else the rebuild knows, being told itself what was before (``Protocol.is_handed_down``).
+    else the rebuild knows, being told itself what was before (``Protocol.handed_down``).
     """
 
     open_row_columns: tuple[str, ...] = ()
