@@ -56,9 +56,10 @@ _INSTEAD = {
     "$UnboundedForall": "quantify over a DOMAIN or a set: \\A x \\in S : ...",
     "$UnboundedExists": "quantify over a DOMAIN or a set: \\E x \\in S : ...",
     "ENABLED": "say what must be true of the state",
-    "SelectSeq": "quantify over the positions: \\A i \\in DOMAIN s : ...",
     "\\cdot": "say what one step does",
+    "Bags": "a bag is a function: write B[x], DOMAIN B and [x \\in S |-> ...]",
 }
+_OTHERWISE = "say it with the operators that docs/tlasql.md lists"
 _TEMPORAL = {"[]", "<>", "~>", "$WF", "$SF", "-+->", "$TemporalForall", "$TemporalExists"}
 LARGEST_POWER = 64
 _NO_TIME = "only [] around a whole definition is understood: state what is true of one state or one step"
@@ -113,11 +114,14 @@ class Bodies:
             case "BuiltInKind":
                 return self._builtin(node, name, location)
         if self._module.is_standard(target):
-            return self._library(node, name.rpartition("!")[2] or name, location)
+            instead = _INSTEAD.get(self._module.home(target), _OTHERWISE)
+            return self._library(node, name.rpartition("!")[2] or name, location, instead)
         return Call(location, name, uid, self._operands(node))
 
-    def _library(self, node: Xml, name: str, location: Location) -> Expr:  # noqa: PLR0911 (one each)
-        """An operator of a standard module."""
+    def _library(  # noqa: PLR0911 (one each)
+        self, node: Xml, name: str, location: Location, instead: str
+    ) -> Expr:
+        """An operator of a standard module; ``instead``: what to write for one that has no meaning."""
         if name in _SETS:
             return Op(location, name, ())
         operands = self._operands(node)
@@ -136,9 +140,11 @@ class Bodies:
                 return Op(location, "IF", (Op(location, "Evaluated", operands[:1]), *operands[1:] * 2))
             case "^":
                 return _power(location, *operands)
+            case "SelectSeq":
+                return _selected(location, *operands)
             case _ if name in _LIBRARY:
                 return Op(location, _LIBRARY[name], operands)
-        raise outside(location, name, _INSTEAD.get(name, ""))
+        raise outside(location, name, instead)
 
     def _builtin(self, node: Xml, name: str, location: Location) -> Expr:
         if name in _BINDERS:
@@ -305,6 +311,19 @@ def _power(location: Location, base: Expr, exponent: Expr) -> Expr:
     return found
 
 
+def _selected(location: Location, sequence: Expr, test: Expr) -> Expr:
+    """``SelectSeq(s, Test)`` by the positions of what it keeps."""
+    name = test if isinstance(test, Bound) else test.parameters[0] if isinstance(test, Lambda) else None
+    assert name is not None
+    position = Bound(location, "i", -name.uid)
+    element = Index(location, sequence, position)
+    kept: Expr = Apply(location, name, (element,))
+    if isinstance(test, Lambda):
+        kept = Substituted(location, (name.uid,), (element,), test.body)
+    domain = Op(location, "DOMAIN", (sequence,))
+    return Op(location, "SelectSeq", (sequence, Quantified(location, "filter", position, domain, kept)))
+
+
 def _unchanged(location: Location, expr: Expr) -> Expr:
     return Op(location, "=", (Prime(location, expr), expr))
 
@@ -315,6 +334,6 @@ def _changed(location: Location, base: Expr, keys: list[Expr], value: Expr) -> E
     return Except(location, base, key, inner)
 
 
-def outside(location: Location, what: str, remedy: str = "") -> TlaSqlError:
+def outside(location: Location, what: str, remedy: str = _OTHERWISE) -> TlaSqlError:
     """The error of a construct that has no meaning over logs."""
     return fail(location, f"{what} is outside the fragment that can be judged over logs", remedy)

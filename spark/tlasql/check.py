@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
@@ -64,15 +64,18 @@ class Checker:
     """Types whole expressions; ``{}``, ``<<>>`` and strings that stand for model values take their types from
     what they meet.
 
-    ``open_constants``: a CONSTANT of known type may stand without a value.
+    ``likely``: what the types of variables without one seem to be.
     """
 
     def __init__(
-        self, types: Mapping[str, Type], declarations: list[Declaration], *, open_constants: bool = False
+        self,
+        types: Mapping[str, Type],
+        declarations: list[Declaration],
+        *,
+        likely: Callable[[], Mapping[str, Type]] = dict,
     ) -> None:
-        self._types = types
+        self._types, self._likely = types, likely
         self._declared = {each.name: each for each in declarations}
-        self._open_constants = open_constants
 
     def check(self, expr: Expr, bound: Mapping[int, Type], want: Type | None = None) -> Expr:
         """A copy of ``expr`` with all types filled in; ``want`` is the type its place asks for. Raises
@@ -91,13 +94,14 @@ class Checker:
 
     def _declared_type(self, expr: Variable | Constant) -> Type:
         name = expr.name
-        if name in self._types and (isinstance(expr, Variable) or self._open_constants):
+        if isinstance(expr, Variable) and name in self._types:
             return self._types[name]
         if isinstance(expr, Constant):
             remedy = f"give it a value in the mapping: [constants] {name} = ..."
             raise fail(expr.location, f"the constant {name} has no value in a log", remedy)
         place = self._declared[name].location if name in self._declared else expr.location
-        remedy = f"write \\* @type: ...; on the line above its declaration at {place}"
+        kind = self._likely().get(name, "...")
+        remedy = f"write \\* @type: {kind}; on the line above its declaration at {place}"
         raise TlaSqlError([Diagnostic(place, f"the variable {name} has no type", remedy)])
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from tlasql.check import Checker, declared_types
+from tlasql.check import Checker, declared_types, infer_types
 from tlasql.defined import always, defined, silent
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
-from tlasql.ir import Expr, Literal, Model, Op, Variable, text, walk
+from tlasql.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
@@ -175,6 +175,7 @@ def _compiled(
     marked = sorted(marked + implied_marks, key=lambda pair: pair[1].location)
     problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
     wanted = [pair for pair in marked if pair[0].id not in beside.skip]
+    problems += [problem for mark, definition in wanted for problem in _misfits(mark, definition)]
     problems += _unknown_skips(mapping, beside.skip.keys() - {mark.id for mark, _ in marked})
     if not marked and not problems:
         problems.append(
@@ -233,7 +234,6 @@ def _attached(parsed: Module, marks: list[Mark]) -> tuple[list[tuple[Mark, Defin
             if each.location.file == mark.location.file and each.location.line == mark.before_line
         ]
         if len(here) == 1:
-            problems += _misfits(mark, here[0])
             found.append((mark, here[0]))
         elif here:
             names = ", ".join(each.name for each in here)
@@ -262,7 +262,6 @@ def _implied(
     for definition in definitions.values():
         if definition.uid in claimed:
             claims.setdefault(definition.uid, _claim(definition, ()))
-    problems += [problem for mark, definition in claims.values() for problem in _misfits(mark, definition)]
     return list(claims.values()), problems
 
 
@@ -302,19 +301,25 @@ class _Stages:
         schemas: Schemas,
         dialect: Dialect,
     ) -> None:
-        self._mapping, self._schemas, self._dialect = mapping, schemas, dialect
-        self._checker = Checker(types, parsed.declarations())
+        self._mapping, self._schemas, self._dialect, self._types = mapping, schemas, dialect, types
+        self._checker = Checker(types, parsed.declarations(), likely=lambda: self._likely)
+        self._parsed = parsed
+        self._named = {each.name: each for each in parsed.definitions()}
         # one without a type takes the type it is used with
-        constants = {
+        self._constants = {
             name: self._given(name, value, types.get(name)) for name, value in mapping.constants.items()
         }
-        self._parsed, self._constants = parsed, constants
         self.models: frozenset[tuple[str, Type]] = frozenset()
-        self._inliner = Inliner(parsed, constants)
-        self._predicates = {each.name: each for each in parsed.definitions()}
+        self._inliner = Inliner(parsed, self._constants)
+
+    @cached_property
+    def _likely(self) -> dict[str, Type]:
+        return infer_types(self._parsed, self._inliner, self._types)
 
     def _given(self, name: str, value: object, kind: Type | None) -> Expr:
         try:
+            if isinstance(value, dict) and "definition" in value:
+                return replace(self._definition(str(value["definition"])), type=kind)
             found = _constant(value)
             return found if kind is None else self._checker.check(found, {}, kind)
         except TlaSqlError as error:
@@ -322,15 +327,26 @@ class _Stages:
             where = Location(self._mapping.file, 1, 1)
             raise fail(where, f"[constants] {name}: {said.message}", said.remedy) from error
 
+    def _definition(self, name: str) -> Call:
+        """The definition that takes the place of a constant, as ``Constant <- Definition`` has it for TLC."""
+        nowhere = Location("", 1, 1)
+        found = self._named.get(name)
+        if found is None or found.level > 0:
+            raise fail(nowhere, f"{name} is no definition of a constant", "name one without variables")
+        return Call(nowhere, name, found.uid, ())
+
     def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
         compiled: list[Compiled] = []
-        problems: list[Diagnostic] = []
+        outside: dict[Diagnostic, tuple[str, ...]] = {}
         for mark, definition in marked:
             try:
                 with refusing(definition.location, definition.name):
                     compiled.append(self._compile(mark, definition))
             except TlaSqlError as error:
-                problems += error.diagnostics
+                for each in error.diagnostics:
+                    inside = each.location.within(definition.location)
+                    outside[each] = outside.get(each, ()) + (() if inside else (mark.id,))
+        problems = [replace(each, marks=ids) for each, ids in outside.items()]
         problems += self._ambiguous([each.body for each in compiled])
         if problems:
             raise TlaSqlError(problems)
@@ -429,7 +445,7 @@ class _Stages:
         """Where the mark applies."""
         if mark.when is None:
             return None
-        found = self._predicates.get(mark.when)
+        found = self._named.get(mark.when)
         if found is None or found.parameters or found.level > 1:
             message = f'@when("{mark.when}") names no predicate of a state'
             raise fail(mark.location, message, f"define {mark.when} == ... without parameters and primes")
@@ -479,6 +495,5 @@ def _constant(value: object) -> Expr:
             return Op(nowhere, "{}", tuple(_constant(each) for each in value))
         case bool() | int() | str():
             return Literal(nowhere, value)
-    raise fail(
-        nowhere, f"{value!r} is no constant", "write a number, text, TRUE or FALSE, a list, or a model value"
-    )
+    remedy = "write a number, text, TRUE or FALSE, a list, a model value, or the name of a definition"
+    raise fail(nowhere, f"{value!r} is no constant", remedy)

@@ -19,6 +19,11 @@ class Location:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
+    def within(self, other: Location) -> bool:
+        """Whether it begins inside of another."""
+        begin, end = (other.line, other.column), (other.end_line, other.end_column)
+        return self.file == other.file and begin <= (self.line, self.column) <= end
+
     @property
     def short(self) -> str:
         """``Module:line``, as verdicts cite it."""
@@ -33,10 +38,13 @@ class Diagnostic:
     location: Location
     message: str
     remedy: str = ""
+    marks: tuple[str, ...] = ()
+    """the ids of the marked definitions that it keeps from being compiled, where it stands outside of them"""
 
     def __str__(self) -> str:
         text = f"{self.location}: error: {self.message}"
-        return f"{text}\n    {self.remedy}" if self.remedy else text
+        named = f"needed by {', '.join(self.marks)}" if self.marks else ""
+        return "\n    ".join(each for each in (text, self.remedy, named) if each)
 
 
 class TlaSqlError(Exception):

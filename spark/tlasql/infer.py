@@ -28,6 +28,7 @@ from tlasql.ir import (
     Variable,
     rebuild,
     text,
+    walk,
 )
 from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 from tlasql.unify import Listing, MismatchError, Numbered, Row, Text, Unifier, Unknown
@@ -319,6 +320,8 @@ class Inference:
         self._expect(parts[0], whole, "no sequence")
         if symbol == "Append":
             self._expect(parts[1], element)
+        if symbol == "SelectSeq":
+            self._expect(parts[1], SetOf(INT))
         if symbol == "SubSeq":
             self._all(parts[1:], INT, INT)
         return INT if symbol == "Len" else element if symbol in ("Head", "Last") else whole
@@ -383,7 +386,8 @@ class Inference:
             if not self._fits(_type(first), _type(part)):
                 left = f"{text(first)} of type {self._shown(first)}"
                 right = f"{text(part)} of type {self._shown(part)}"
-                raise fail(expr.location, f"{expr.symbol} of different types: {left} against {right}")
+                message = f"{expr.symbol} of different types: {left} against {right}"
+                raise fail(expr.location, message, _one_type(first, part))
         return _type(first)
 
     def _all(self, parts: list[Expr], kind: Type, result: Type, what: str = "") -> Type:
@@ -428,6 +432,16 @@ class Inference:
                 names = tuple(name for name, _ in fields)
                 return replace(built, names=names, arguments=tuple(given[name] for name in names))
         return built
+
+
+def _one_type(*parts: Expr) -> str:
+    """How to give parts one type."""
+    every = [inner for part in parts for inner in walk(part)]
+    if any(isinstance(each, Model) for each in every):
+        return "in the mapping's [constants] give the model value a value of the other's type: Nil = -1"
+    if any(isinstance(each, RecordOf | RecordSet) for each in every):
+        return "records of several shapes have no one type: map each shape to a set of its own"
+    return "what is compared or joined has one type: a column holds no other"
 
 
 def _type(expr: Expr) -> Type:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from tlasql.comments import Block, blocks
 from tlasql.errors import Diagnostic, Location
@@ -184,12 +185,16 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
         starts.append((len(text), line.number))
         text += line.text + "\n"
     found, problems = [], []
-    for match in _ANNOTATION.finditer(text):
+    every = list(_ANNOTATION.finditer(text))
+    annotated = any(match[1] in _KNOWN for match in every)
+    for match in every:
         offset = match.start()
         begin, number = max(each for each in starts if each[0] <= offset)
         location = Location(file, number, offset - begin + 1)
         name, _, inside, typed, closed = match.groups()
         if name not in _KNOWN:
+            if not annotated and not get_close_matches(name, _KNOWN):
+                continue  # other tools write such words, and authors
             known = ", ".join(f"@{each}" for each in _KNOWN)
             problems.append(Diagnostic(location, f"unknown annotation @{name}", f"known are {known}"))
         elif name in _TYPES and (typed is None or not closed):

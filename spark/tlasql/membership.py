@@ -34,6 +34,7 @@ from tlasql.shapes import (
     is_finite,
     is_total,
     is_virtual,
+    part_of,
     strict,
     type_of,
     written_out,
@@ -236,6 +237,11 @@ class Membership:
                 ]
                 array = dialect.array([values.of(each) for each in chosen], type_of(expr))
                 return self._counting.distinct(array, element_of(expr)) if len(members) > 1 else array
+            case "SUBSET", (base,) if (whole := part_of(base)) is not None:
+                some = self._values.variable(expr.location, "part", type_of(base))
+                inside = Op(expr.location, "\\subseteq", (some, base), type=BOOL)
+                every = Op(expr.location, "SUBSET", (whole,), type=expr.type)
+                return self.filtered(Quantified(expr.location, "filter", some, every, inside, type=expr.type))
         raise fail(
             expr.location,
             f"{text(expr)} is too large to be listed",

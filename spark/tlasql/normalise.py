@@ -35,6 +35,8 @@ from tlasql.ir import (
 )
 from tlasql.reader import Definition, Module
 
+_NEVER_LISTED = {"SUBSET", "Seq", "Nat", "Int"}
+
 
 @dataclass(frozen=True)
 class Range:
@@ -57,7 +59,8 @@ class Inliner:
     """Replaces calls by bodies; every copy of a quantifier gets a variable of its own.
 
     A variable whose name is taken further out is renamed, so that equal text means the same expression.
-    ``constants`` are the values of CONSTANTs, or of definitions without parameters, by name.
+    ``constants`` are the values of CONSTANTs, or of definitions without parameters, by name; a Call is the
+    definition that takes the place of one.
     """
 
     def __init__(self, module: Module, constants: Mapping[str, Expr]) -> None:
@@ -70,7 +73,9 @@ class Inliner:
         taken = frozenset(each.name for each in definition.parameters)
         return self._inline(self._module.body(definition.uid), _Scope({}), taken)
 
-    def _inline(self, expr: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:  # noqa: PLR0911 (one each)
+    def _inline(  # noqa: C901, PLR0911 (one each)
+        self, expr: Expr, scope: _Scope, taken: frozenset[str]
+    ) -> Expr:
         match expr:
             case Bound(uid=uid) | Variable(uid=uid) | Constant(uid=uid) if uid in scope.names:
                 return scope.names[uid]
@@ -87,12 +92,18 @@ class Inliner:
                 )
             case Lambda():
                 return _Closure(expr.location, expr, scope)
+            case Index():
+                read = rebuild(expr, lambda part: self._inline(part, scope, taken))
+                return self._value_at(read, taken)
             case Apply(operator=operator, arguments=arguments):
+                given = self._constants.get(operator.name)
+                if operator.uid not in scope.names and isinstance(given, Call):
+                    return self._inline(replace(given, arguments=arguments), scope, taken)
                 passed = [self._inline(each, scope, taken) for each in arguments]
                 return self._applied(operator, scope.names.get(operator.uid), passed, taken)
             case Substituted(declarations=declarations, arguments=arguments, body=body):
-                given = [self._inline(each, scope, taken) for each in arguments]
-                return self._inline(body, scope.binding(dict(zip(declarations, given, strict=True))), taken)
+                values = [self._inline(each, scope, taken) for each in arguments]
+                return self._inline(body, scope.binding(dict(zip(declarations, values, strict=True))), taken)
             case Recursive():
                 return self._function(expr, scope, taken)
             case Call():
@@ -101,7 +112,12 @@ class Inliner:
                 return rebuild(expr, lambda part: self._inline(part, scope, taken))
 
     def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
-        return replace(self._inline(self._constants[name], _Scope({}), taken), location=location)
+        def placed(part: Expr) -> Expr:
+            return replace(rebuild(part, placed), location=location)
+
+        given = self._constants[name]
+        found = self._inline(given, _Scope({}), taken)
+        return replace(found, type=given.type) if isinstance(given, Call) else placed(found)
 
     def _called(self, expr: Call, scope: _Scope, taken: frozenset[str]) -> Expr:
         passed = tuple(self._inline(each, scope, taken) for each in expr.arguments)
@@ -118,6 +134,20 @@ class Inliner:
             inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
         shown = tuple(each for each in passed if not isinstance(each, _Closure))
         return replace(inlined, label=text(replace(expr, arguments=shown)))
+
+    def _value_at(self, read: Index, taken: frozenset[str]) -> Expr:
+        r"""``[x \in S |-> e][k]`` is ``e`` of ``k`` where ``S`` is never listed: no other value matters."""
+        function, key = read.function, read.key
+        match function:
+            case Quantified(kind="function", variable=variable, domain=Op(symbol=symbol) as domain) if (
+                symbol in _NEVER_LISTED
+            ):
+                value = self._inline(function.body, _Scope({variable.uid: key}), taken)
+                if domain == Op(domain.location, "SUBSET", (key,)):
+                    return value
+                inside = Op(read.location, "\\in", (key, domain))
+                return Op(read.location, "CASE", (inside, value))
+        return read
 
     def _unrolled(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
         """A recursive operator applied: the fold that it is."""

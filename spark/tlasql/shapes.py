@@ -95,6 +95,14 @@ def domain_of(function: Expr) -> Expr | None:
     return None
 
 
+def part_of(base: Expr) -> Expr | None:
+    """The set written out of which the text shows ``base`` to be a part, and not the whole."""
+    match base:
+        case Op(symbol="\\" | "\\cap", arguments=(left, _)) | Quantified(kind="filter", domain=left):
+            return left if isinstance(left, Op) and left.symbol == "{}" else part_of(left)
+    return None
+
+
 def is_virtual(expr: Expr) -> bool:
     """Whether a set is better tested by membership than built."""
     return isinstance(expr, RecordSet | Quantified) or (

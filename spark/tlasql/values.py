@@ -273,7 +273,7 @@ class Values:
                 return self.dialect.computed(_COMPUTED[symbol], tree_big(left), right)
             case "<<>>":
                 return self._tuple(expr)
-            case "Len" | "Head" | "Last" | "Tail" | "SubSeq" | "Append" | "\\o":
+            case "Len" | "Head" | "Last" | "Tail" | "SubSeq" | "SelectSeq" | "Append" | "\\o":
                 return self._sequence(expr)
             case _:
                 return self._sets.operator(expr)
@@ -346,8 +346,17 @@ class Values:
                 return dialect.concatenated(first, dialect.array([self.sized(arguments[1])], expr.type))
             case "\\o":
                 return dialect.concatenated(first, self.of(arguments[1]))
+            case "SelectSeq":
+                return dialect.let(self.fresh("at"), self.of(arguments[1]), lambda at: self._at(first, at))
         assert isinstance(expr.type, SeqOf)
         return self._subsequence(first, arguments[1], arguments[2], expr.type)
+
+    def _at(self, sequence: exp.Expr, positions: exp.Expr) -> exp.Expr:
+        """What stands at the positions, once all of them are known."""
+        dialect, fresh = self.dialect, self.fresh
+        known = dialect.every(positions, fresh("e"), tree.is_known)
+        here = dialect.transformed(positions.copy(), fresh("e"), lambda n: dialect.at_index(sequence, n))
+        return tree.case([(known, here)])
 
     def _subsequence(self, first: exp.Expr, low_: Expr, high_: Expr, kind: SeqOf) -> exp.Expr:
         """``SubSeq(s, low, high)``: empty where high is below low, unknown beyond the ends."""

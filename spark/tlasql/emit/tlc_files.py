@@ -11,8 +11,8 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """``<Module>Marked.tla``, which extends the module, and ``<Module>Marked.cfg``, in the folder ``target``.
 
     A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``, an invariant with ``@when``
-    ``AClaim``. The configuration lists every invariant and property; a model adds its SPECIFICATION and
-    CONSTANTS.
+    ``AClaim``; what is ``[]P`` is a property itself. The configuration lists every invariant and property; a
+    model adds its SPECIFICATION and CONSTANTS.
     """
     name = f"{compiled.name}Marked"
     folder = PurePosixPath(target)
@@ -23,6 +23,8 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
         if each.mark.kind == "step":
             written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(each.variables)}>>\n")
             properties.append(f"{own}Prop")
+        elif each.definition.always and not each.mark.when:
+            properties.append(own)
         elif each.claim == own:
             invariants.append(own)
         else:

@@ -336,4 +336,39 @@ Evaluates(x) == \A evaluates \in s : evaluates > x
 Binder == \A scope \in cluster : Evaluates(scope) \/ \E c1 \in s : c1 = scope
 \* @invariant("f_siblings", "info", "state")
 Siblings == (\E x \in s : x > n) => \A x \in cluster : \E y \in s : y < x
+
+----------------------------------------------------------------------------
+\* Functions over sets that nobody lists, applied where they stand; sequences by what they keep.
+
+FoldOver(op(_, _), base, image(_), S) ==
+    LET rest[T \in SUBSET S] ==
+            IF T = {} THEN base
+            ELSE LET t == CHOOSE t \in T : TRUE IN op(image(t), rest[T \ {t}])
+    IN rest[S]
+\* @invariant("g_sum", "info", "state")
+SumOverKeys == FoldOver(LAMBDA x, y : x + y, 0, LAMBDA m : f[m], DOMAIN f) >= n
+\* @invariant("g_sum_beyond", "info", "state")
+SumBeyond == FoldOver(LAMBDA x, y : x + y, 0, LAMBDA m : f[m], live) >= n
+\* @invariant("g_most", "info", "state")
+MostOver == FoldOver(LAMBDA x, y : IF x > y THEN x ELSE y, N, LAMBDA i : q[i], DOMAIN q) <= verdict
+\* @invariant("g_every", "info", "state")
+EveryOver == FoldOver(LAMBDA x, y : x /\ y, b, LAMBDA m : f[m] > n, live)
+\* @invariant("g_part", "info", "state")
+PartOver == LET size[T \in SUBSET live] == Cardinality(T) + n IN size[DOMAIN f] > N
+\* @invariant("g_of_naturals", "info", "state")
+OfNaturals == LET up[i \in Nat] == IF i = 0 THEN 0 ELSE g[i] + up[i - 1] IN up[n - 1] >= N
+\* @invariant("g_unasked", "info", "state")
+Unasked == LET half[i \in Int] == 6 \div i IN half[n] > N
+\* @invariant("g_of_sequences", "info", "state")
+OfSequences == LET first[t \in Seq(s)] == Head(t) IN first[q] >= n
+\* @invariant("g_selected", "info", "state")
+SelectedFirst == Head(SelectSeq(q, LAMBDA x : x > n)) <= N
+\* @invariant("g_selected_applied", "info", "state")
+SelectedApplied == Len(SelectSeq(q, LAMBDA x : g[x] > n)) >= N
+\* @invariant("g_selected_twice", "info", "state")
+SelectedTwice == SelectSeq(SelectSeq(q, LAMBDA x : x > n), LAMBDA y : y # N) = SelectSeq(q, LAMBDA x : x > N)
+\* @invariant("g_parts", "info", "state")
+Parts == \E S \in SUBSET (Keys \ live) : S # {} /\ \A m \in S : f[m] >= n
+\* @invariant("g_filtered_parts", "info", "state")
+FilteredParts == \A S \in SUBSET {m \in Keys : m \in DOMAIN f /\ f[m] > n} : Cardinality(S) <= N
 =============================================================================

@@ -275,6 +275,9 @@ _APPLY: dict[str, Callable[..., Any]] = {
     "Tail": lambda s: _sequence(_elements(s)[1:] if _at(_elements(s), 0) is not None else ()),
     "Last": lambda s: _at(_elements(s), -1),
     "SubSeq": _subseq,
+    "SelectSeq": lambda s, kept: _sequence(
+        value for at, value in sorted(s, key=lambda pair: pair[0]) if at in kept
+    ),
     "Append": lambda s, e: _sequence([*_elements(s), e]),
     "\\o": lambda a, b: _sequence([*_elements(a), *_elements(b)]),
 }

@@ -423,6 +423,9 @@ class Shapes:
                 lambda: f"SubSeq({of(_SEQ)}, {of(_INT)}, {of(_INT)})",
                 lambda: f"[{of(_SEQ)} EXCEPT ![{of(_INT)}] = {of(_INT)}]",
                 lambda: "[i \\in 1 .. Len(q) |-> q[Len(q) + 1 - i]]",
+                lambda: (
+                    f"SelectSeq({of(_SEQ)}, LAMBDA z : {self._predicate(depth - 1, (*scope, ('z', _INT)))})"
+                ),
                 lambda: f"<<{of(_INT)}, {of(_INT)}>>",
             )
         )()
