@@ -24,7 +24,7 @@ from tlasql.reach import Reach, reach
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
-from tlasql.source import block
+from tlasql.source import block, content
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
@@ -176,7 +176,12 @@ def _compiled(
     problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
     wanted = [pair for pair in marked if pair[0].id not in beside.skip]
     problems += [problem for mark, definition in wanted for problem in _misfits(mark, definition)]
-    problems += _unknown_skips(mapping, beside.skip.keys() - {mark.id for mark, _ in marked})
+    ids = {mark.id for mark, _ in marked}
+    problems += _unknown(mapping, "skip", beside.skip.keys() - ids, "marked definition")
+    names = {each.name for each in declarations}
+    problems += _unknown(mapping, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
+    names |= {each.name for each in parsed.definitions()}
+    problems += _unknown(mapping, "constants", beside.constants.keys() - names, "CONSTANT or definition")
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -209,19 +214,21 @@ def _compiled(
     )
 
 
-def _unknown_skips(mapping: Path, names: Iterable[str]) -> list[Diagnostic]:
+def _unknown(mapping: Path, table: str, names: Iterable[str], what: str) -> list[Diagnostic]:
+    """What a table of the mapping says of nothing in the module."""
     where = Location(str(mapping), 1, 1)
     return [
-        Diagnostic(where, f"[skip] {name}: no marked definition has this id", "remove the line")
+        Diagnostic(
+            where, f"[{table}] {name}: the module has no such {what}", "correct the name, or remove the line"
+        )
         for name in sorted(names)
     ]
 
 
 def _annotations(parsed: Module) -> list[Annotations]:
-    sources = [parsed.source(name) for name in parsed.modules]
-    return [
-        read_annotations(str(path), path.read_text(encoding="utf-8")) for path in sources if path.is_file()
-    ]
+    sources = {name: parsed.source(name) for name in parsed.every}
+    texts = {name: content(path) for name, path in sources.items() if path.is_file()}
+    return [read_annotations(str(sources[name]), texts[name]) for name in parsed.modules if name in texts]
 
 
 def _attached(parsed: Module, marks: list[Mark]) -> tuple[list[tuple[Mark, Definition]], list[Diagnostic]]:

@@ -197,7 +197,7 @@ class Inliner:
 
     def _applied(self, name: Bound, operator: Expr | None, passed: list[Expr], taken: frozenset[str]) -> Expr:
         if not isinstance(operator, _Closure):
-            remedy = "pass an operator, or a LAMBDA, where it is used"
+            remedy = f'name one in the mapping: [constants] {name.name} = {{ definition = "..." }}'
             raise fail(name.location, f"the operator {name.name} has no definition in a log", remedy)
         names = {p.uid: each for p, each in zip(operator.operator.parameters, passed, strict=True)}
         return self._inline(operator.operator.body, operator.scope.binding(names), taken)

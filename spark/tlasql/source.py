@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from tlasql.errors import Location
+from tlasql.errors import Location, fail
+
+
+def content(path: Path) -> str:
+    """The whole source of a module. Raises TlaSqlError where it is not UTF-8: SANY would read other text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise fail(Location(str(path), line, 1), "this is not UTF-8", "save the module as UTF-8") from error
 
 
 @lru_cache(maxsize=64)

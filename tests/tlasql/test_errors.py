@@ -55,6 +55,13 @@ def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     assert case["says"] in text
 
 
+def test_a_module_is_utf_8(tmp_path: Path) -> None:
+    """In other text SANY and the log would not have the same strings."""
+    module = _module(tmp_path, GOOD.replace("> 1", '> 1 \\/ "caf\N{LATIN SMALL LETTER E WITH ACUTE}" = "e"'))
+    module.write_bytes(module.read_text(encoding="utf-8").encode("latin-1"))
+    assert f"{module}:15:1: error: this is not UTF-8" in _refusal(module, FRAGMENT / "mapping.toml")
+
+
 def test_a_case_is_as_long_as_it_is_written(tmp_path: Path) -> None:
     """Each arm stands in the SQL once, not once more in each arm before it."""
 
