@@ -213,12 +213,6 @@ IntegerType == n \in Int /\ n < k
 \* @invariant("powerset", "info", "state")
 Powerset == s \in SUBSET {0, 1}
 
-\* @invariant("powerset_of_part", "info", "state")
-PowersetOfPart == \E S \in SUBSET ({0, 1, 2} \ s) : Cardinality(S) = 1 /\ n \in S
-
-\* @invariant("powerset_filtered", "info", "state")
-PowersetFiltered == Cardinality({S \in SUBSET {x \in {0, 1, 2} : x >= n} : k \in S}) >= 2
-
 \* @invariant("powerset_of", "info", "state")
 PowersetOf == t \in SUBSET s
 
@@ -383,10 +377,6 @@ Selected == Len(SelectSeq(q, LAMBDA x : x > n)) = 1
 
 \* @invariant("selected_all", "info", "state")
 SelectedAll == SelectSeq(q, LAMBDA x : x # k) = q
-
-Fine(e) == e.ok
-\* @invariant("selected_records", "info", "state")
-SelectedRecords == LET fine == SelectSeq(log, Fine) IN \A i \in DOMAIN fine : fine[i].at >= n
 
 \* @invariant("sequence_type", "info", "state")
 SequenceType == q \in Seq(0 .. 1)
