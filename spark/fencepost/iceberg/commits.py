@@ -90,8 +90,7 @@ class Change(Transaction):
 def append(table: IcebergTable, rows: pa.Table) -> None:
     """Append rows, in one commit."""
     with Change(table) as change:
-        # PyIceberg looks through every chunk once for each partition
-        change.append(rows.combine_chunks())
+        _exchange(change, Append(change), (), [rows])
 
 
 def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
