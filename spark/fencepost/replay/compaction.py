@@ -21,8 +21,9 @@ from fencepost.replay.earlier_compaction import OF_WINDOW, WINDOW, EarlierCompac
 from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
-from fencepost.replay.logs import Batches, Log, Longs, damaged_batches, longs
+from fencepost.replay.logs import Batches, Log, Longs, longs
 from fencepost.replay.metadata_compaction import compacted as compacted_metadata
+from fencepost.replay.unreadable import damaged_batches
 from fencepost.replay.window import COMPACTED, LOG, Cuts, LogName, log_texts
 from fencepost.tables import (
     BATCHES,
