@@ -84,7 +84,7 @@ def capture(
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
-    report(f"{notes.quarantined} pieces of evidence are in quarantine")
+    report(f"bronze.quarantine has {notes.quarantined} pieces of evidence that could not be read")
     return CaptureSummary(
         files=len(plan.sources),
         added={name.removeprefix("bronze."): count for name, count in added.items()},
