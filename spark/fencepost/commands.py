@@ -100,7 +100,7 @@ def plots() -> list[Plot]:
 
 
 def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
-    """The name that was given to be drawn so; None when another kind of picture was asked for."""
+    """The name that the command line gives for this kind of picture; None where it gives none."""
     name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
     return name
 

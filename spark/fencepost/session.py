@@ -199,8 +199,8 @@ def _check_java() -> None:
     if java is None:
         where = f"in JAVA_HOME ({home})" if home else "on PATH"
         raise SessionError(f"No java {where}. Spark needs Java 17 or newer: install it (`make setup` does).")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', printed)
     if version is None or int(version[1]) < 17:
         found = version[1] if version else "an unknown version"
         raise SessionError(

@@ -60,7 +60,7 @@ def capture(
     run_id: str,
     report: Callable[[str], None] = _log.info,
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, line by line.
+    """Read what is new since the last run into ``bronze``; ``report`` is called with lines about progress.
 
     ``engine_for`` gives the engine for so many bytes of evidence (and what they are).
     """

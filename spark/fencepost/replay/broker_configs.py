@@ -1,4 +1,4 @@
-"""What brokers were told while they ran: dynamic configurations, from ConfigRecords of the metadata log."""
+"""Dynamic configurations of brokers, from ConfigRecords of the metadata log."""
 
 from __future__ import annotations
 

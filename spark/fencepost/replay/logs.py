@@ -224,8 +224,8 @@ class Log:
             if checkpoint < last_gap:
                 continue
             at = int(np.searchsorted(self.base_offset, checkpoint))
-            there = self.base_offset[at] == checkpoint if at < len(self) else end < checkpoint
-            if there:
+            is_end_of_batch = self.base_offset[at] == checkpoint if at < len(self) else end < checkpoint
+            if is_end_of_batch:
                 ms = int(self.max_timestamp_ms[:at].max()) if at else None
                 return Base(checkpoint - 1, ms), at
         return None, 0

@@ -122,7 +122,7 @@ class MetadataImage:
         self.brokers: dict[int, BrokerRegistration] = {}
 
     def apply(self, piece: Piece) -> MetadataDelta:
-        """Take the next piece of the log: after a hole nothing is known until it is told."""
+        """Take the next piece of the log: after a hole nothing is known until a record says it."""
         delta = MetadataDelta()
         if isinstance(piece, Hole):
             self._forget()
