@@ -152,6 +152,7 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     done = run("audit", config=unreadable)
     assert done.returncode == 2
     assert str(unreadable) in done.stderr
+    assert "is a folder. Name the file in it" in run("audit", config=tmp_path).stderr
     assert run("audit", "--no-such-option").returncode == 2
 
 

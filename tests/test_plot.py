@@ -21,7 +21,7 @@ from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
-from fencepost import cli
+from fencepost import cli, commands
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.plots import layout as shared
 from fencepost.plots.reading import PlotError, find
@@ -733,11 +733,11 @@ def test_rows_are_read_and_thinned(reader: Reader) -> None:
 def test_the_command_writes_a_picture(
     plot: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert plot("other") == cli.OK
+    assert plot("other") == commands.OK
     assert "other-epochs.svg: 9 commits: 3 zombies accepted, 0 owners refused" in capsys.readouterr().out
     ElementTree.fromstring((tmp_path / "other-epochs.svg").read_bytes())
     limits = ("--from", "2026-01-02T13:00:20+01:00", "--to", "2026-01-02T12:00:30Z")
-    assert plot("orders", "--cluster", "b", "--out", "b.png", *limits) == cli.OK
+    assert plot("orders", "--cluster", "b", "--out", "b.png", *limits) == commands.OK
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
     assert "b.png: 3 commits: 3 zombies accepted" in capsys.readouterr().out
 
@@ -770,10 +770,10 @@ def test_rows_of_a_transactional_id_are_read(reader: Reader) -> None:
 def test_the_command_draws_a_transactional_id(
     plot: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert plot("--transactional-id", "tx") == cli.OK
+    assert plot("--transactional-id", "tx") == commands.OK
     assert "tx-epochs.svg: 3 epochs, 3 transactions" in capsys.readouterr().out
     ElementTree.fromstring((tmp_path / "tx-epochs.svg").read_bytes())
-    assert plot("--transactional-id", "tx", "--cluster", "a", "--out", "tx.png") == cli.OK
+    assert plot("--transactional-id", "tx", "--cluster", "a", "--out", "tx.png") == commands.OK
     assert (tmp_path / "tx.png").read_bytes().startswith(b"\x89PNG")
     assert plot("--transactional-id", "t") == cli.BAD_USAGE
     assert "No transactional id 't'. Near: 'tx'" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fencepost.reading import ENGINES, LakeError, QueryError, Reader, open_lake, over, rows
+from fencepost.reading.tables import row_count, tables_of
 from fencepost.settings import Lake, Settings
 
 Made = tuple[SparkSession, Settings]
@@ -118,6 +119,24 @@ def test_columns_and_rows_are_chosen(
     made: Made, reader: Reader, columns: tuple[str, ...], where: dict[str, Any]
 ) -> None:
     same(reader.scan("odd.deleted", columns, where), over(made[0]).scan("odd.deleted", columns, where))
+
+
+def test_spark_plans_for_as_many_rows_as_the_lake_has(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark, settings = made
+    counts = [spark.table(f"odd.{name}").count() for name in ("kinds", "empty", "changed")]
+    tables = tables_of(settings.lake)
+    assert row_count(tables) >= sum(counts) > 0
+
+    def partitions() -> int:
+        with open_lake(settings, "spark") as opened:
+            (option,) = rows(opened.query("SET spark.sql.shuffle.partitions"))
+        return int(option["value"])
+
+    assert partitions() == 1
+    monkeypatch.setattr("fencepost.session.MANY_ROWS", row_count(tables))
+    assert partitions() > 1
+    monkeypatch.undo()
+    assert partitions() == 1
 
 
 def test_files_that_cannot_hold_the_rows_are_not_opened(made: Made) -> None:

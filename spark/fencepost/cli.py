@@ -1,9 +1,4 @@
-"""The command ``fencepost``: ``audit``, ``report``, ``explain``, ``plot``, ``sql``, and the protocols' own.
-
-Exit codes: 0 nothing critical is violated, 1 something critical is (of a protocol's command: something is
-not as it should be), 2 bad usage or configuration, 70 the audit itself failed and says
-nothing about the cluster.
-"""
+"""The command ``fencepost``: its arguments, and how it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +7,6 @@ import datetime as dt
 import gc
 import logging
 import os
-import re
 import sys
 import time
 import traceback
@@ -20,18 +14,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fencepost import commands
 from fencepost.output import WRITERS
-from fencepost.protocols.base import Command, UsageError
-from fencepost.settings import SQLITE, Settings, load
+from fencepost.protocols.base import UsageError
+from fencepost.settings import Settings, load
 
-if TYPE_CHECKING:
-    from fencepost.protocols.base import Plot
-    from fencepost.reading import Reader
-
-OK, VIOLATED, BAD_USAGE, FAILED = 0, 1, 2, 70
-VERDICTS = "marts.fct_invariant_verdicts"
+BAD_USAGE, FAILED = 2, 70
+EXIT_CODES = (
+    "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
+    "something wrong; 2 the command or the configuration has to be corrected; 70 the command itself failed, "
+    "which says nothing about the cluster."
+)
 
 
 # Looked up when one is raised: what raises them is imported by the commands that need it.
@@ -57,15 +51,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["TZ"] = "UTC"
     time.tzset()
     try:
-        with _uncollected(arguments.run is not _audit):
+        with _uncollected(arguments.run is not commands.audit):
             return int(arguments.run(load(arguments.config), arguments))
     except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
     except Exception as error:
         traceback.print_exc()
+        why = "".join(traceback.format_exception_only(error)).strip()
         print(
-            f"fencepost: the audit itself failed ({type(error).__name__}): no word about the cluster.",
+            f"fencepost: the command itself failed, which says nothing about the cluster: {why}",
             file=sys.stderr,
         )
         return FAILED
@@ -90,131 +85,75 @@ def _bad_input() -> tuple[type[Exception], ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="fencepost", description="Audits Kafka's epochs and fencing from its own logs."
+        prog="fencepost",
+        description="Audits Kafka's epochs and fencing from its own logs.",
+        epilog=EXIT_CODES,
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[[Settings, argparse.Namespace], int], words: str
     ) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=words, description=words)
+        added = parsers.add_parser(name, help=words, description=words)
         added.add_argument(
-            "--config", type=Path, help="fencepost.toml (default: $FENCEPOST_CONFIG, else ./fencepost.toml)"
+            "--config",
+            type=Path,
+            metavar="FILE",
+            help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
         )
         added.set_defaults(run=run)
         return added
 
     command(
         "audit",
-        _audit,
-        "capture, rebuild, judge, publish the marts and gate; exit 1 when something critical is violated",
+        commands.audit,
+        "read what is new in the logs and judge it; exit 1 when something critical is violated",
     )
-    command("report", _report, "print again what the last audit found")
-    explain = command("explain", _explain, "tell the story of one verdict")
-    explain.add_argument("verdict_id", metavar="VERDICT_ID")
-    explain.add_argument("--confirm", action="store_true", help="have TLC judge the states it is about")
-    plot = command("plot", _plot, "draw the epochs of one of these (see below) over time")
+    command("report", commands.report, "print what the last audit found")
+    explain = command(
+        "explain", commands.explain, "tell what happened in one verdict, and where its evidence is"
+    )
+    explain.add_argument("verdict_id", metavar="VERDICT_ID", help="as a report or an alert has it")
+    explain.add_argument(
+        "--confirm", action="store_true", help="have TLC check the states that the verdict is about, in Java"
+    )
+    plot = command(
+        "plot", commands.plot, "draw the history of a group, a producer, a topic or an application"
+    )
     whose = plot.add_mutually_exclusive_group(required=True)
-    for drawn in _plots():
+    for drawn in commands.plots():
         if drawn.option is None:
             whose.add_argument("name", metavar=drawn.metavar, nargs="?", help=drawn.words)
         else:
             whose.add_argument(drawn.option, metavar=drawn.metavar, help=drawn.words)
-    plot.add_argument("--cluster", metavar="NAME", help="needed when several clusters have it")
-    for option, name in (("--from", "start"), ("--to", "end")):
-        words = "ISO 8601; UTC unless it says otherwise"
+    plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
+    for option, name, of in (("--from", "start", "begins"), ("--to", "end", "ends")):
+        words = f"when the picture {of}: ISO 8601, in UTC unless it has an offset"
         plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
-    plot.add_argument("--out", type=Path, metavar="FILE", help="a .svg or .png (default: <name>-epochs.svg)")
-    sql = command("sql", _sql, "query the lake in Spark's SQL (schemas bronze, silver, verdicts, marts)")
-    sql.add_argument("query", metavar="SELECT")
+    plot.add_argument(
+        "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
+    )
+    sql = command(
+        "sql", commands.sql, "query the lake in Spark's SQL (schemas bronze, silver, verdicts, marts)"
+    )
+    sql.add_argument("query", metavar="QUERY", help="one query; tables are named schema.table")
     sql.add_argument(
         "--engine",
         choices=("duckdb", "spark"),
         help="what runs it: DuckDB, after translation (the default where it can read the lake), or Spark",
     )
-    sql.add_argument("--format", choices=WRITERS, default="table")
-    for own in _commands():
-        added = command(own.name, partial(_own, own), own.words)
+    _add_format(sql)
+    for own in commands.own_commands():
+        added = command(own.name, partial(commands.run_own, own), own.words)
         own.options(added)
-        added.add_argument("--format", choices=WRITERS, default="table")
+        _add_format(added)
     return parser
 
 
-def _audit(settings: Settings, _: argparse.Namespace) -> int:
-    from fencepost import pipeline, report
-    from fencepost.reading import open_lake
-
-    with pipeline.Run(settings) as run:
-        result = pipeline.audit(run)
-    with open_lake(settings) as lake:
-        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
-    if result.passed:
-        print("\nPassed: nothing critical is violated.")
-        return OK
-    names = ", ".join(sorted({str(found) for found in result.critical}))
-    print(f"\nFAILED: {names}. Data Docs: {result.data_docs}")
-    return VIOLATED
-
-
-def _report(settings: Settings, _: argparse.Namespace) -> int:
-    from fencepost import report
-
-    with _reading(settings) as lake:
-        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
-    return OK
-
-
-def _explain(settings: Settings, arguments: argparse.Namespace) -> int:
-    from fencepost import report
-
-    with _reading(settings) as lake:
-        print(report.explain(lake, arguments.verdict_id))
-        if arguments.confirm:
-            from fencepost.confirm import confirmation
-
-            print(f"\n{confirmation(lake, report.verdict(lake, arguments.verdict_id))}")
-    return OK
-
-
-def _plot(settings: Settings, arguments: argparse.Namespace) -> int:
-    drawn, name = next((each, name) for each in _plots() if (name := _named(arguments, each)) is not None)
-    out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
-    kind = out.suffix.removeprefix(".").lower()
-    if kind not in ("svg", "png"):
-        raise UsageError(f"{out}: a picture's name ends in .svg or .png")
-    if not out.parent.is_dir():
-        raise UsageError(f"{out.parent}: no such folder")
-    if arguments.start and arguments.end and arguments.start >= arguments.end:
-        raise UsageError("--from must be before --to")
-    content, found = _picture(settings, arguments, drawn, name, kind)
-    try:
-        out.write_bytes(content)
-    except OSError as error:
-        raise UsageError(f"{out}: {error.strerror}") from error
-    print(f"{out}: {found}")
-    return OK
-
-
-def _plots() -> list[Plot]:
-    """What can be drawn."""
-    from fencepost.protocols import protocols
-
-    return [plot for protocol in protocols() for plot in protocol.plots]
-
-
-def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
-    """The name that was given to be drawn so; None when another kind of picture was asked for."""
-    name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
-    return name
-
-
-def _picture(
-    settings: Settings, arguments: argparse.Namespace, drawn: Plot, name: str, kind: str
-) -> tuple[bytes, str]:
-    with _reading(settings) as lake:
-        found = drawn.read(lake, name, arguments.cluster, arguments.start, arguments.end)
-    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
-    return drawn.draw(found, kind)
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=WRITERS, default="table", help="how rows are printed (default: table)"
+    )
 
 
 def _moment(text: str) -> dt.datetime:
@@ -224,47 +163,6 @@ def _moment(text: str) -> dt.datetime:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-01-31T23:59:59") from error
     return moment.astimezone(dt.UTC).replace(tzinfo=None) if moment.tzinfo else moment
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-") or "group"
-
-
-def _sql(settings: Settings, arguments: argparse.Namespace) -> int:
-    with _reading(settings, arguments.engine) as lake:
-        WRITERS[arguments.format](lake.query(arguments.query), sys.stdout)
-    return OK
-
-
-def _commands() -> list[Command]:
-    """The commands that protocols bring."""
-    from fencepost.protocols import protocols
-
-    return [command for protocol in protocols() for command in protocol.commands]
-
-
-def _own(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
-    with _reading(settings) as lake:
-        found, good = command.run(lake, arguments)
-    WRITERS[arguments.format](found, sys.stdout)
-    return OK if good else VIOLATED
-
-
-@contextmanager
-def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
-    """A lake that an audit has filled; nothing is created where there is none."""
-    from fencepost.reading import open_lake
-
-    none = UsageError(
-        f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "
-        f"Run: fencepost audit --config {settings.path}"
-    )
-    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
-        raise none
-    with open_lake(settings, engine) as lake:
-        if not lake.has(VERDICTS):
-            raise none
-        yield lake
 
 
 if __name__ == "__main__":

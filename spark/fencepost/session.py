@@ -23,9 +23,12 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from fencepost.iceberg.catalog import NAME, spark_catalog_conf
+from fencepost.engines import MANY_ROWS
+from fencepost.iceberg.catalog import NAME, CatalogError, spark_catalog_conf
 from fencepost.jars import SessionError, prepared, spark_jars
 from fencepost.protocols import functions
+from fencepost.reading import LakeError
+from fencepost.reading.tables import row_count, tables_of
 from fencepost.settings import Lake, Settings
 
 CLASS_ARCHIVE = "classes.jsa"
@@ -66,6 +69,17 @@ def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
     for key, value in _plans(small=small).items():
         session.conf.set(key, settings.spark.get(key, value))
     return session
+
+
+def session_for_lake(settings: Settings) -> SparkSession:
+    """A session on a lake that is there already: it plans queries for as many rows as all tables have now,
+    and for many where PyIceberg cannot tell. Raises SessionError.
+    """
+    try:
+        small = row_count(tables_of(settings.lake)) < MANY_ROWS
+    except (CatalogError, LakeError):
+        small = False
+    return spark_session(settings, small=small)
 
 
 def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
@@ -185,8 +199,8 @@ def _check_java() -> None:
     if java is None:
         where = f"in JAVA_HOME ({home})" if home else "on PATH"
         raise SessionError(f"No java {where}. Spark needs Java 17 or newer: install it (`make setup` does).")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', printed)
     if version is None or int(version[1]) < 17:
         found = version[1] if version else "an unknown version"
         raise SessionError(

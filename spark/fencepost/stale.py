@@ -91,10 +91,10 @@ class Inputs:
 
     def plan(self) -> Plan:
         """What has to be built."""
-        noted = self._noted()
-        stale = [each for each in self._models if noted.get(each.name) != self._state_of(each)]
+        notes = self._notes()
+        stale = [each for each in self._models if notes.get(each.name) != self._state_of(each)]
         empty = [each for each in stale if self._is_new(each) and not any(self._inputs(each).values())]
-        known = {each.name: self._since(each, noted.get(each.name)) for each in stale}
+        known = {each.name: self._since(each, notes.get(each.name)) for each in stale}
         build = [each.name for each in stale if each not in empty and known[each.name] != {}]
         since = {name: found for name in build if (found := known[name])}
         return Plan(tuple(build), tuple(empty), len(self._models) - len(build) - len(empty), since)
@@ -134,15 +134,15 @@ class Inputs:
         with self._catalog.load_table(FILES.name).transaction() as change:
             change.set_properties({_PROPERTY: json.dumps({"code": self._code, "models": found})})
 
-    def _noted(self) -> dict[str, Any]:
-        noted = json.loads(self._catalog.load_table(FILES.name).properties.get(_PROPERTY, "{}"))
-        return dict(noted["models"]) if noted.get("code") == self._code else {}
+    def _notes(self) -> dict[str, Any]:
+        notes = json.loads(self._catalog.load_table(FILES.name).properties.get(_PROPERTY, "{}"))
+        return dict(notes["models"]) if notes.get("code") == self._code else {}
 
-    def _since(self, model: Model, noted: Any) -> Since | None:
+    def _since(self, model: Model, note: Any) -> Since | None:
         """From which chapters on a model is not what it would be; None: all of it is to be built."""
-        if not model.in_chapters or noted is None or noted[1] != self._made(model):
+        if not model.in_chapters or note is None or note[1] != self._made(model):
             return None
-        before, now = noted[0], self._inputs(model)
+        before, now = note[0], self._inputs(model)
         if before.keys() != now.keys():
             return None
         found = [self._changed(source, before[source]) for source in now if before[source] != now[source]]
@@ -253,9 +253,9 @@ def _rows(table: IcebergTable) -> int:
     snapshot = table.current_snapshot()
     if snapshot is None:
         return 0
-    told = snapshot.summary and snapshot.summary["total-records"]
+    count = snapshot.summary and snapshot.summary["total-records"]
     # where a snapshot does not tell, there may be one
-    return int(told or 1)
+    return int(count or 1)
 
 
 def _state(table: IcebergTable) -> str:

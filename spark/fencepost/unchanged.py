@@ -58,12 +58,10 @@ def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[
     require_finished(step, catalog)
     reads, writes = _READS[step](), _WRITES[step]
     before = [_snapshots(catalog, reads), _rest(step, settings)]
-    noted = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
-    if noted.get("from") == _digest(before) and noted["made"] == _digest(
-        _snapshots(catalog, writes(catalog))
-    ):
+    note = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
+    if note.get("from") == _digest(before) and note["made"] == _digest(_snapshots(catalog, writes(catalog))):
         _log.info("%s: nothing has changed since it was done", step)
-        return dict(noted["summary"])
+        return dict(note["summary"])
     _note(catalog, step, _BEGUN)
     summary = work()
     made = _digest(_snapshots(catalog, writes(catalog)))
@@ -130,7 +128,7 @@ def _rest(step: str, settings: Settings) -> list[str]:
 
 @cache
 def code(*, dbt: bool = False) -> str:
-    """A digest of this package, protocols elsewhere, dbt's project if asked, and what is installed."""
+    """A digest of this package, protocols elsewhere, dbt's project (``dbt``), and what is installed."""
     folders = {Path(fencepost.__file__).parent, *(each.package for each in protocols())}
     folders |= {project_folder("dbt")} if dbt else set()
     digest = hashlib.sha256(sys.version.encode())

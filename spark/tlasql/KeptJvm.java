@@ -34,7 +34,7 @@ import java.util.stream.Stream;
  * Runs SANY and TLC as often as it is asked to. Both keep what they have read in static fields: these are set back
  * before each run, to what they are when no class has been used yet.
  *
- * <p>A request is texts: the main class, TLA-Library, the class path, the arguments. The answer is the exit code,
+ * <p>First it says whether it can: 1, or 0 where fields cannot be set back. A request is texts: the main class, TLA-Library, the class path, the arguments. The answer is the exit code,
  * whether another run may follow (not while threads of this one go on), what was printed, and what was printed as
  * an error. A text is its length and its bytes in UTF-8.
  */
@@ -57,6 +57,8 @@ public final class KeptJvm {
         final DataInputStream requests = new DataInputStream(new BufferedInputStream(System.in));
         final DataOutputStream answers = new DataOutputStream(new BufferedOutputStream(System.out));
         System.setIn(InputStream.nullInputStream());
+        answers.writeInt(canSetBack() ? 1 : 0);
+        answers.flush();
         while (true) {
             final String[] request;
             try {
@@ -71,6 +73,24 @@ public final class KeptJvm {
             }
             answer(request, answers);
         }
+    }
+
+    /** From Java 26 on sun.misc.Unsafe refuses unless it is told otherwise, and a later Java may lack it. */
+    private static boolean canSetBack() {
+        try {
+            Probe.held = 1;
+            final Checkpoint before = new Checkpoint(null, List.of(Probe.class));
+            Probe.held = 2;
+            before.restore();
+            return Probe.held == 1;
+        } catch (LinkageError | RuntimeException refused) {
+            return false;
+        }
+    }
+
+    /** A field to be set back. */
+    private static final class Probe {
+        private static volatile int held;
     }
 
     private static void answer(final String[] request, final DataOutputStream answers)

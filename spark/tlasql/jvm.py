@@ -2,11 +2,12 @@
 
 What a small model takes is the start of a JVM, and code that runs for the first time. One that is kept has
 its classes ready; before each run ``Checkpoint.java`` sets back what they hold. Where threads of a run go on
-after its end, another JVM follows.
+after its end, another JVM follows. Where Java does not let fields be set back, each run has its own again.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import shutil
@@ -22,6 +23,7 @@ from pathlib import Path
 
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
 _kept: list[_Kept] = []
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ def run(call: Call, timeout: float) -> Ended:
     ``timeout`` seconds.
     """
     if _kept and not call.exits:
-        return _kept[-1].run(call, timeout)
+        ended = _kept[-1].run(call, timeout)
+        if ended is not None:
+            return ended
     # SANY unpacks the standard modules into java.io.tmpdir under fixed names
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         command = [*_java(Path(scratch), call.heap), f"-DTLA-Library={_joined(call.library)}"]
@@ -105,18 +109,22 @@ class _Kept:
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._refused = False
 
-    def run(self, call: Call, timeout: float) -> Ended:
+    def run(self, call: Call, timeout: float) -> Ended | None:
+        """As the module's function; None where Java does not let this JVM run anything."""
         with self._turn:
-            return self._answer(call, timeout)
+            return None if self._refused else self._answer(call, timeout)
 
-    def _answer(self, call: Call, timeout: float) -> Ended:
-        process = self._process or self._start()
+    def _answer(self, call: Call, timeout: float) -> Ended | None:
+        ends = time.monotonic() + timeout
         texts = [call.main, _joined(call.library), _joined(call.path), *call.arguments]
         request = b"".join(struct.pack(">i", len(each)) + each for each in map(str.encode, texts))
-        ends = time.monotonic() + timeout
-        assert process.stdin is not None
         try:
+            process = self._process or self._start(ends)
+            if process is None:
+                return None
+            assert process.stdin is not None
             process.stdin.write(struct.pack(">i", len(texts)) + request)
             code, quiet = self._number(ends), self._number(ends)
             printed, errors = (self._read(self._number(ends), ends).decode() for _ in range(2))
@@ -139,7 +147,7 @@ class _Kept:
             self._scratch.cleanup()
         self._process = self._scratch = None
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, ends: float) -> subprocess.Popen[bytes] | None:
         if not (self._classes / "KeptJvm.class").exists():
             sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
             compile_java(sources, self._classes)
@@ -148,7 +156,16 @@ class _Kept:
         self._process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        return self._process
+        if self._number(ends):
+            return self._process
+        self.end()
+        self._refused = True
+        _log.warning(
+            "This Java does not let sun.misc.Unsafe write fields, so that SANY and TLC cannot share a JVM: "
+            "each run starts one of its own, which takes longer. From Java 23 on "
+            "JDK_JAVA_OPTIONS=--sun-misc-unsafe-memory-access=allow may let it."
+        )
+        return None
 
     def _number(self, ends: float) -> int:
         return int(struct.unpack(">i", self._read(4, ends))[0])

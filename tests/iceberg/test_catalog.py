@@ -225,7 +225,7 @@ def test_a_driver_that_is_not_there_leaves_the_lake_to_spark(
     settings = Settings(made[1].path, Lake("/w", "jdbc", properties), made[1].clusters, spark=made[1].spark)
     with pytest.raises(MissingPackageError, match="sql-postgres"), open_lake(settings, "duckdb"):
         pass
-    monkeypatch.setattr("fencepost.reading.spark.spark_session", lambda _: made[0])
+    monkeypatch.setattr("fencepost.reading.spark.session_for_lake", lambda _: made[0])
     with open_lake(settings) as lake:
         assert lake.engine == "spark"
 

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
-from fencepost.judge.episodes import TIMES, rule
+from fencepost.judge.episodes import TIMES
+from fencepost.judge.rules import rule
 from fencepost.judge.spark_engine import SparkEngine
 from fencepost.tables import VERDICT_COVERAGE, WINDOWS
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from fencepost.capture.plan import SEGMENT, Source
 from fencepost.capture.readers import read_all
 from fencepost.replay.broker_configs import BrokerConfigs
-from fencepost.replay.metadata_log import CONFIG, Commit, Hole, MetadataLog, MetadataRecord, metadata_log
+from fencepost.replay.metadata_log import Commit, Hole, MetadataLog, metadata_log
+from fencepost.replay.metadata_records import CONFIG, MetadataRecord
 from fencepost.tables import BATCHES, QUARANTINE, RECORDS
 
 NAME = "producer.id.expiration.ms"

@@ -8,17 +8,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from fencepost.replay.logs import (
-    BATCH_COLUMNS,
-    COMPACTED,
-    Base,
-    Batches,
-    Log,
-    Term,
-    UnreadPiece,
-    damaged_batches,
-    unread_pieces,
-)
+from fencepost.replay.logs import BATCH_COLUMNS, COMPACTED, Base, Batches, Log, Term
+from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
 
 Row = tuple[int, int, int]
 """Base offset, last offset, leader epoch; whole, and written when its base offset says."""

@@ -12,12 +12,12 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of, topic_key
 from fencepost.replay.metadata import ClusterMetadata, Sighting, Topics
-from fencepost.replay.metadata_log import (
+from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_records import (
     PARTITION,
     PARTITION_CHANGE,
     REGISTER_BROKER,
     TOPIC,
-    MetadataLog,
     MetadataRecord,
 )
 from fencepost.replay.requests import error_name, read_lines

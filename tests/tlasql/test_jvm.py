@@ -293,6 +293,23 @@ def test_what_ends_the_jvm_is_an_error_and_the_next_is_run(model: Callable[..., 
         assert said(model("Model")) == (0, None, 6, 6)
 
 
+def test_where_fields_cannot_be_set_back_each_run_has_its_own_jvm(
+    model: Callable[..., Path],
+    started: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # without jdk.unsupported there is no sun.misc.Unsafe; from Java 26 on it is there and refuses
+    modules = "java.desktop,java.management,java.rmi,jdk.compiler"
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", f"--limit-modules {modules}")
+    with jvm.kept():
+        assert said(model("Model")) == (0, None, 6, 6)
+        assert said(model("Model", bound=3))[1] == "Small"
+    assert len(started) == 1
+    (warning,) = caplog.messages
+    assert "each run starts one of its own" in warning
+
+
 def test_one_jvm_serves_many(model: Callable[..., Path], started: list[object]) -> None:
     """Its memory holds nothing of what it ran: each set of states takes 3 MB of these 24."""
     with jvm.kept(heap="24m"):

@@ -80,10 +80,10 @@ def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _closed_by(file: Path) -> int | None:
-    """The epoch of the broker that closed its logs (CleanShutdownFileHandler); None where none is told."""
+    """The epoch of the broker that closed its logs (CleanShutdownFileHandler), or None."""
     try:
-        told = json.loads(content(file))
+        document = json.loads(content(file))
     except (OSError, ValueError):
         return None
-    epoch = told.get("brokerEpoch") if isinstance(told, dict) else None
+    epoch = document.get("brokerEpoch") if isinstance(document, dict) else None
     return epoch if isinstance(epoch, int) and 0 <= epoch < 2**63 else None

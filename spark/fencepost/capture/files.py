@@ -37,7 +37,7 @@ def opened(path: str) -> BufferedReader:
 
 
 def opened_exactly(path: str) -> FileIO:
-    """A file of which nothing is read but what is asked for. Raises OSError."""
+    """A file opened without a buffer: no byte is read that the caller does not read. Raises OSError."""
     return Path(path).open("rb", buffering=0)
 
 

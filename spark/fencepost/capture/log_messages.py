@@ -47,10 +47,10 @@ class LogMessages:
     def take(self, entry: Entry) -> dict[str, Any] | None:
         """The row of an entry, without its position; None for one that is no such message."""
         for message, mark in self._marks.items():
-            told = message.match(entry.message) if mark in entry.message else None
-            if told is None:
+            values_by_field = message.match(entry.message) if mark in entry.message else None
+            if values_by_field is None:
                 continue
-            values = self.named(message.event, told)
+            values = self.named(message.event, values_by_field)
             if values is None:
                 return None
             text = f"{entry.logged_at_ms}|{entry.logger}|{message.without_rest(entry.message)}"
@@ -85,7 +85,9 @@ class LogMessages:
 
 
 def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the clients' ``logs``; patterns that match none are told where producers' are read."""
+    """Every file of the clients' ``logs``. Patterns that match no file are reported where producers' logs are
+    read.
+    """
     return [
         Source(cluster.name, None, kind, file, timezone=client.timezone, client=client.name)
         for client in cluster.clients

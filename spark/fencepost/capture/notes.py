@@ -60,8 +60,8 @@ class Notes:
         _note_progress(self._catalog, [], self._plan.known, self._run_id, self._now)
 
     def _note(self, read: Sequence[Outcome]) -> None:
-        noted = {_origin_of(row) for row in read}
-        self._held = [row for row in self._held if _origin_of(row) not in noted]
+        origins = {_origin_of(row) for row in read}
+        self._held = [row for row in self._held if _origin_of(row) not in origins]
         _note_progress(self._catalog, _unchanged(self._sources, read), [], self._run_id, self._now)
 
     def _quarantine(self, looked_at: Plan) -> None:

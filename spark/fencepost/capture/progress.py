@@ -24,7 +24,7 @@ _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id")
 
 
 class Progress:
-    """The newest row of every file, to be asked where to go on."""
+    """The newest row of every file: it says where reading goes on."""
 
     def __init__(self, catalog: Catalog) -> None:
         rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at")).sort_by("captured_at")

@@ -43,11 +43,11 @@ def rows(source: Source) -> Rows:
     and of ``bronze.request_ids``; and what became of the source.
     """
     origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-    lines, told, ids = of_table(REQUESTS, origin), _Told(origin), RequestIds()
+    lines, topic_texts, ids = of_table(REQUESTS, origin), _Told(origin), RequestIds()
 
     def rows_of(read: pa.RecordBatch) -> Rows:
         yield from lines(read)
-        yield from told.rows(read)
+        yield from topic_texts.rows(read)
         found = [{**origin, **row} for row in ids.take()]
         yield REQUEST_IDS, pa.RecordBatch.from_pylist(found, REQUEST_IDS.arrow_schema)
 

@@ -60,7 +60,7 @@ def capture(
     run_id: str,
     report: Callable[[str], None] = _log.info,
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is told of progress, line by line.
+    """Read what is new since the last run into ``bronze``; ``report`` is called with lines about progress.
 
     ``engine_for`` gives the engine for so many bytes of evidence (and what they are).
     """
@@ -84,7 +84,7 @@ def capture(
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
-    report(f"{notes.quarantined} pieces of evidence are in quarantine")
+    report(f"bronze.quarantine has {notes.quarantined} pieces of evidence that could not be read")
     return CaptureSummary(
         files=len(plan.sources),
         added={name.removeprefix("bronze."): count for name, count in added.items()},

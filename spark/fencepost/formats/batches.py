@@ -243,7 +243,8 @@ def _read(data: k.Bytes, rows: k.Longs, unpacked: Unpacked, room: int, payload: 
 def _binary(count: int, ends: NDArray[np.int32], data: k.Bytes, valid: NDArray[np.bool_]) -> pa.Array:
     nulls = count - int(np.count_nonzero(valid[:count]))
     validity = pa.py_buffer(np.packbits(valid[:count], bitorder="little")) if nulls else None
-    buffers = [validity, pa.py_buffer(ends[: count + 1]), pa.py_buffer(data[: int(ends[count])])]
+    # a copy: rows are held until they are written, and would hold all of the memory that was set aside
+    buffers = [validity, pa.py_buffer(ends[: count + 1]), pa.py_buffer(data[: int(ends[count])].copy())]
     return pa.Array.from_buffers(pa.binary(), count, buffers, nulls)
 
 

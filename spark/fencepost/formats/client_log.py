@@ -166,16 +166,16 @@ def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
 
 
 def _fields(event: Event, found: re.Match[str]) -> dict[str, Any]:
-    told = found.groupdict()
+    groups = found.groupdict()
     message = str(found["message"])
-    said = found if told.get("producer_id") else _ID_AND_EPOCH.search(message)
+    said = found if groups.get("producer_id") else _ID_AND_EPOCH.search(message)
     return {
-        "client_id": told["client_id"],
-        "transactional_id": told["transactional_id"],
+        "client_id": groups["client_id"],
+        "transactional_id": groups["transactional_id"],
         "event": event.name,
         "producer_id": _number(said["producer_id"], 64) if said else None,
         "producer_epoch": _number(said["producer_epoch"], 16) if said else None,
-        "error": _error_name(told.get("error")),
+        "error": _error_name(groups.get("error")),
         "message": message,
     }
 

@@ -109,8 +109,8 @@ class Message:
         """
         least, most = self._patterns()
         # a name may have line ends
-        for told in dict.fromkeys((self.without_rest(text), text)):
-            found, other = least.fullmatch(told), most.fullmatch(told)
+        for candidate in dict.fromkeys((self.without_rest(text), text)):
+            found, other = least.fullmatch(candidate), most.fullmatch(candidate)
             if found is not None and other is not None:
                 again = other.groupdict()
                 return {name: cut if again[name] == cut else None for name, cut in found.groupdict().items()}
@@ -237,10 +237,10 @@ def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
 def _of_text(text: str) -> Mapping[str, Any]:
     for layout in _layouts():
         if found := layout.match(text):
-            told = found.groupdict()
+            parts = found.groupdict()
             # Kafka's layout has the logger behind the message, a stack trace follows behind that
             rest = text[found.end() :]
-            return {**told, "message": (told["message"] or "") + rest} if rest else told
+            return {**parts, "message": (parts["message"] or "") + rest} if rest else parts
     time = re.search(_PARTS["time"], text)
     if time is None:
         raise ValueError("it has no time")
@@ -250,12 +250,12 @@ def _of_text(text: str) -> Mapping[str, Any]:
 def of_json(text: str) -> Mapping[str, Any]:
     """Time, level, thread, logger and message of an entry that is a JSON object; raises ValueError."""
     try:
-        told, _ = json.JSONDecoder().raw_decode(text)
+        document, _ = json.JSONDecoder().raw_decode(text)
     except RecursionError as error:
         raise ValueError("its JSON is too deep") from error
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise ValueError("its JSON is no object")
-    found = {role: _named(told, names) for role, names in _table()["json"].items()}
+    found = {role: _named(document, names) for role, names in _table()["json"].items()}
     if found["time"] is None:
         raise ValueError("its JSON has no time")
     return {
@@ -263,13 +263,13 @@ def of_json(text: str) -> Mapping[str, Any]:
     }
 
 
-def _named(told: Mapping[str, Any], names: Sequence[str]) -> Any:
+def _named(document: Mapping[str, Any], names: Sequence[str]) -> Any:
     """The first of these members that there is; ``a.b`` is a member, or b of member a."""
     for name in names:
-        if name in told:
-            return told[name]
+        if name in document:
+            return document[name]
         outer, _, inner = name.partition(".")
-        within = told.get(outer)
+        within = document.get(outer)
         # process.thread.name
         while inner and isinstance(within, dict):
             if inner in within:

@@ -66,7 +66,7 @@ class RequestIds:
             seen.software = software[1].decode() if software and software[1] != b"unknown" else None
 
     def take(self) -> Iterator[dict[str, Any]]:
-        """A row for each connection, without where it was read; the ids are noted no more."""
+        """A row for each connection, without the place where it was read; its ids are then forgotten."""
         seen, self._seen = self._seen, {}
         for (client_id, connection), of in sorted(seen.items()):
             if of is None:

@@ -22,7 +22,7 @@ from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, mo
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
-"""Whether a line is worth keeping: told by the line alone, whatever was read before it."""
+"""Whether a line is worth keeping: this follows from the line alone, whatever was read before it."""
 Wanted = Mapping[str, Sequence[Keep]]
 """A line is kept if any of these keeps it, by Kafka's name of the API (ApiKeys, requestApiKeyName)."""
 
@@ -162,7 +162,7 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     text = line[start : end_of_request(line, start)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
     said, request, response = (None if answer else _read(text)) or _read_parts(text, answer)
-    told = answer.topics if answer else None
+    topics = answer.topics if answer else None
     header, software = said.request_header, said.client_information
     return {
         "total_time_ms": said.total_time_ms,
@@ -178,9 +178,9 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
         "software_version": software.software_version,
         "request": request,
         "response": response,
-        "topics": told.topics if told else None,
-        "topic_digests": told.digests if told else None,
-        "topics_digest": told.digest if told else None,
+        "topics": topics.topics if topics else None,
+        "topic_digests": topics.digests if topics else None,
+        "topics_digest": topics.digest if topics else None,
     }
 
 

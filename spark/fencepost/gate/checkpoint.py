@@ -70,8 +70,8 @@ def _suites_of_protocols() -> list[Path]:
 def _own_suite(context: Any, path: Path) -> Any:
     import great_expectations as gx
 
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return context.suites.add_or_update(gx.ExpectationSuite(**told))
+    suite = json.loads(path.read_text(encoding="utf-8"))
+    return context.suites.add_or_update(gx.ExpectationSuite(**suite))
 
 
 def _context(project: Path, work: Path) -> Any:

@@ -102,8 +102,8 @@ def _block(reader: Reader, outcome: Outcome) -> str:
         if finding.verdict["failed_conjunct"]:
             lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
         if finding.explanation is not None:
-            told = finding.explanation
-            lines += _wrapped(f"Evidence: {told.file} at byte {told.position}", "    ")
+            explanation = finding.explanation
+            lines += _wrapped(f"Evidence: {explanation.file} at byte {explanation.position}", "    ")
         else:
             lines += _wrapped(f"Evidence: {finding.verdict['evidence']}", "    ")
         lines.append(f"    fencepost explain {finding.verdict['verdict_id']}")

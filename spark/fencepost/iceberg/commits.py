@@ -90,8 +90,7 @@ class Change(Transaction):
 def append(table: IcebergTable, rows: pa.Table) -> None:
     """Append rows, in one commit."""
     with Change(table) as change:
-        # PyIceberg looks through every chunk once for each partition
-        change.append(rows.combine_chunks())
+        _exchange(change, Append(change), (), [rows])
 
 
 def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
@@ -143,11 +142,11 @@ def note_read(table: IcebergTable, snapshot: int) -> None:
     until it is read. An older note, which says less, stays while few snapshots came after it, and where
     somebody else commits meanwhile.
     """
-    noted = table.metadata.refs.get(READ)
+    tag = table.metadata.refs.get(READ)
     places = {each: place for place, each in enumerate(_in_order(table.metadata))}
     if snapshot not in places:
         return
-    if noted is None or places[snapshot] - places[noted.snapshot_id] >= SNAPSHOTS_KEPT // 2:
+    if tag is None or places[snapshot] - places[tag.snapshot_id] >= SNAPSHOTS_KEPT // 2:
         with suppress(CommitFailedException), table.manage_snapshots() as change:
             change.create_tag(snapshot, READ)
 
@@ -209,7 +208,7 @@ def _exchange(
 
 
 def is_chosen_whole(task: FileScanTask) -> bool:
-    """Whether a file has no rows but those that were asked for."""
+    """Whether the condition of a scan chooses every row of a file."""
     return task.residual == _EVERYTHING and not task.delete_files
 
 

@@ -11,8 +11,8 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyiceberg.io import FileIO
 from pyiceberg.io.fileformat import FileFormatFactory
 from pyiceberg.io.pyarrow import _to_requested_schema, pyarrow_to_schema
@@ -68,13 +68,19 @@ class DataFiles:
                 file.abandon()
 
     def _by_partition(self, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
-        found = rows.select(self._by).group_by(self._by).aggregate([]).to_pylist() if self._by else [{}]
-        for each in found:
-            chosen = rows
-            for name, value in each.items() if len(found) > 1 else ():
-                column = chosen[name]
-                chosen = chosen.filter(pc.is_null(column) if value is None else pc.equal(column, value))
-            yield tuple(each[name] for name in self._by), chosen
+        if not self._by:
+            yield (), rows
+            return
+        numbered = rows.select(self._by).append_column("row", pa.array(np.arange(rows.num_rows)))
+        found = numbered.group_by(self._by, use_threads=False).aggregate([("row", "list")])
+        of_each = found["row_list"].combine_chunks()
+        ordered = rows if found.num_rows == 1 else rows.take(of_each.values)
+        first = 0
+        for values, size in zip(
+            found.select(self._by).to_pylist(), of_each.value_lengths().to_pylist(), strict=True
+        ):
+            yield tuple(values.values()), ordered.slice(first, size)
+            first += size
 
     def _new(self, values: Values) -> _DataFile:
         key = None

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from fencepost.judge.chapters import Chapter, Chapters, where
+from fencepost.judge.rules import keep_intervals, rule
 from fencepost.lake import Where
 from fencepost.tables import EPISODES, PIECES, VERDICT_COVERAGE
 
 if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
-
-RULES = Path(__file__).with_name("rules")
 
 _NOW, _OLD = "now ", "old "
 """What the sides of a cluster are called: so, and its name."""
@@ -43,11 +41,6 @@ FROM gathered
 """
 
 
-def rule(name: str) -> str:
-    """The text of a rule: a query over names that its first lines list, in words that both engines know."""
-    return (RULES / f"{name}.sql").read_text(encoding="utf-8")
-
-
 def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
     """Make the episodes and the coverage follow ``pieces``, which were found now; or, as a ``whole``, make
     them anew of the pieces of all chapters. Otherwise the lake's are of ``stale`` and of what stands.
@@ -61,11 +54,7 @@ def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
     else:
         _gather_touched(engine, history)
     engine.keep("sides", _SIDES)
-    engine.keep("scopes", rule("whole_scopes"))
-    engine.view("unmet", rule("whole_unmet"))
-    engine.keep("stretches", rule("stretches"))
-    engine.view("judged", rule("whole_held"))
-    engine.keep("met", rule("met"))
+    keep_intervals(engine, judged=rule("whole_held"), scopes=rule("whole_scopes"), unmet=rule("whole_unmet"))
     engine.view("failing", rule("whole_failing"))
     engine.view("unmet", rule("unmet"))
     if whole:
@@ -73,7 +62,7 @@ def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
             EPISODES, f"{rule('episodes')}\nORDER BY chapter" if history.several else rule("episodes")
         )
     else:
-        engine.keep("told", rule("episodes"))
+        engine.keep("made", rule("episodes"))
         _replace_changed(engine)
     engine.fetch("counted", VERDICT_COVERAGE, () if whole else None)
     engine.keep("counts", rule("counts"))
@@ -100,8 +89,8 @@ def _gather_touched(engine: Engine, history: Chapters) -> None:
 
 def _replace_changed(engine: Engine) -> None:
     """Replace the chapters of episodes that are not as they were."""
-    columns = ", ".join(f"told.{name}" for name in EPISODES.columns)
-    now, before = (f"SELECT {columns} FROM told WHERE sign = {sign}" for sign in (1, -1))
+    columns = ", ".join(f"made.{name}" for name in EPISODES.columns)
+    now, before = (f"SELECT {columns} FROM made WHERE sign = {sign}" for sign in (1, -1))
     engine.keep("added", f"{now} EXCEPT {before}")
     engine.keep("removed", f"{before} EXCEPT {now}")
     changed = engine.rows("SELECT cluster, chapter FROM added UNION SELECT cluster, chapter FROM removed")

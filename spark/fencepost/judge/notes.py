@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from fencepost.judge.chapters import Chapters
-from fencepost.judge.episodes import rule
+from fencepost.judge.rules import rule
 from fencepost.settings import Settings
 from fencepost.tables import JUDGED
 

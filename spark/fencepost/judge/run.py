@@ -16,8 +16,9 @@ from fencepost.engines import Sessions
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
 from fencepost.judge.earlier_rows import with_earlier_rows
 from fencepost.judge.engine import Engine, choose, opened
-from fencepost.judge.episodes import rule, update_episodes
+from fencepost.judge.episodes import update_episodes
 from fencepost.judge.notes import Notes
+from fencepost.judge.rules import keep_intervals, rule
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
@@ -130,11 +131,8 @@ def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
     """
     for group in engine.together(compiled):
         engine.keep("found", _union(group))
-        engine.view("judged", rule("in_window") if windowed else "SELECT * FROM found")
-        engine.keep("scopes", rule("scopes"))
-        engine.view("unmet", rule("failing"))
-        engine.keep("stretches", rule("stretches"))
-        engine.keep("met", rule("met"))
+        judged = rule("in_window") if windowed else "SELECT * FROM found"
+        keep_intervals(engine, judged=judged, scopes=rule("scopes"), unmet=rule("failing"))
         engine.add("pieces", rule("pieces"))
         engine.add("ended", rule("ended"))
         engine.drop("found")

@@ -1,4 +1,4 @@
-"""Which rows of a table are asked for, and what Iceberg calls that."""
+"""Conditions that choose rows of a table, as this package and as Iceberg writes them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def expression(where: Where | None) -> Any:
 
 
 def _of_clusters(where: Where) -> Iterator[Condition]:
-    """What is asked of several clusters alike is one condition: Iceberg compares each with every file."""
+    """Conditions that are the same for several clusters become one: Iceberg compares each with every file."""
     alike: dict[tuple[tuple[str, Any], ...], set[str]] = {}
     for each in where:
         if isinstance(cluster := each.get(_CLUSTER), str):

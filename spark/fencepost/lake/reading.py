@@ -20,8 +20,8 @@ __all__ = ["Files", "added", "batches", "by_file", "files", "scan", "scan_at", "
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a table that may have rows of what was asked for, as the table was then. They have so many
-    ``bytes``.
+    """The files of a table that may have rows which a condition chooses, as the table was then. They have so
+    many ``bytes``.
     """
 
     schema: pa.Schema

@@ -1,4 +1,4 @@
-"""What Iceberg notes of a table and its files. Rows are read only where it does not tell."""
+"""What Iceberg notes of a table and its files. Rows are read only where a note is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["Extent", "count", "extents", "greatest", "multiples", "size", "snaps
 
 
 class Extent(NamedTuple):
-    """A file's least and greatest value of a column, and its bytes. What is not told may be any."""
+    """A file's least and greatest value of a column, infinite where Iceberg does not note them, and its
+    bytes.
+    """
 
     first: float
     last: float

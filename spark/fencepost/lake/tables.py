@@ -93,10 +93,10 @@ def _schema(table: Table) -> Schema:
 
 
 def _fit_columns(present: IcebergTable, table: Table) -> None:
-    there = set(present.schema().column_names)
-    grown = [name for name in table.columns if name in there and _has_grown(present, table, name)]
-    retyped = [name for name in table.columns if name in there and _is_retyped(present, table, name)]
-    added = [name for name in table.stored if name not in there or name in retyped]
+    names = set(present.schema().column_names)
+    grown = [name for name in table.columns if name in names and _has_grown(present, table, name)]
+    retyped = [name for name in table.columns if name in names and _is_retyped(present, table, name)]
+    added = [name for name in table.stored if name not in names or name in retyped]
     if added or grown:
         with present.update_schema(allow_incompatible_changes=bool(retyped)) as update:
             for name in retyped:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.marts.in_spark import build_all, run_dbt
 from fencepost.marts.result import MartsError
-from fencepost.session import spark_session
+from fencepost.session import session_for_lake
 from fencepost.settings import SettingsError, load
 
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, command = parser.parse_known_args(arguments)
     try:
         settings = load(options.config)
-        spark = spark_session(settings)
+        spark = session_for_lake(settings)
         try:
             result = run_dbt(spark, settings, command) if command else build_all(spark, settings)
         finally:

@@ -65,7 +65,7 @@ class Scale:
 def extent(
     times: Iterable[pd.Series], asked_start: dt.datetime | None, asked_end: dt.datetime | None
 ) -> tuple[float, float]:
-    """Where a picture of these times begins and ends: as asked, else around all of them."""
+    """Where a picture of these times begins and ends: at the given limits, else around all of them."""
     known = np.concatenate([days(each.dropna()) for each in times])
     start = known.min() if asked_start is None else days(pd.Series([asked_start]))[0]
     end = known.max() if asked_end is None else days(pd.Series([asked_end]))[0]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PlotError(Exception):
-    """There is nothing to draw as asked; the message says what there is."""
+    """What is to be drawn is not in the lake; the message says what is."""
 
 
 def limits(start: dt.datetime | None, end: dt.datetime | None) -> dict[str, object]:

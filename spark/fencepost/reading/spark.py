@@ -12,7 +12,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from fencepost.reading import LakeError, QueryError, Value, Where
-from fencepost.session import spark_session
+from fencepost.session import session_for_lake
 from fencepost.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class SparkReader:
 @contextmanager
 def session_reader(settings: Settings) -> Iterator[SparkReader]:
     """A reader on the process's session, which is started, and stopped again, where there is none."""
-    there = SparkContext._active_spark_context is not None
-    session = spark_session(settings)
+    was_open = SparkContext._active_spark_context is not None
+    session = session_for_lake(settings)
     try:
         yield SparkReader(session)
     finally:
-        if not there:
+        if not was_open:
             session.stop()
 
 

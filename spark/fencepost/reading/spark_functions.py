@@ -85,8 +85,8 @@ def _time_text(node: exp.TimeToStr) -> exp.Expr:
     form = node.args["format"]
     if isinstance(form, exp.Literal):
         text = form.name
-        for there, meant in _FORMATS.items():
-            text = text.replace(there, meant)
+        for java_letters, strftime_letters in _FORMATS.items():
+            text = text.replace(java_letters, strftime_letters)
         node.set("format", exp.Literal.string(text))
     return node
 

@@ -1,4 +1,4 @@
-"""What brokers were told while they ran: dynamic configurations, from ConfigRecords of the metadata log."""
+"""Dynamic configurations of brokers, from ConfigRecords of the metadata log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from fencepost.replay.metadata_log import CONFIG, Hole, MetadataLog, Piece
+from fencepost.replay.metadata_log import Hole, MetadataLog, Piece
+from fencepost.replay.metadata_records import CONFIG
 
 _BROKER = 4
 """org.apache.kafka.common.config.ConfigResource.Type."""

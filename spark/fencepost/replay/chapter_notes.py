@@ -25,22 +25,22 @@ def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: s
     """The first chapter of each cluster that is not in silver as it would be made now; without a cluster that
     has none.
     """
-    noted = {(row["cluster"], row["chapter"]): row for row in lake.scan(catalog, CHAPTERS).to_pylist()}
+    notes = {(row["cluster"], row["chapter"]): row for row in lake.scan(catalog, CHAPTERS).to_pylist()}
     planned = {(name, each.begin): until for each in plan for name, until in each.until_ms.items()}
     begins: dict[str, list[int]] = {}
     for name, begin in planned:
         begins.setdefault(name, []).append(begin)
     found: dict[str, int] = {}
     for (name, begin), until in planned.items():
-        row = noted.get((name, begin))
+        row = notes.get((name, begin))
         if row is None or row["made_by"] != made_by or row["until"] != until:
             found[name] = min(begin, found.get(name, begin))
-    for name, begin in noted:
+    for name, begin in notes:
         if name in begins and begin not in begins[name]:
             found[name] = min(found.get(name, begin), max(each for each in begins[name] if each < begin))
-    for seen in {row["seen"] for row in noted.values()}:
+    for seen in {row["seen"] for row in notes.values()}:
         clusters = {
-            name: begins[name] for (name, _), row in noted.items() if row["seen"] == seen and name in begins
+            name: begins[name] for (name, _), row in notes.items() if row["seen"] == seen and name in begins
         }
         for name, first in first_affected_chapters(catalog, json.loads(seen), clusters).items():
             if first is not None:
@@ -61,7 +61,7 @@ def delete_all_notes(catalog: Catalog) -> None:
 
 
 def write_notes(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: str) -> None:
-    """Note that silver has all chapters of the plan. Those that were not noted have been made anew."""
+    """Note that silver has all chapters of the plan. Chapters without a note have been rebuilt."""
     present = {
         (row["cluster"], row["chapter"]): row["revision"] for row in lake.scan(catalog, CHAPTERS).to_pylist()
     }

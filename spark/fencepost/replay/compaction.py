@@ -21,8 +21,9 @@ from fencepost.replay.earlier_compaction import OF_WINDOW, WINDOW, EarlierCompac
 from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
-from fencepost.replay.logs import Batches, Log, Longs, damaged_batches, longs
+from fencepost.replay.logs import Batches, Log, Longs, longs
 from fencepost.replay.metadata_compaction import compacted as compacted_metadata
+from fencepost.replay.unreadable import damaged_batches
 from fencepost.replay.window import COMPACTED, LOG, Cuts, LogName, log_texts
 from fencepost.tables import (
     BATCHES,
@@ -162,8 +163,8 @@ def _is_whole(log: Log, to: int, checkpoints: Sequence[int]) -> bool:
 def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:
     """The last record of each key, if it has a value, and its batch: as the log cleaner leaves them."""
     place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
-    there = np.flatnonzero(place >= 0)
-    records, place = records.take(pa.array(there)), place[there]
+    survivors = np.flatnonzero(place >= 0)
+    records, place = records.take(pa.array(survivors)), place[survivors]
     order = np.argsort(longs(records["record_offset"]), kind="stable")
     codes = longs(records["key"].combine_chunks().dictionary_encode().indices.cast(pa.int64()))[order]
     kept = np.sort(order[last_of_each(codes)])

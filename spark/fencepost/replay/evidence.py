@@ -20,7 +20,8 @@ from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import with_current_names
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import MetadataLog, metadata_log, snapshots
+from fencepost.replay.metadata_log import MetadataLog, metadata_log
+from fencepost.replay.metadata_records import snapshots
 from fencepost.replay.table_cache import with_table_cache
 from fencepost.replay.time_bounds import PARTITION, Partition
 from fencepost.replay.window import Windows, cuts

@@ -46,7 +46,7 @@ def hand_down(engine: Engine, table: Table, rows: Rows, chapter: Chapter) -> pa.
 
 
 def fill_in(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Table:
-    """The rows; those that were true at ``begin`` also tell what ``before`` told of them."""
+    """The rows; those that were true at ``begin`` also have what ``before`` says of them."""
     if not rows.num_rows:
         return rows
     names = _identity(table)
@@ -87,7 +87,9 @@ def _identity(table: Table) -> tuple[str, ...]:
 
 
 def _is_named_whole(table: Table) -> bool:
-    """Whether a row is known again whenever it began: of such a table only what never changes is told."""
+    """Whether a row is recognised wherever it begins: its key does not say when it began, and only columns
+    that never change are handed down.
+    """
     return table.begin_column is None or (
         table.handed_down_columns is not None and not set(_BEGIN) & set(table.key)
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from fencepost.replay.unreadable import UnreadPiece
 
 Longs = NDArray[np.int64]
 
@@ -24,8 +24,6 @@ BATCH_COLUMNS = (
     "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position"
 )  # fmt: skip
 """What a Log reads of ``bronze.batches``."""
-
-_SEGMENT = re.compile(r"([^/]+)-(\d+)(?:\.[0-9a-f]{32}-\w+)?/(\d{20})\.log[^/]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +71,6 @@ class Term:
     first_ms: int
     last_ms: int
     led_by: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadPiece:
-    """A piece of a segment that could not be read: where it is, and the offset its file begins with."""
-
-    topic: str
-    partition: int
-    segment_from: int
-    file: str
-    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +224,8 @@ class Log:
             if checkpoint < last_gap:
                 continue
             at = int(np.searchsorted(self.base_offset, checkpoint))
-            there = self.base_offset[at] == checkpoint if at < len(self) else end < checkpoint
-            if there:
+            is_end_of_batch = self.base_offset[at] == checkpoint if at < len(self) else end < checkpoint
+            if is_end_of_batch:
                 ms = int(self.max_timestamp_ms[:at].max()) if at else None
                 return Base(checkpoint - 1, ms), at
         return None, 0
@@ -297,41 +284,6 @@ def _survivors(batches: Batches) -> Longs:
     base = batches.base_offset[order]
     first: Longs = order[np.concatenate([[True], base[1:] != base[:-1]])]
     return first
-
-
-def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
-    """The pieces of segments among rows of ``bronze.quarantine``; of every log that has some."""
-    places = zip(quarantine["file"].to_pylist(), quarantine["position"].to_pylist(), strict=True)
-    return [
-        UnreadPiece(*log, file, position)
-        for log, (file, position) in zip(segment_logs(quarantine), places, strict=True)
-        if log is not None
-    ]
-
-
-def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:
-    """Of each row of ``bronze.quarantine`` the topic, partition and first offset of its segment; None for
-    other files.
-    """
-    found: list[tuple[str, int, int] | None] = []
-    for kind, file in zip(quarantine["kind"].to_pylist(), quarantine["file"].to_pylist(), strict=True):
-        name = _SEGMENT.search(file or "") if kind == "segment" else None
-        found.append((name[1], int(name[2]), int(name[3])) if name else None)
-    return found
-
-
-def damaged_batches(records: pa.Table, types: Collection[int] | None = None) -> set[tuple[int, int]]:
-    """(base offset, leader epoch) of the batches with a record that could not be read, or of no known key.
-
-    ``records``: rows of ``bronze.records`` of one log. A type that nobody knows yet is not one of them: no
-    key of a table here can be hidden in it. With ``types`` only records of these types, and of none, count.
-    """
-    bad = pc.is_in(records["decode_status"], pa.array(["malformed", "unknown_version"]))
-    if types is not None:
-        relevant = pc.is_in(records["record_type"], pa.array(sorted(types), pa.int32()))
-        bad = pc.and_(bad, pc.or_(relevant, pc.is_null(records["record_type"])))
-    rows = records.select(["base_offset", "leader_epoch"]).filter(bad)
-    return set(zip(rows["base_offset"].to_pylist(), rows["leader_epoch"].to_pylist(), strict=True))
 
 
 def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:

@@ -18,7 +18,8 @@ from fencepost.replay.metadata_image import (
     PartitionId,
     PartitionRegistration,
 )
-from fencepost.replay.metadata_log import REGISTER_BROKER, Commit, MetadataLog, MetadataRecord, Piece
+from fencepost.replay.metadata_log import Commit, MetadataLog, Piece
+from fencepost.replay.metadata_records import REGISTER_BROKER, MetadataRecord
 
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 

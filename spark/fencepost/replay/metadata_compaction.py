@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from fencepost.replay.logs import Log, longs
 from fencepost.replay.merged_batches import are_whole, mask, merge_batches
-from fencepost.replay.metadata_log import NAMES
+from fencepost.replay.metadata_records import NAMES
 
 
 def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:

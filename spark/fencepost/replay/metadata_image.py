@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from fencepost.replay.metadata_log import (
+from fencepost.replay.metadata_log import Hole, Piece
+from fencepost.replay.metadata_records import (
     BROKER_CHANGE,
     CLEAR_ELR,
     FENCE_BROKER,
@@ -17,9 +18,7 @@ from fencepost.replay.metadata_log import (
     TOPIC,
     UNFENCE_BROKER,
     UNREGISTER_BROKER,
-    Hole,
     MetadataRecord,
-    Piece,
 )
 
 NO_LEADER = -1
@@ -123,7 +122,7 @@ class MetadataImage:
         self.brokers: dict[int, BrokerRegistration] = {}
 
     def apply(self, piece: Piece) -> MetadataDelta:
-        """Take the next piece of the log: after a hole nothing is known until it is told."""
+        """Take the next piece of the log: after a hole nothing is known until a record says it."""
         delta = MetadataDelta()
         if isinstance(piece, Hole):
             self._forget()

@@ -9,59 +9,27 @@ before it is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.decode import decode
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.logs import Batches, Log, by_log, damaged_batches, unread_pieces
+from fencepost.replay.logs import Batches, Log
+from fencepost.replay.metadata_records import (
+    ABORT_TRANSACTION,
+    BEGIN_TRANSACTION,
+    END_TRANSACTION,
+    MetadataRecord,
+    Snapshot,
+    metadata_records,
+)
+from fencepost.replay.unreadable import damaged_batches, unread_pieces
 
-NAMES = {
-    0: "RegisterBrokerRecord",
-    1: "UnregisterBrokerRecord",
-    2: "TopicRecord",
-    3: "PartitionRecord",
-    4: "ConfigRecord",
-    5: "PartitionChangeRecord",
-    7: "FenceBrokerRecord",
-    8: "UnfenceBrokerRecord",
-    9: "RemoveTopicRecord",
-    17: "BrokerRegistrationChangeRecord",
-    23: "BeginTransactionRecord",
-    24: "EndTransactionRecord",
-    25: "AbortTransactionRecord",
-    28: "ClearElrRecord",
-}
-"""The records that are replayed, by their apiKey."""
-
-(
-    REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, FENCE_BROKER,
-    UNFENCE_BROKER, REMOVE_TOPIC, BROKER_CHANGE, BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION,
-    CLEAR_ELR,
-) = NAMES  # fmt: skip
 _BRACKETS = (BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION)
 _LEADER_CHANGE = 2
-_DAMAGED = ("malformed", "unknown_version")
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataRecord:
-    """One record of the metadata log; ``fields`` by Kafka's names in snake_case."""
-
-    offset: int
-    timestamp_ms: int
-    type: int
-    fields: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """What Kafka calls its type."""
-        return NAMES[self.type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +91,6 @@ class MetadataLog:
         return cls(pieces, (), pieces[-1].position + 1, pieces[-1].ms, True)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A ``.checkpoint`` file: the image before ``offset``; ``ms`` None where it does not tell its time.
-
-    ``read`` gives its records, when they are asked for: of many snapshots few are.
-    """
-
-    offset: int
-    epoch: int
-    ms: int | None
-    read: Callable[[], tuple[MetadataRecord, ...]] = tuple
-
-    @cached_property
-    def records(self) -> tuple[MetadataRecord, ...]:
-        """What the image has."""
-        return self.read()
-
-
 def metadata_log(
     batches: pa.Table, records: pa.Table, quarantine: pa.Table, snapshots: Iterable[Snapshot] = ()
 ) -> MetadataLog:
@@ -191,26 +141,6 @@ def assemble(
     known += [stretch.newest_ms for stretch in log.stretches]
     begins = bool(log.stretches) and log.stretches[0].number == 0
     return MetadataLog(tuple(pieces), terms, newest, max(known, default=None), begins)
-
-
-def snapshots(rows: pa.Table) -> list[Snapshot]:
-    """From rows of ``bronze.metadata_snapshots`` of one cluster; one with a damaged record is left out.
-
-    Replicas may have written the same image in another order: one of them is taken.
-    """
-    found = []
-    for (offset, epoch), of in sorted(by_log(rows, "snapshot_offset", "snapshot_epoch").items(), key=str):
-        digest = min(of["content_digest"].to_pylist())
-        one = of.filter(pc.equal(of["content_digest"], digest))
-        if pc.any(pc.is_in(one["decode_status"], pa.array(_DAMAGED))).as_py():
-            continue
-        times = pc.filter(one["timestamp_ms"], pc.invert(one["is_control"]))
-        found.append(Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), partial(_read, one)))
-    return found
-
-
-def _read(rows: pa.Table) -> tuple[MetadataRecord, ...]:
-    return tuple(record for _, record in metadata_records(rows))
 
 
 def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:
@@ -272,31 +202,3 @@ def _by_batch(records: pa.Table) -> dict[tuple[int, int], list[MetadataRecord]]:
     for (base, epoch), record in metadata_records(records, ("base_offset", "leader_epoch")):
         found.setdefault((base, epoch), []).append(record)
     return found
-
-
-def metadata_records(
-    rows: pa.Table, key: tuple[str, ...] = ()
-) -> list[tuple[tuple[Any, ...], MetadataRecord]]:
-    """The records that are replayed (NAMES), decoded, by offset.
-
-    Each comes with its ``key``. ``rows`` have ``record_offset``, ``record_type``, ``decode_status`` and
-    ``value`` as in ``bronze.records``.
-    """
-    known = pc.equal(rows["decode_status"], "known")
-    rows = rows.filter(pc.and_(known, pc.is_in(rows["record_type"], pa.array(NAMES, pa.int32()))))
-    found = []
-    for number, name in NAMES.items():
-        of_type = rows.filter(pc.equal(rows["record_type"], number))
-        if not of_type.num_rows:
-            continue
-        values = decode(name, "value", of_type["value"]).values.to_pylist()
-        times = of_type["timestamp_ms"].to_pylist()
-        keys = zip(*(of_type[each].to_pylist() for each in key), strict=True) if key else [()] * len(values)
-        found += [
-            (of, MetadataRecord(offset, ms, number, value))
-            for of, offset, ms, value in zip(
-                keys, of_type["record_offset"].to_pylist(), times, values, strict=True
-            )
-            if value is not None
-        ]
-    return sorted(found, key=lambda each: (each[1].offset, each[1].timestamp_ms))

@@ -187,8 +187,8 @@ def _holes(catalog: Catalog, since: int | None) -> News:
     if before is None:
         yield from _everything(catalog, QUARANTINE)
         return
-    told = [{_hole(row) for row in rows.to_pylist()} for rows in (before, lake.scan(catalog, QUARANTINE))]
-    for each in told[0] ^ told[1]:
+    holes = [{_hole(row) for row in rows.to_pylist()} for rows in (before, lake.scan(catalog, QUARANTINE))]
+    for each in holes[0] ^ holes[1]:
         yield _read_before(catalog, dict(each))
 
 

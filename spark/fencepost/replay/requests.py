@@ -1,4 +1,4 @@
-"""Lines of the brokers' request logs: when each request was asked and answered, and what was said."""
+"""Lines of the brokers' request logs: when each request arrived and was answered, and what both say."""
 
 from __future__ import annotations
 

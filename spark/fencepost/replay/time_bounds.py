@@ -19,7 +19,7 @@ from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.replay.entities import distinct, tuples
-from fencepost.replay.logs import segment_logs
+from fencepost.replay.unreadable import segment_logs
 from fencepost.replay.window import SLACK_MS
 from fencepost.tables import BATCHES, QUARANTINE, Table
 

@@ -68,7 +68,7 @@ def struct(members: Mapping[str, pa.DataType]) -> pa.StructType:
 
 
 def places(line: Longs, asked: Columns, of: Longs, told: Columns) -> tuple[Longs, Longs]:
-    """A number for each partition of each line (``line``, ``of``), the same where it is asked and told."""
+    """A number for each partition of each line (``line``, ``of``), the same in requests and answers."""
     names = ("topic", "topic_id")
     numbers = [numbered_values(*(pa.chunked_array([each[name]]) for each in (asked, told))) for name in names]
     partitions = [longs(pc.fill_null(each["partition"], -1)) for each in (asked, told)]

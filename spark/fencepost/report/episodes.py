@@ -38,7 +38,7 @@ def findings(reader: Reader, cluster: str, invariant: str, most: int) -> list[Fi
     """The first ``most`` violated episodes of one invariant, oldest first."""
     where = {"cluster": cluster, "invariant": invariant, "verdict": "violated"}
     found = rows(reader.scan(VERDICTS, where=where))
-    return told_of(reader, sorted(found, key=oldest_first)[:most])
+    return findings_of(reader, sorted(found, key=oldest_first)[:most])
 
 
 def finding_sentence(finding: Finding) -> str:
@@ -53,16 +53,16 @@ def finding_sentence(finding: Finding) -> str:
     return f"{time_of(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
 
-def told_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
+def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
     """What the protocols say of each of these episodes, in this order."""
     if not verdicts:
         return []
-    told: dict[str, Explanation] = {}
+    explanations: dict[str, Explanation] = {}
     names: dict[str, str] = {}
     for protocol in protocols():
-        told |= protocol.explain(reader, verdicts)
+        explanations |= protocol.explain(reader, verdicts)
         names |= protocol.names(reader)
-    return [Finding(row, told.get(row["verdict_id"]), names) for row in verdicts]
+    return [Finding(row, explanations.get(row["verdict_id"]), names) for row in verdicts]
 
 
 def oldest_first(verdict: Row) -> tuple[bool, Any, str]:

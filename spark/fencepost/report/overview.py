@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.definitions import definition
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
-from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, oldest_first, told_of
+from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of, oldest_first
 from fencepost.report.wording import first_sentence, indented
 from fencepost.settings import SEVERITIES
 from fencepost.words import WIDTH, printable, time_of
@@ -37,14 +37,14 @@ def screenful(reader: Reader, clusters: Iterable[str], most: int = 1) -> str:
 
 
 class _Report:
-    """What the marts hold of all clusters: each is asked once, however many clusters there are."""
+    """What the marts have of all clusters: each mart is read once, however many clusters there are."""
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
         self._reports = [protocol.report(reader) for protocol in protocols()]
         oldest = rows(reader.query(_OLDEST, most=most))
         self._findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-        for finding in told_of(reader, sorted(oldest, key=oldest_first)):
+        for finding in findings_of(reader, sorted(oldest, key=oldest_first)):
             self._findings[finding.verdict["cluster"], finding.verdict["invariant"]].append(finding)
 
     def lines(self, cluster: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from fencepost.reading import Reader, rows
-from fencepost.report.episodes import VERDICTS, Finding, Row, told_of
+from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
 from fencepost.report.wording import indented, log_of, named, parsed, place
 from fencepost.words import WIDTH, time_of
 
@@ -20,7 +20,7 @@ def explain(reader: Reader, verdict_id: str) -> str:
     Raises UnknownVerdictError when the last run has no such verdict.
     """
     found = verdict(reader, verdict_id)
-    finding = told_of(reader, [found])[0]
+    finding = findings_of(reader, [found])[0]
     return "\n".join(
         [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
     )

@@ -122,6 +122,10 @@ def _document(path: Path) -> dict[str, Any]:
         raise SettingsError(
             f"{path}: there is no such file. Give another with --config or {CONFIG_ENV}."
         ) from error
+    except IsADirectoryError as error:
+        raise SettingsError(
+            f"{path}: is a folder. Name the file in it with --config or {CONFIG_ENV}."
+        ) from error
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -37,12 +37,12 @@ def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> st
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
     value = reduce(_inside, loc, document)
-    told, keys = _declared(loc, model)
+    expected, keys = _declared(loc, model)
     match error["type"]:
         case "said":
             return f"{where}: {error['msg']}"
         case "missing":
-            return f"{where}: is missing. Add {(told.add or told.must_be) if told else 'it'}."
+            return f"{where}: is missing. Add {(expected.add or expected.must_be) if expected else 'it'}."
         case "extra_forbidden" | "unexpected_keyword_argument":
             near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
             nearest = f" The nearest is {near[0]}." if near else ""
@@ -50,7 +50,7 @@ def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> st
         case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
             return f"{where}: must be a table, not {value!r}."
         case _:
-            return f"{where}: must be {told.must_be if told else 'something else'}, not {value!r}."
+            return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value!r}."
 
 
 def _dotted(loc: Iterable[int | str]) -> str:
@@ -65,8 +65,8 @@ def _inside(value: Any, key: int | str) -> Any:
 
 
 def _declared(loc: Sequence[int | str], model: Any) -> tuple[Expected | None, list[str]]:
-    """What is told of the key at ``loc``, and the keys that there may be beside it."""
-    told, keys = None, []
+    """What is expected of the key at ``loc``, and the keys that there may be beside it."""
+    expected, keys = None, []
     for key in loc:
         fields = getattr(model, "model_fields", None) or getattr(model, "__pydantic_fields__", None)
         if isinstance(key, int) or fields is None:
@@ -74,9 +74,11 @@ def _declared(loc: Sequence[int | str], model: Any) -> tuple[Expected | None, li
         by_key = {each.alias or name: each for name, each in fields.items()}
         keys = list(by_key)
         found = by_key.get(key)
-        told = next((each for each in found.metadata if isinstance(each, Expected)), None) if found else None
+        expected = (
+            next((each for each in found.metadata if isinstance(each, Expected)), None) if found else None
+        )
         model = _model(found.annotation) if found else None
-    return told, keys
+    return expected, keys
 
 
 def _model(kind: Any) -> Any:

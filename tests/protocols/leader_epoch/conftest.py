@@ -24,7 +24,8 @@ from fencepost.protocols.leader_epoch import bronze as own
 from fencepost.protocols.leader_epoch.rebuild import rebuild
 from fencepost.protocols.leader_epoch.tables import TABLES as SILVER
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.metadata_log import metadata_log, snapshots
+from fencepost.replay.metadata_log import metadata_log
+from fencepost.replay.metadata_records import snapshots
 from fencepost.settings import Lake, load
 from fencepost.tables import (
     BATCHES,

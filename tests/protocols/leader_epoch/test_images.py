@@ -26,7 +26,8 @@ from fencepost.formats.batches import records, walk
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.metadata_log import metadata_log, snapshots
+from fencepost.replay.metadata_log import metadata_log
+from fencepost.replay.metadata_records import snapshots
 from fencepost.settings import Broker, Cluster, Lake, Settings, load
 from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 

@@ -43,14 +43,8 @@ from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import (
-    PARTITION,
-    REGISTER_BROKER,
-    TOPIC,
-    MetadataLog,
-    MetadataRecord,
-    metadata_log,
-)
+from fencepost.replay.metadata_log import MetadataLog, metadata_log
+from fencepost.replay.metadata_records import PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
 from fencepost.replay.requests import RequestLine
 from fencepost.settings import load
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS

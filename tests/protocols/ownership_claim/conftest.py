@@ -27,7 +27,8 @@ from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, S
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import PARTITION, PARTITION_CHANGE, TOPIC, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_records import PARTITION, PARTITION_CHANGE, TOPIC, MetadataRecord
 from fencepost.tables import REQUESTS
 
 CASES = Path(__file__).with_name("cases")

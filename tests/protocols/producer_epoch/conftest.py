@@ -44,14 +44,8 @@ from fencepost.protocols.producer_epoch.verifications import BEGAN, verified
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import (
-    CONFIG,
-    PARTITION,
-    REGISTER_BROKER,
-    TOPIC,
-    MetadataLog,
-    MetadataRecord,
-)
+from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_records import CONFIG, PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,

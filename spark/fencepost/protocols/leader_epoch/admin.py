@@ -20,7 +20,7 @@ from fencepost.protocols.leader_epoch.lines import (
 )
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import by_log, longs
-from fencepost.replay.metadata_log import MetadataRecord
+from fencepost.replay.metadata_records import MetadataRecord
 from fencepost.replay.requests import RequestLine, each_line
 
 

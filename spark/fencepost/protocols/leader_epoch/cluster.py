@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.replay.histories import History, Point, begun_by
 from fencepost.replay.metadata_image import BrokerRegistration, PartitionId, PartitionRegistration
-from fencepost.replay.metadata_log import MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_records import MetadataRecord
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ from fencepost.replay.metadata_image import (
     PartitionRegistration,
     PartitionStep,
 )
-from fencepost.replay.metadata_log import PARTITION, Commit, Hole, MetadataLog, MetadataRecord
+from fencepost.replay.metadata_log import Commit, Hole, MetadataLog
+from fencepost.replay.metadata_records import PARTITION, MetadataRecord
 
 _UNKNOWN = PartitionRegistration()
 

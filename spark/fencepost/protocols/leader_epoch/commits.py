@@ -13,7 +13,8 @@ from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
 from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, Longs, by_log, damaged_batches, longs, unread_pieces
+from fencepost.replay.logs import Batches, Log, Longs, by_log, longs
+from fencepost.replay.unreadable import damaged_batches, unread_pieces
 from fencepost.tables import Table
 
 STORED = Table(

@@ -17,7 +17,8 @@ from fencepost.protocols.leader_epoch.handed_down_batches import hand_down_batch
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
-from fencepost.replay.logs import UNKNOWN, Log, Longs, UnreadPiece
+from fencepost.replay.logs import UNKNOWN, Log, Longs
+from fencepost.replay.unreadable import UnreadPiece
 
 _COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 

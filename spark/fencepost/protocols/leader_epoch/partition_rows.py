@@ -26,7 +26,8 @@ from fencepost.protocols.leader_epoch.truncations import Truncations
 from fencepost.replay.columns import Columns
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.logs import UnreadPiece, by_log, unread_pieces
+from fencepost.replay.logs import by_log
+from fencepost.replay.unreadable import UnreadPiece, unread_pieces
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
 from fencepost.protocols.producer_epoch.stored_states import stored_states
 from fencepost.replay.coverage import LogKey
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.logs import Batches, Log, UnreadPiece
+from fencepost.replay.logs import Batches, Log
+from fencepost.replay.unreadable import UnreadPiece
 
 SLICE_ROWS = 200_000
 """How many batches of producers are replayed at a time: some 100 MB."""

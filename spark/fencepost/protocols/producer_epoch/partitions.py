@@ -21,7 +21,7 @@ from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, answered_to
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
-from fencepost.replay.logs import UnreadPiece, unread_pieces
+from fencepost.replay.unreadable import UnreadPiece, unread_pieces
 
 PIECE_ROWS = 200_000
 """How many batches of producers make a piece of what is told."""

@@ -32,8 +32,9 @@ from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.replay.logs import Batches, Log, UnreadPiece, damaged_batches, unread_pieces
+from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
 
 
 @dataclass

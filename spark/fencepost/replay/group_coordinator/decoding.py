@@ -28,8 +28,9 @@ from fencepost.replay.group_coordinator.records import (
     owned_tasks,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, damaged_batches, longs, unread_pieces
+from fencepost.replay.logs import Batches, Log, longs
 from fencepost.replay.metadata import Sighting
+from fencepost.replay.unreadable import damaged_batches, unread_pieces
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]

@@ -14,7 +14,7 @@ NO_LIFE = -1
 
 
 class Coverage(Protocol):
-    """Who is told how far lives are known."""
+    """A function that is called with how far lives are known."""
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
         """A piece of a life that is completely known, or one that is not."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.replay.group_coordinator.records import COMMIT_TYPES, GROUP_TYPES
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition
-from fencepost.replay.logs import segment_logs
+from fencepost.replay.unreadable import segment_logs
 
 _GROUP_ID = r'"groupId"\s*:\s*"(?P<group>(?:[^"\\]|\\.)*)"'
 

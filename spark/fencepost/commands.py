@@ -1,0 +1,157 @@
+"""What each command of ``fencepost`` does; what it needs is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.output import WRITERS
+from fencepost.protocols.base import Command, UsageError
+from fencepost.settings import SQLITE, Settings
+
+if TYPE_CHECKING:
+    from fencepost.gate import GateResult
+    from fencepost.protocols.base import Plot
+    from fencepost.reading import Reader
+
+OK, VIOLATED = 0, 1
+VERDICTS = "marts.fct_invariant_verdicts"
+NOT_EXERCISED = (
+    " But nothing was put to the test: check that log_dirs and request_logs of the configuration name the "
+    "cluster's files. What could not be read: "
+    'fencepost sql "SELECT file, reason, detail FROM bronze.quarantine"'
+)
+
+
+def audit(settings: Settings, _: argparse.Namespace) -> int:
+    """Audit, and print what was found."""
+    from fencepost import pipeline, report
+    from fencepost.reading import open_lake
+
+    with pipeline.Run(settings) as run:
+        result = pipeline.audit(run)
+    with open_lake(settings) as lake:
+        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
+    if result.passed:
+        print(f"\nPassed: nothing critical is violated.{'' if _is_exercised(result) else NOT_EXERCISED}")
+        return OK
+    names = ", ".join(sorted({str(found) for found in result.critical}))
+    print(f"\nFAILED: {names}. Data Docs: {result.data_docs}")
+    return VIOLATED
+
+
+def _is_exercised(result: GateResult) -> bool:
+    """Whether the logs put any definition to the test."""
+    return bool(result.holding or result.warnings or result.unknown)
+
+
+def report(settings: Settings, _: argparse.Namespace) -> int:
+    """Print what the last audit found."""
+    from fencepost import report
+
+    with _reading(settings) as lake:
+        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
+    return OK
+
+
+def explain(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print the story of one verdict."""
+    from fencepost import report
+
+    with _reading(settings) as lake:
+        print(report.explain(lake, arguments.verdict_id))
+        if arguments.confirm:
+            from fencepost.confirm import confirmation
+
+            print(f"\n{confirmation(lake, report.verdict(lake, arguments.verdict_id))}")
+    return OK
+
+
+def plot(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Write a picture."""
+    drawn, name = next((each, name) for each in plots() if (name := _named(arguments, each)) is not None)
+    out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
+    kind = out.suffix.removeprefix(".").lower()
+    if kind not in ("svg", "png"):
+        raise UsageError(f"{out}: a picture's name ends in .svg or .png")
+    if not out.parent.is_dir():
+        raise UsageError(f"{out.parent}: no such folder")
+    if arguments.start and arguments.end and arguments.start >= arguments.end:
+        raise UsageError("--from must be before --to")
+    content, found = _picture(settings, arguments, drawn, name, kind)
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from error
+    print(f"{out}: {found}")
+    return OK
+
+
+def plots() -> list[Plot]:
+    """What can be drawn."""
+    from fencepost.protocols import protocols
+
+    return [plot for protocol in protocols() for plot in protocol.plots]
+
+
+def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
+    """The name that the command line gives for this kind of picture; None where it gives none."""
+    name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
+    return name
+
+
+def _picture(
+    settings: Settings, arguments: argparse.Namespace, drawn: Plot, name: str, kind: str
+) -> tuple[bytes, str]:
+    with _reading(settings) as lake:
+        found = drawn.read(lake, name, arguments.cluster, arguments.start, arguments.end)
+    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
+    return drawn.draw(found, kind)
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80].strip("._-") or "group"
+
+
+def sql(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print the rows of a query."""
+    with _reading(settings, arguments.engine) as lake:
+        WRITERS[arguments.format](lake.query(arguments.query), sys.stdout)
+    return OK
+
+
+def own_commands() -> list[Command]:
+    """The commands that protocols bring."""
+    from fencepost.protocols import protocols
+
+    return [command for protocol in protocols() for command in protocol.commands]
+
+
+def run_own(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
+    """Run a protocol's own command, and print its rows."""
+    with _reading(settings) as lake:
+        found, good = command.run(lake, arguments)
+    WRITERS[arguments.format](found, sys.stdout)
+    return OK if good else VIOLATED
+
+
+@contextmanager
+def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
+    """A lake that an audit has filled; nothing is created where there is none."""
+    from fencepost.reading import open_lake
+
+    none = UsageError(
+        f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "
+        f"Run: fencepost audit --config {settings.path}"
+    )
+    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
+        raise none
+    with open_lake(settings, engine) as lake:
+        if not lake.has(VERDICTS):
+            raise none
+        yield lake

@@ -1,0 +1,58 @@
+"""What could not be read of a log: pieces of its segments, and batches with a record that is damaged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_SEGMENT = re.compile(r"([^/]+)-(\d+)(?:\.[0-9a-f]{32}-\w+)?/(\d{20})\.log[^/]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPiece:
+    """A piece of a segment that could not be read: where it is, and the offset its file begins with."""
+
+    topic: str
+    partition: int
+    segment_from: int
+    file: str
+    position: int
+
+
+def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
+    """The pieces of segments among rows of ``bronze.quarantine``; of every log that has some."""
+    places = zip(quarantine["file"].to_pylist(), quarantine["position"].to_pylist(), strict=True)
+    return [
+        UnreadPiece(*log, file, position)
+        for log, (file, position) in zip(segment_logs(quarantine), places, strict=True)
+        if log is not None
+    ]
+
+
+def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:
+    """Of each row of ``bronze.quarantine`` the topic, partition and first offset of its segment; None for
+    other files.
+    """
+    found: list[tuple[str, int, int] | None] = []
+    for kind, file in zip(quarantine["kind"].to_pylist(), quarantine["file"].to_pylist(), strict=True):
+        name = _SEGMENT.search(file or "") if kind == "segment" else None
+        found.append((name[1], int(name[2]), int(name[3])) if name else None)
+    return found
+
+
+def damaged_batches(records: pa.Table, types: Collection[int] | None = None) -> set[tuple[int, int]]:
+    """(base offset, leader epoch) of the batches with a record that could not be read, or of no known key.
+
+    ``records``: rows of ``bronze.records`` of one log. A type that nobody knows yet is not one of them: no
+    key of a table here can be hidden in it. With ``types`` only records of these types, and of none, count.
+    """
+    bad = pc.is_in(records["decode_status"], pa.array(["malformed", "unknown_version"]))
+    if types is not None:
+        relevant = pc.is_in(records["record_type"], pa.array(sorted(types), pa.int32()))
+        bad = pc.and_(bad, pc.or_(relevant, pc.is_null(records["record_type"])))
+    rows = records.select(["base_offset", "leader_epoch"]).filter(bad)
+    return set(zip(rows["base_offset"].to_pylist(), rows["leader_epoch"].to_pylist(), strict=True))
