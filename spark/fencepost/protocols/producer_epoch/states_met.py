@@ -13,7 +13,7 @@ from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
-from fencepost.protocols.producer_epoch.verifications import Addition
+from fencepost.protocols.producer_epoch.verifications import Addition, Waiting
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
 from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS, NONE
@@ -145,9 +145,7 @@ class Order:
     broker's clock, that the record was in effect.
     """
 
-    def __init__(
-        self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, RequestRow]
-    ) -> None:
+    def __init__(self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, Waiting]) -> None:
         """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
         verified_during tells, a verification is made while another request waits.
         """
@@ -186,8 +184,9 @@ class Order:
         """The state that a request met at the earliest, and the first one that it did not meet any more; it
         arrived at ``start_ms`` at the earliest.
         """
-        waiting = self._verified.get((asked.request_id, asked.topic, asked.partition))
-        at_least, below = self._on_connection(asked if waiting is None else waiting)
+        addition = (asked.request_id, asked.topic, asked.partition)
+        first, last = self._verified.get(addition, (asked, asked))
+        (at_least, _), (_, below) = self._on_connection(first), self._on_connection(last)
         times, in_effect = self._answered.get(asked.broker_id, ([], []))
         before = bisect_left(times, start_ms)
         return max(at_least, in_effect[before - 1] if before else 0), below
@@ -210,11 +209,11 @@ class MetStates:
         coordinator: Coordinator | None,
         pairs: Iterable[Pair],
         witnesses: Witnesses,
-        verified: Mapping[Addition, RequestRow],
+        verified: Mapping[Addition, Waiting],
     ) -> None:
         """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
-        The latter are answered CONCURRENT_TRANSACTIONS once that record is written. ``verified``: the Produce
+        The latter are answered CONCURRENT_TRANSACTIONS once that record is written. ``verified``: the
         requests that verifications were made for.
         """
         self.states = states
