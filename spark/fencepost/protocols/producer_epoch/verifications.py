@@ -122,7 +122,7 @@ def verified_during(asked: Iterable[RequestRow], tolerance_ms: int) -> dict[Addi
     waiting: dict[int, dict[tuple[Any, ...], list[RequestRow]]] = {PRODUCE: {}, COMMIT: {}}
     for each in asked:
         content = (each.broker_id, each.topic, each.partition, each.producer_id, each.producer_epoch)
-        if each.api_key in waiting and each.error == NONE and each.producer_id is not None:
+        if each.api_key in waiting and each.producer_id is not None:
             waiting[each.api_key].setdefault(content, []).append(each)
         elif each.verify_only and each.error == NONE and each.client_id == f"{BROKERS_OWN}{each.broker_id}":
             asking.setdefault(content, []).append(each)
