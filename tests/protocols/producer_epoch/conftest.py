@@ -76,9 +76,10 @@ _BRONZE = (
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
-_APIS = {"produce": 0, "init": 22, "add": 24, "end": 26, "txn_commit": 28}
+_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "txn_commit": 28}
 _API_NAMES = {
-    0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
+    0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN",
+    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
 }  # fmt: skip
 
 Case = dict[str, Any]
@@ -410,6 +411,10 @@ def _add(request: Mapping[str, Any], code: int) -> Body:
     return {"transactions": [sent]}, {"errorCode": 0, "resultsByTransaction": [one]}
 
 
+def _add_offsets(request: Mapping[str, Any], code: int) -> Body:
+    return {**_producer(request), "groupId": request.get("group", "g")}, {"errorCode": code}
+
+
 def _produce(request: Mapping[str, Any], code: int) -> Body:
     ((topic, partition),) = _partitions(request)
     sent = {"name": topic, "partitionData": [{"index": partition}]}
@@ -425,5 +430,6 @@ def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
 
 
 _BODIES: dict[str, Callable[[Mapping[str, Any], int], Body]] = {
-    "init": _init, "end": _end, "add": _add, "produce": _produce, "txn_commit": _txn_commit,
+    "init": _init, "end": _end, "add": _add, "add_offsets": _add_offsets, "produce": _produce,
+    "txn_commit": _txn_commit,
 }  # fmt: skip
