@@ -401,13 +401,15 @@ BrokerKeepsItsRule ==
 \* commit once more.
 \*
 \* Where it does not hold: where shipped_error is unknown the verdict is, too. A refusal that should have been an
-\* acceptance breaks this one with broker_keeps_its_rule. Other errors than those of the rule are not judged.
+\* acceptance breaks this one with broker_keeps_its_rule. Other errors than those of the rule are not judged: so says
+\* UNSUPPORTED_VERSION of a transactional commit that the coordinator of its transaction would not add its partition
+\* (AddPartitionsToTxn v5), as after a downgrade of transaction.version.
 \*
 \* On call: as for broker_keeps_its_rule. If only the error is wrong, the commit was rightly refused: nothing is lost, but
 \* look what the client made of it (a rejoin, an aborted transaction). Report it with the request and the answer.
 \* @invariant("broker_names_its_error", "critical", "commit")
 BrokerNamesItsError ==
-    \A c \in commits : c.fenced \/ c.error = "UNSUPPORTED_VERSION" => c.error = ShippedError(c)
+    \A c \in commits : c.fenced \/ (c.error = "UNSUPPORTED_VERSION" /\ ~c.transactional) => c.error = ShippedError(c)
 
 \* The member gave the partition up in the epoch that it has, and has it back.
 HadBackInItsEpoch(c) == c.memberKnown /\ c.partitionRevocationEpoch = c.memberEpoch

@@ -149,6 +149,11 @@ class ClusterMetadata:
         elected = self.elected.get(topic, {})
         return {epoch: broker for (number, epoch), broker in elected.items() if number == partition}
 
+    def is_replicated(self, topic: str, partition: int | None) -> bool:
+        """Whether a coordinator's log has several replicas, as it has where nothing tells."""
+        replicas = None if partition is None else self.replicas.get(topic, {}).get(partition)
+        return replicas is None or len(replicas) != 1
+
     def registration(self, broker_id: int, ms: int) -> Registration | None:
         """The broker's last start before a time; None when the metadata log has none."""
         for each in reversed(self.registrations.get(broker_id, ())):

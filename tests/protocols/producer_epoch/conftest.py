@@ -40,8 +40,8 @@ from fencepost.protocols.producer_epoch.refusals import asking_connections
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
-from fencepost.protocols.producer_epoch.verifications import BEGAN, verified
-from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
+from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog
@@ -70,9 +70,10 @@ _BRONZE = (
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
-_APIS = {"produce": 0, "init": 22, "add": 24, "end": 26, "txn_commit": 28}
+_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "txn_commit": 28}
 _API_NAMES = {
-    0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
+    0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN",
+    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
 }  # fmt: skip
 
 Case = dict[str, Any]
@@ -138,7 +139,8 @@ def _replay(
     of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
     told = account.together(each.account for each in of_partitions)
     began = [each.tables[BEGAN.name] for each in of_partitions]
-    asked = pa.concat_tables([requests.filter(concerns_coordinators(requests)), *began])
+    commits = committed(requests, verified(requests))
+    asked = pa.concat_tables([requests.filter(concerns_coordinators(requests)), commits, *began])
     places = coordinator_partitions(asked, metadata, newest_homes(homes(records)))
     wrote = account.rows_of(told, account.WROTE)
     coordinators = Coordinators(
@@ -173,6 +175,8 @@ def _metadata(case: Case) -> ClusterMetadata:
     partition["replicas"] = case.get("replicas", [1])
     records = [(TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in made.items()]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
+    if OFFSETS_TOPIC in made:
+        records.append((PARTITION, {**partition, "topic_id": made[OFFSETS_TOPIC]}))
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
     for ms, broker, value in case.get("expirations", []):
         told = {
@@ -211,7 +215,7 @@ def bronze_of(case: Case) -> Bronze:
 
 def _place(name: str) -> dict[str, Any]:
     topic, _, partition = name.rpartition("-")
-    topic_id = ("S" if topic.startswith("__") else topic[0].upper()) * 22
+    topic_id = ("S" if topic == TRANSACTIONS_TOPIC else topic.lstrip("_")[0].upper()) * 22
     return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
 
 
@@ -401,6 +405,10 @@ def _add(request: Mapping[str, Any], code: int) -> Body:
     return {"transactions": [sent]}, {"errorCode": 0, "resultsByTransaction": [one]}
 
 
+def _add_offsets(request: Mapping[str, Any], code: int) -> Body:
+    return {**_producer(request), "groupId": request.get("group", "g")}, {"errorCode": code}
+
+
 def _produce(request: Mapping[str, Any], code: int) -> Body:
     ((topic, partition),) = _partitions(request)
     sent = {"name": topic, "partitionData": [{"index": partition}]}
@@ -411,9 +419,11 @@ def _produce(request: Mapping[str, Any], code: int) -> Body:
 
 def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
     partitions = [{"partitionIndex": 0, "errorCode": code}]
-    return {**_producer(request), "topics": []}, {"topics": [{"name": "t", "partitions": partitions}]}
+    sent = {**_producer(request), "groupId": request.get("group", "g"), "topics": []}
+    return sent, {"topics": [{"name": "t", "partitions": partitions}]}
 
 
 _BODIES: dict[str, Callable[[Mapping[str, Any], int], Body]] = {
-    "init": _init, "end": _end, "add": _add, "produce": _produce, "txn_commit": _txn_commit,
+    "init": _init, "end": _end, "add": _add, "add_offsets": _add_offsets, "produce": _produce,
+    "txn_commit": _txn_commit,
 }  # fmt: skip

@@ -121,6 +121,8 @@ class Commits:
         told = self._reasons.unanswered(commit)
         if told is not None:
             return told
+        if asked.lost:
+            return self._reasons.lost()
         if not asked.candidates:
             return self._reasons.unplaced(commit, matches)
         complete = keyed = True

@@ -26,6 +26,13 @@ class Reasons:
             return f"no coordinator at that moment: the broker answered {commit.broker_error}"
         return None
 
+    def lost(self) -> str:
+        """Why nothing is known of a refusal by a coordinator that was deposed."""
+        return (
+            f"perhaps lost: this broker ceased to lead {self._log} after this commit, and what it had "
+            "written last may have been lost then"
+        )
+
     def unplaced(self, commit: Commit, matches: Matches) -> str:
         """Why no place in the log was found for a request that was answered."""
         request, base = commit.request, self._base

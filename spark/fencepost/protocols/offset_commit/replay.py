@@ -91,7 +91,14 @@ class GroupCoordinatorShard:
             evidence.heartbeats,
         )
         elected = {} if evidence.partition is None else metadata.leaders(OFFSETS_TOPIC, evidence.partition)
-        self._placing = RequestPlacement(evidence, self._groups, self._commit_records, elected, tolerance_ms)
+        self._placing = RequestPlacement(
+            evidence,
+            self._groups,
+            self._commit_records,
+            elected,
+            tolerance_ms,
+            replicated=metadata.is_replicated(OFFSETS_TOPIC, evidence.partition),
+        )
         self._leaders, self._lateness = self._placing.leaders, self._placing.lateness
         self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(self._requests))
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
@@ -152,9 +159,10 @@ class GroupCoordinatorShard:
         placed, others = self._placing.placed(evidence.requests, states)
         questions.ask(placed)
         for request in self._requests.each(others):
-            candidates = self._placing.candidates(request, states)
-            asked = RequestStates(request, candidates)
-            told = None if candidates or not is_decided(request) else witnesses.told(request)
+            lost = self._placing.may_have_met_lost_records(request)
+            candidates = [] if lost else self._placing.candidates(request, states)
+            asked = RequestStates(request, candidates, lost=lost)
+            told = None if candidates or lost or not is_decided(request) else witnesses.told(request)
             if told is not None and told.until_ms is None:
                 owned = witnesses.owned(told)
                 asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]

@@ -13,6 +13,7 @@ from fencepost.protocols.offset_commit.candidates import (
     RecordedRequests,
     answered_leaders,
     candidates_of,
+    is_decided,
 )
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import Matching
@@ -42,8 +43,12 @@ class RequestPlacement:
         records: Sequence[OffsetCommitRecord],
         elected: Mapping[int, int | None],
         tolerance_ms: int,
+        *,
+        replicated: bool,
     ) -> None:
-        """``records`` that commits wrote, in offset order; ``elected``: who was, by leader epoch."""
+        """``records`` that commits wrote, in offset order; ``elected``: who was, by leader epoch;
+        ``replicated``: the log has several replicas.
+        """
         requests, log = evidence.requests, evidence.log
         self.lateness = Lateness(tolerance_ms)
         self._order = Order(requests, evidence.heartbeats, _epochs(evidence, groups))
@@ -62,11 +67,18 @@ class RequestPlacement:
         self._places = matching.between(self.matches)
         self._stored = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **answered_leaders(requests, self.matches)}
-        self._terms = Terms(log.terms(self.leaders), log.stretches)
+        self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
         """Those of a group's requests that have a record of their own, and the numbers of the others."""
         return self._stored.placed(numbers, states)
+
+    def may_have_met_lost_records(self, request: CommitRequest) -> bool:
+        """Whether one of the others was refused where an election may have taken records from the log."""
+        if not is_decided(request) or any(commit.accepted for commit in request.commits):
+            return False
+        start_ms = self._order.arrival(request, self.lateness.of(request))
+        return self._terms.may_be_lost(request.broker_id, start_ms, request.responded_ms)
 
     def candidates(self, request: CommitRequest, states: GroupStates) -> list[Candidate]:
         """The states that one of the others may have met."""

@@ -29,8 +29,12 @@ class Terms:
     Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
     """
 
-    def __init__(self, terms: Sequence[Term], stretches: Sequence[Stretch]) -> None:
+    def __init__(
+        self, terms: Sequence[Term], stretches: Sequence[Stretch], *, replicated: bool = True
+    ) -> None:
+        """``replicated``: the log has several replicas, so an election may take the end of a term from it."""
         self._terms = terms
+        self._replicated = replicated
         self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
         """Of the terms, in offset order, by stretch and leader epoch."""
         newest = max(stretches, key=lambda stretch: stretch.number, default=None)
@@ -55,6 +59,17 @@ class Terms:
             ):
                 return []
         return led.terms[first:end]
+
+    def may_be_lost(self, broker_id: int, start_ms: int, end_ms: int) -> bool:
+        """Whether a request of this time may have met records that no replica took over.
+
+        A coordinator goes by what it has written at once, and refuses by it without waiting for its replicas
+        (CoordinatorRuntime). If it is deposed before they have it, nothing of it is left, and no hole either.
+        """
+        return self._replicated and any(
+            term.last_ms < end_ms and term is not self._terms[-1]
+            for term in self.of(broker_id, start_ms, end_ms)
+        )
 
     def only(self, broker_id: int, start_ms: Longs, end_ms: Longs) -> Longs:
         """Of each time the one term in which the broker decided everything, by its number; -1 where another

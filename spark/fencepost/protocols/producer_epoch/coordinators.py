@@ -41,9 +41,9 @@ class Coordinators:
     """What bronze and the request log hold of some coordinators' logs.
 
     Rows of ``bronze.batches``, ``.records``, ``.quarantine``, ``.cleaned``; ``requests``: rows of
-    ``silver.producer_requests`` (asked.concerns_coordinators) and verifications.BEGAN, with a column
-    ``coordinator_partition`` (homes.coordinator_partitions); ``wrote``: what the first step gave
-    (account.WROTE) about the ids of these logs.
+    ``silver.producer_requests`` (asked.concerns_coordinators, verifications.committed) and
+    verifications.BEGAN, with a column ``coordinator_partition`` (homes.coordinator_partitions); ``wrote``:
+    what the first step gave (account.WROTE) about the ids of these logs.
     Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
     (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
     ``began``: from where to where it knew the log, by cluster and partition_key; ``next_ms``: by

@@ -1,4 +1,4 @@
-"""Which EndTxn and AddPartitionsToTxn requests wrote which records of a transactional id."""
+"""Which requests that end a transaction, or add to one, wrote which records of a transactional id."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fencepost.protocols.producer_epoch.causes import Content, Pair, pairs
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
-from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END, INIT
+from fencepost.protocols.producer_epoch.request_targets import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, PREPARE_COMMIT, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.requests import NONE
@@ -34,14 +34,15 @@ def ended_pairs(
 def added_pairs(
     asked: Iterable[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
 ) -> list[Pair]:
-    """AddPartitionsToTxn requests that were accepted, each with the Ongoing record that it surely wrote.
+    """AddPartitionsToTxn and AddOffsetsToTxn requests that were accepted, each with the Ongoing record that
+    it surely wrote.
 
     What was added already, and what is only verified, is accepted without a record.
     """
     sent = (
         ((each.producer_id, each.producer_epoch, f"{each.topic}:{each.partition}"), each)
         for each in asked
-        if each.api_key == ADD_PARTITIONS and each.error == NONE and not each.verify_only
+        if each.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and each.error == NONE and not each.verify_only
     )
     return [pair for pair in pairs(sent, _added(transitions), tolerance_ms) if pair.sure]
 

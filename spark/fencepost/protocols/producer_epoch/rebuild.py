@@ -42,7 +42,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONS,
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, NEWEST, WROTE, of_kinds
-from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, verified
+from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
@@ -79,8 +79,9 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
         )
     )
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
-    of_partitions = _replayed_partitions(given, requests, quarantine)
-    of_coordinators = _replayed_coordinators(given, requests, of_partitions, quarantine)
+    verified_ids = engine.collect(engine.map(requests, verified, VERIFIED))
+    of_partitions = _replayed_partitions(given, requests, verified_ids, quarantine)
+    of_coordinators = _replayed_coordinators(given, requests, verified_ids, of_partitions, quarantine)
     met = _met(given, (of_partitions, of_coordinators), files)
     coverage = engine.union([each[LOG_COVERAGE.name] for each in (of_partitions, of_coordinators)])
     lines = engine.map(engine.scan(CLIENT_LINES), client_events, CLIENT_EVENTS.arrow_schema)
@@ -94,10 +95,11 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
     }
 
 
-def _replayed_partitions(given: Evidence, requests: Rows, quarantine: pa.Table) -> Mapping[str, Rows]:
+def _replayed_partitions(
+    given: Evidence, requests: Rows, verified_ids: pa.Table, quarantine: pa.Table
+) -> Mapping[str, Rows]:
     """The first step."""
     engine = given.engine
-    of_ids = engine.collect(engine.map(requests, verified, VERIFIED))
     asking = set(engine.collect(engine.map(requests, _connections, _CONNECTIONS))["connection"].to_pylist())
     answers = engine.map(requests, _with_offset, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
@@ -121,7 +123,7 @@ def _replayed_partitions(given: Evidence, requests: Rows, quarantine: pa.Table) 
                 "quarantine": quarantine,
                 "alive": _alive(given),
                 "expirations": expirations(given.metadata),
-                "verified": of_ids,
+                "verified": verified_ids,
                 "next_ms": dict(given.next_ms),
             },
             asking,
@@ -132,7 +134,11 @@ def _replayed_partitions(given: Evidence, requests: Rows, quarantine: pa.Table) 
 
 
 def _replayed_coordinators(
-    given: Evidence, requests: Rows, of_partitions: Mapping[str, Rows], quarantine: pa.Table
+    given: Evidence,
+    requests: Rows,
+    verified_ids: pa.Table,
+    of_partitions: Mapping[str, Rows],
+    quarantine: pa.Table,
 ) -> Mapping[str, Rows]:
     """The second step: what is about a transactional id goes where its records are."""
     engine, metadata = given.engine, given.metadata
@@ -157,6 +163,7 @@ def _replayed_coordinators(
     with_partition = PRODUCER_REQUESTS.arrow_schema.append(pa.field(PARTITION, pa.int32())).append(entity)
     sent = [
         engine.map(requests, lambda rows: placed(rows.filter(concerns_coordinators(rows))), with_partition),
+        engine.map(requests, lambda rows: placed(committed(rows, verified_ids)), with_partition),
         engine.map(of_partitions[BEGAN.name], placed, with_partition),
     ]
     cleaned = engine.collect(engine.scan(CLEANED, where=_COORDINATORS))

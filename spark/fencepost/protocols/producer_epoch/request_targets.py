@@ -60,12 +60,11 @@ def _or_none(value: int | None) -> int:
 
 
 def _offsets_added(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
-    group_id = sent.get("groupId")
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
         producer_epoch=sent.get("producerEpoch"),
-        group_id=group_id if isinstance(group_id, str) else None,
+        group_id=_group_of(sent),
         error_code=(answer or _NO_ANSWER).get("errorCode"),
     )
 
@@ -175,8 +174,14 @@ def _stored(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
         producer_epoch=sent.get("producerEpoch"),
+        group_id=_group_of(sent),
         error_code=code,
     )
+
+
+def _group_of(sent: Json) -> str | None:
+    group_id = sent.get("groupId")
+    return group_id if isinstance(group_id, str) else None
 
 
 READERS: dict[int, Callable[[Json, Json | None, int], Iterator[RequestTarget]]] = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
+from fencepost.protocols.producer_epoch.transaction_log import ONGOING
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
-from fencepost.protocols.producer_epoch.verifications import Addition
+from fencepost.protocols.producer_epoch.verifications import Addition, Waiting
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
 from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS, NONE
@@ -83,7 +84,8 @@ class States:
         # a line is written after its request was handled, never before: only its arrival may be earlier
         start_ms, end_ms = asked.requested_ms - self._tolerance_ms, asked.responded_ms
         found: set[Candidate] = set()
-        for term in coordinator.terms(asked.broker_id).during(start_ms, end_ms):
+        terms = coordinator.terms(asked.broker_id).during(start_ms, end_ms)
+        for term in terms:
             # a granted InitProducerId has its record, or lacks it; an accepted EndTxn may have written none,
             # or one that was not captured
             if asked.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
@@ -93,12 +95,29 @@ class States:
                 found.update(self._not_in_effect(term, start_ms, granted=asked.error == NONE))
             if asked.api_key == END and asked.error == NONE:
                 found.update(self._written_by_itself(term, start_ms, order))
-        at_least, below = order.bounds(asked, start_ms)
-        return [
-            (number, candidate)
-            for number, candidate in enumerate(sorted(found))
-            if at_least <= candidate.number and (below is None or candidate.number < below)
-        ]
+        inside = _within(order.bounds(asked, start_ms), found)
+        if asked.verify_only and asked.error == NONE and not any(self._lists(asked, each) for each in inside):
+            # its line may be later than the tolerance
+            earlier = {each for term in terms for each in self._listed_before(term, start_ms, asked)}
+            inside |= _within(order.bounds(asked, start_ms - LATEST_MS), earlier)
+            found |= inside
+        return [(number, each) for number, each in enumerate(sorted(found)) if each in inside]
+
+    def _lists(self, asked: RequestRow, candidate: Candidate) -> bool:
+        """Whether a verification is granted in a state: a transaction is open there with the partition."""
+        if not candidate.number:
+            return False
+        record = self.transitions[candidate.number - 1].record
+        return record.status == ONGOING and f"{asked.topic}:{asked.partition}" in record.partitions
+
+    def _listed_before(self, term: Term, ms: int, asked: RequestRow) -> Iterable[Candidate]:
+        """The newest state of a term from before a time in which a verification is granted, if it is not
+        older than a line may be late.
+        """
+        times, numbers, _ = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
+        first, end = bisect_left(times, ms - LATEST_MS), bisect_left(times, ms)
+        states = (Candidate(each, term.stretch, term.leader_epoch) for each in reversed(numbers[first:end]))
+        return islice((each for each in states if self._lists(asked, each)), 1)
 
     def _in_term(self, term: Term, start_ms: int, end_ms: int) -> Iterable[Candidate]:
         times, numbers, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
@@ -138,6 +157,12 @@ class States:
         return self.transitions[newest[before] - 1]
 
 
+def _within(bounds: tuple[int, int | None], candidates: Iterable[Candidate]) -> set[Candidate]:
+    """The candidates from one state on, and before another."""
+    at_least, below = bounds
+    return {each for each in candidates if at_least <= each.number and (below is None or each.number < below)}
+
+
 class Order:
     """What the order of requests tells: a broker takes up the next request of a connection when the one
     before is answered. What wrote a record on the same connection before or after a refused request bounds
@@ -145,9 +170,7 @@ class Order:
     broker's clock, that the record was in effect.
     """
 
-    def __init__(
-        self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, RequestRow]
-    ) -> None:
+    def __init__(self, states: States, pairs: Iterable[Pair], verified: Mapping[Addition, Waiting]) -> None:
         """``pairs``: requests with the records they wrote before they were answered; ``verified``: as
         verified_during tells, a verification is made while another request waits.
         """
@@ -186,8 +209,9 @@ class Order:
         """The state that a request met at the earliest, and the first one that it did not meet any more; it
         arrived at ``start_ms`` at the earliest.
         """
-        waiting = self._verified.get((asked.request_id, asked.topic, asked.partition))
-        at_least, below = self._on_connection(asked if waiting is None else waiting)
+        addition = (asked.request_id, asked.topic, asked.partition)
+        first, last = self._verified.get(addition, (asked, asked))
+        (at_least, _), (_, below) = self._on_connection(first), self._on_connection(last)
         times, in_effect = self._answered.get(asked.broker_id, ([], []))
         before = bisect_left(times, start_ms)
         return max(at_least, in_effect[before - 1] if before else 0), below
@@ -210,11 +234,11 @@ class MetStates:
         coordinator: Coordinator | None,
         pairs: Iterable[Pair],
         witnesses: Witnesses,
-        verified: Mapping[Addition, RequestRow],
+        verified: Mapping[Addition, Waiting],
     ) -> None:
         """``pairs``: of accepted requests, and of those that made the coordinator abort a transaction.
 
-        The latter are answered CONCURRENT_TRANSACTIONS once that record is written. ``verified``: the Produce
+        The latter are answered CONCURRENT_TRANSACTIONS once that record is written. ``verified``: the
         requests that verifications were made for.
         """
         self.states = states

@@ -246,7 +246,8 @@ PRODUCER_REQUESTS = Table(
         "transactional_id": "string",
         "producer_id": "bigint",  # as sent; -1 for none; null where the request has no such field
         "producer_epoch": "int",  # as sent; -1 for none; null where the request has no such field
-        # what is produced to, marked or added; of AddOffsetsToTxn the partition that has the group's offsets
+        # what is produced to, marked or added; of AddOffsetsToTxn and TxnOffsetCommit the partition that has
+        # the group's offsets
         "topic": "string",
         "partition": "int",
         "transaction_timeout_ms": "int",  # InitProducerId

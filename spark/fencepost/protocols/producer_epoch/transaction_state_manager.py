@@ -98,14 +98,12 @@ class TransactionStateManager:
             each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
-        # where the metadata log does not tell, there is one as brokers make it: with replicas
-        replicas = metadata.replicas.get(TRANSACTIONS_TOPIC, {}).get(key[2], ())
         return Coordinator(
             key,
             log,
             leaders,
             complete=is_complete(log, evidence.end),
-            replicated=len(replicas) != 1,
+            replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
             began=evidence.began,
         )
 

@@ -1,13 +1,14 @@
-"""Which Produce request a leader verified a transaction for (KIP-890).
+"""Which Produce or TxnOffsetCommit a leader verified a transaction for (KIP-890).
 
 Before its partition opens a transaction, a leader asks the coordinator whether the partition is part of it
-(AddPartitionsToTxn, verify-only), and answers the Produce afterwards. So whatever the producer's connection
-was answered before that Produce comes before the verification, and what it asked next comes after. This is
+(AddPartitionsToTxn, verify-only), and answers the request afterwards. So whatever the producer's connection
+was answered before that request comes before the verification, and what it asked next comes after. This is
 told only where leader and coordinator are one broker: times of two are not compared.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import Longs, Piece, nullable
+from fencepost.protocols.producer_epoch.order_of_lines import turn
 from fencepost.protocols.producer_epoch.refusals import BROKERS_OWN
-from fencepost.protocols.producer_epoch.request_rows import RequestRow
-from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, PRODUCE
+from fencepost.protocols.producer_epoch.request_rows import RequestRow, is_refusal
+from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
@@ -36,6 +38,9 @@ VERIFIED = pa.schema([("cluster", pa.string()), ("transactional_id", pa.string()
 
 Addition = tuple[str, str | None, int | None]
 """What a row of AddPartitionsToTxn is about: request id, topic and partition."""
+
+Waiting = tuple[RequestRow, RequestRow]
+"""The first and the last of the requests of one connection of which one waited for a verification."""
 
 
 def verified(requests: pa.Table) -> pa.Table:
@@ -55,6 +60,14 @@ def answered_to(answers: pa.Table, ids: pa.Table) -> pa.Table:
         of_them = pc.and_(pc.equal(answers["cluster"], cluster), pc.is_in(answers["transactional_id"], own))
         chosen = pc.or_(chosen, of_them)
     return answers.filter(chosen)
+
+
+def committed(requests: pa.Table, ids: pa.Table) -> pa.Table:
+    """The TxnOffsetCommits of some transactional ids (``ids``: VERIFIED) that are not refusals, which
+    coordinators are told of anyway: rows of ``silver.producer_requests``.
+    """
+    chosen = pc.and_not(pc.equal(requests["api_key"], COMMIT), is_refusal(requests))
+    return answered_to(requests.filter(chosen), ids)
 
 
 class BegunTransactions:
@@ -101,28 +114,70 @@ def began(answers: pa.Table, rows: Longs, ids: Longs, epochs: Longs) -> pa.Table
     return pa.table([given[field.name] for field in BEGAN.arrow_schema], schema=BEGAN.arrow_schema)
 
 
-def verified_during(asked: Iterable[RequestRow], tolerance_ms: int) -> dict[Addition, RequestRow]:
-    """The Produce requests (BEGAN among ``asked``) that verifications of a transactional id were made for.
-
-    Where several come so close that the times of their lines do not tell which is whose, as many
-    verifications as requests are taken in order.
+def verified_during(asked: Iterable[RequestRow], tolerance_ms: int) -> dict[Addition, Waiting]:
+    """The requests (BEGAN and ``committed`` among ``asked``) that verifications of a transactional id were
+    made for.
     """
     asking: dict[tuple[Any, ...], list[RequestRow]] = {}
-    produced: dict[tuple[Any, ...], list[RequestRow]] = {}
+    waiting: dict[int, dict[tuple[Any, ...], list[RequestRow]]] = {PRODUCE: {}, COMMIT: {}}
     for each in asked:
         content = (each.broker_id, each.topic, each.partition, each.producer_id, each.producer_epoch)
-        if each.api_key == PRODUCE and each.error == NONE and each.producer_id is not None:
-            produced.setdefault(content, []).append(each)
+        if each.api_key in waiting and each.producer_id is not None:
+            waiting[each.api_key].setdefault(content, []).append(each)
         elif each.verify_only and each.error == NONE and each.client_id == f"{BROKERS_OWN}{each.broker_id}":
             asking.setdefault(content, []).append(each)
-    found = {}
-    for content, requests in produced.items():
-        for together, verifications in _close(requests, asking.get(content, ()), tolerance_ms):
-            if len(together) != len(verifications):
-                continue
-            for request, each in zip(together, verifications, strict=True):
-                found[each.request_id, each.topic, each.partition] = request
+    found: dict[Addition, Waiting] = {}
+    for content, verifications in asking.items():
+        if content in waiting[PRODUCE]:
+            found.update(_during_produce(waiting[PRODUCE][content], verifications, tolerance_ms))
+        elif content in waiting[COMMIT]:
+            found.update(_during_commits(waiting[COMMIT][content], verifications, tolerance_ms))
     return found
+
+
+def _during_produce(
+    produced: Iterable[RequestRow], asking: Iterable[RequestRow], tolerance_ms: int
+) -> Iterator[tuple[Addition, Waiting]]:
+    """Where several come so close that the times of their lines do not tell which is whose, as many
+    verifications as requests are taken in order.
+    """
+    for together, verifications in _close(produced, asking, tolerance_ms):
+        if len(together) == len(verifications):
+            for request, each in zip(together, verifications, strict=True):
+                yield _addition(each), (request, request)
+
+
+def _during_commits(
+    commits: Iterable[RequestRow], asking: Iterable[RequestRow], tolerance_ms: int
+) -> Iterator[tuple[Addition, Waiting]]:
+    """Of a transaction's commits the first is verified, and nothing logged tells it from the others. So all
+    are taken that may have waited meanwhile, if one of them certainly did, and they are of one connection.
+    One that was refused may have come before its transaction had the partition: with it nothing is told.
+    """
+    connections: dict[str | None, list[RequestRow]] = {}
+    for each in sorted(commits, key=turn):
+        connections.setdefault(each.connection, []).append(each)
+    for each in asking:
+        of_each = [_meanwhile(own, each, tolerance_ms) for own in connections.values()]
+        meanwhile = [commit for own in of_each for commit in own]
+        of_one = sum(map(bool, of_each)) == 1 and all(commit.error == NONE for commit in meanwhile)
+        if of_one and any(_covers(commit, each) for commit in meanwhile):
+            yield _addition(each), (meanwhile[0], meanwhile[-1])
+
+
+def _meanwhile(commits: Sequence[RequestRow], asked: RequestRow, tolerance_ms: int) -> Sequence[RequestRow]:
+    """Which requests of one connection, in order, may have waited for the answer to another."""
+    first = bisect_left(commits, asked.responded_ms - tolerance_ms, key=lambda each: each.responded_ms)
+    last = bisect_right(commits, asked.requested_ms + tolerance_ms, key=lambda each: each.requested_ms)
+    return commits[first:last]
+
+
+def _covers(waiting: RequestRow, asked: RequestRow) -> bool:
+    return waiting.requested_ms <= asked.requested_ms and asked.responded_ms <= waiting.responded_ms
+
+
+def _addition(asked: RequestRow) -> Addition:
+    return asked.request_id, asked.topic, asked.partition
 
 
 def _close(

@@ -1,7 +1,7 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:409 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:411 by `tlasql compile`; do not edit
 --
 -- BrokerNamesItsError ==
---     \A c \in commits : c.fenced \/ c.error = "UNSUPPORTED_VERSION" => c.error = ShippedError(c)
+--     \A c \in commits : c.fenced \/ (c.error = "UNSUPPORTED_VERSION" /\ ~c.transactional) => c.error = ShippedError(c)
 WITH quantified_1_rows AS (
   SELECT
     cluster,
@@ -73,12 +73,12 @@ WITH quantified_1_rows AS (
     offset_commit_states.to_time,
     offset_commit_states.fenced AS "c.fenced",
     offset_commit_states.error AS "c.error",
+    offset_commit_states.transactional AS "c.transactional",
     offset_commit_states."rule" AS "c.rule",
     offset_commit_states.unfenced AS "c.unfenced",
     offset_commit_states.member_known AS "c.memberKnown",
     offset_commit_states.client_epoch AS "c.clientEpoch",
     offset_commit_states.member_epoch AS "c.memberEpoch",
-    offset_commit_states.transactional AS "c.transactional",
     offset_commit_states.rebalancing AS "c.rebalancing",
     offset_commit_states.classic_member AS "c.classicMember",
     offset_commit_states.api_version AS "c.apiVersion",
@@ -93,7 +93,9 @@ WITH quantified_1_rows AS (
 ), judged AS (
   SELECT
     *,
-    "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION' AS antecedent,
+    "c.fenced" OR (
+      "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
+    ) AS antecedent,
     "c.error" = LIST_EXTRACT(
       LIST_TRANSFORM(
         [
@@ -372,7 +374,9 @@ WITH quantified_1_rows AS (
       1
     ) AS c1,
     NOT (
-      "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION'
+      "c.fenced" OR (
+        "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
+      )
     )
     OR (
       "c.rule" = 'generation'
@@ -396,12 +400,12 @@ WITH quantified_1_rows AS (
     to_time,
     "c.fenced",
     "c.error",
+    "c.transactional",
     "c.rule",
     "c.unfenced",
     "c.memberKnown",
     "c.clientEpoch",
     "c.memberEpoch",
-    "c.transactional",
     "c.rebalancing",
     "c.classicMember",
     "c.apiVersion",
@@ -410,7 +414,7 @@ WITH quantified_1_rows AS (
     "AssignmentEpoch(c)",
     CASE WHEN evaluates THEN NOT antecedent OR c1 END AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:410)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:412)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -422,7 +426,7 @@ WITH quantified_1_rows AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.fenced': "c.fenced", 'c.error': "c.error", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.fenced': "c.fenced", 'c.error': "c.error", 'c.transactional': "c.transactional", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.rebalancing': "c.rebalancing", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
       candidate
     ) AS first_state,
     CASE
@@ -469,6 +473,8 @@ SELECT
       STRUCT_EXTRACT(agreed.first_state, 'c.fenced'),
       'c.error',
       STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+      'c.transactional',
+      STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
       'c.rule',
       STRUCT_EXTRACT(agreed.first_state, 'c.rule'),
       'c.unfenced',
@@ -479,8 +485,6 @@ SELECT
       STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
       'c.memberEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
-      'c.transactional',
-      STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
       'c.rebalancing',
       STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
       'c.classicMember',

@@ -211,7 +211,9 @@ WITH quantified_1_rows AS (
         )
       END
     END AS c1_3,
-    "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION' AS antecedent_4,
+    "c.fenced" OR (
+      "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
+    ) AS antecedent_4,
     "c.error" = LIST_EXTRACT(
       LIST_TRANSFORM(
         [
@@ -490,7 +492,9 @@ WITH quantified_1_rows AS (
       1
     ) AS c1_4,
     NOT (
-      "c.fenced" OR "c.error" = 'UNSUPPORTED_VERSION'
+      "c.fenced" OR (
+        "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
+      )
     )
     OR (
       "c.rule" = 'generation'
@@ -665,18 +669,18 @@ WITH quantified_1_rows AS (
     CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct_3,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:410)' END AS failed_conjunct_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:412)' END AS failed_conjunct_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5 AND c3_5
     ) AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:434)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:436)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:435)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:437)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:436)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:438)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR (
       c1_6 AND c2_6 AND c3_6 AND c4_6
@@ -684,28 +688,28 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE
       WHEN antecedent_6 AND NOT c1_6
-      THEN '~Strict(c) (OffsetCommitProps:452)'
+      THEN '~Strict(c) (OffsetCommitProps:454)'
       WHEN antecedent_6 AND NOT c2_6
-      THEN '~MemberRevocation(c) (OffsetCommitProps:453)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:455)'
       WHEN antecedent_6 AND NOT c3_6
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:454)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:456)'
       WHEN antecedent_6 AND NOT c4_6
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:455)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:457)'
     END AS failed_conjunct_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
-    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:472)' END AS failed_conjunct_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:474)' END AS failed_conjunct_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:489)'
+      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:491)'
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
     CASE
       WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:509)'
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:511)'
     END AS failed_conjunct_9
   FROM judged
 ), agreed AS (
@@ -947,6 +951,8 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.fenced'),
             'c.error',
             STRUCT_EXTRACT(agreed.first_state, 'c.error'),
+            'c.transactional',
+            STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
             'c.rule',
             STRUCT_EXTRACT(agreed.first_state, 'c.rule'),
             'c.unfenced',
@@ -957,8 +963,6 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.clientEpoch'),
             'c.memberEpoch',
             STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
-            'c.transactional',
-            STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
             'c.rebalancing',
             STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
             'c.classicMember',
