@@ -58,7 +58,6 @@ class Commits:
             became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
             self.commits.add(
                 commit.number,
-                commit.commit_id,
                 _protocol(met),
                 committer,
                 None if own is None else own.offset,
@@ -80,7 +79,6 @@ class Commits:
         self.states.add(
             commit.number,
             state.life,
-            commit.commit_id,
             candidate,
             state.group_type if state.alive else None,
             rule,
