@@ -112,7 +112,8 @@ class _DataFile:
         present = pyarrow_to_schema(rows.schema, name_mapping=self._schema.name_mapping)
         stored = [
             _to_requested_schema(self._schema, present, batch, include_field_ids=True, format_model=_FORMAT)
-            for batch in rows.to_batches()
+            # of many small batches PyIceberg would look at each column of each
+            for batch in rows.combine_chunks().to_batches()
         ]
         self._writer.write(pa.Table.from_batches(stored))
         self.bytes += rows.nbytes

@@ -87,17 +87,16 @@ def client_requests(requests: pa.Table) -> pa.Table:
 
 
 def each_request(
-    rows: pa.Table, api_keys: Collection[int], first: Sequence[str] = (), readers: pa.Array | None = None
+    rows: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
 ) -> Iterator[ClientRequest]:
     """The requests of these APIs among rows of CLIENT_REQUESTS, by answer, file, position and id; by the
-    columns ``first`` before that. Without partitions, if those of some client ids (``readers``) are wanted
-    and it has another one.
+    columns ``first`` before that.
     """
     rows = rows.filter(pc.is_in(rows["api_key"], pa.array(sorted(api_keys), pa.int32())))
     names = (*first, "responded_ms", "file", "position", "request_id")
     rows = rows.sort_by([(name, "ascending") for name in names])
     for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
-        yield from _requests(rows.slice(start, _ROWS_AT_ONCE), readers)
+        yield from _requests(rows.slice(start, _ROWS_AT_ONCE))
 
 
 def of_partitions(rows: pa.Table) -> tuple[Longs, Longs, pa.Table]:
@@ -108,16 +107,12 @@ def of_partitions(rows: pa.Table) -> tuple[Longs, Longs, pa.Table]:
     return row, number, pa.table({name: pc.list_flatten(rows[of]) for of, name in _LISTS.items()})
 
 
-def _requests(rows: pa.Table, readers: pa.Array | None) -> Iterator[ClientRequest]:
-    wanted = np.ones(rows.num_rows, dtype=np.bool_)
-    if readers is not None:
-        wanted = np.asarray(pc.is_in(rows["client_id"], readers))
-    row, _, partitions = of_partitions(rows.filter(pa.array(wanted)))
+def _requests(rows: pa.Table) -> Iterator[ClientRequest]:
+    row, _, partitions = of_partitions(rows)
     values = {name: _values(name, partitions[name]) for name in COLUMNS}
     asked = map(NamedPartition, *(values[name] for name in NamedPartition._fields))
     found = list(map(PartitionLine, asked, *(values[name] for name in PartitionLine._fields[1:])))
-    count = np.zeros(rows.num_rows, dtype=np.int64)
-    count[wanted] = np.bincount(row, minlength=wanted.sum())
+    count = np.bincount(row, minlength=rows.num_rows)
     of = (_values(name, rows[name]) for name in _OF_REQUEST)
     begin = 0
     for *request, end in zip(*of, np.cumsum(count).tolist(), strict=True):

@@ -30,6 +30,7 @@ from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
     ClientKey,
     by_client,
+    connections_by_client,
     instances,
     sent_by,
     software_of,
@@ -96,15 +97,18 @@ def replay_clients(
             continue
         software = software_of(lines)
         sent = sent_of(numbers[name,]) if (name,) in numbers else {}
-        readers = _readers(lines)
-        reading = frozenset(each or "" for each in readers.to_pylist())
-        names: dict[tuple[str, int, str], str] = {}
-        for key, own in by_client(lines, CLIENT_APIS, software, readers):
-            named = named_before.get((cluster, key.client_id), {})
-            of = instances(cluster, own, key.software, named) if known[cluster].complete else {}
-            names |= {(key.client_id, *each): told for each, told in of.items() if told is not None}
-            if key.client_id not in reading:
-                continue
+        named = {
+            key: instances(cluster, each, key.software, named_before.get((cluster, key.client_id), {}))
+            for key, each in (connections_by_client(lines, software) if known[cluster].complete else ())
+        }
+        names = {
+            (key.client_id, *connection): name
+            for key, each in named.items()
+            for connection, name in each.items()
+            if name is not None
+        }
+        for key, own in by_client(_of_readers(lines), CLIENT_APIS, software):
+            of = named.get(key, {})
             clients = _clients(of, key, sent, produced.get(name, set()))
             meaning = ClientLines(cluster, known[cluster], software)
             _note_asked(own, clients)
@@ -114,10 +118,11 @@ def replay_clients(
     return rows.to_arrow()
 
 
-def _readers(requests: pa.Table) -> pa.Array:
-    """The client ids that did more than to commit: what others had read is not known."""
+def _of_readers(requests: pa.Table) -> pa.Table:
+    """The requests of client ids that did more than to commit: what others had read is not known."""
     commits = pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32()))
-    return pc.unique(requests.filter(pc.invert(commits))["client_id"])
+    readers = pc.unique(requests.filter(pc.invert(commits))["client_id"])
+    return requests.filter(pc.is_in(requests["client_id"], readers))
 
 
 class _Rows:

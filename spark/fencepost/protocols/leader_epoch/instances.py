@@ -7,17 +7,20 @@ one instance, ordered by time, have rising ids. Where that does not tell instanc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
 from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, count, overlap
-from fencepost.replay.entities import tuples
+from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.keys import digest_of
+from fencepost.replay.logs import longs
 from fencepost.replay.requests import host_of
 
 _JAVA = "apache-kafka-java"
@@ -27,6 +30,9 @@ Pair = tuple[int, int]
 """A correlation id and when it was asked, in milliseconds."""
 
 _NOBODY: Mapping[Connection, str] = {}
+
+Connections = Mapping[Connection, Sequence[Pair]]
+"""What was sent on each connection of a client."""
 
 Software = Mapping[Connection, tuple[str | None, str | None]]
 """The name and version of what is at the other end of a connection."""
@@ -56,21 +62,42 @@ class ClientKey(NamedTuple):
 
 
 def by_client(
-    requests: pa.Table, api_keys: Collection[int], software: Software, readers: pa.Array | None = None
+    requests: pa.Table, api_keys: Collection[int], software: Software
 ) -> Iterator[tuple[ClientKey, list[ClientRequest]]]:
-    """The lines of these APIs by client, from rows of CLIENT_REQUESTS of one cluster.
-
-    Partitions are read of the client ids ``readers``, or of all. One client id is read after another: the
-    lines of all of them would take much memory.
+    """The lines of these APIs by client, from rows of CLIENT_REQUESTS of one cluster. One client id is read
+    after another: the lines of all of them would take much memory.
     """
-    lines = each_request(requests, api_keys, ("client_id",), readers)
+    lines = each_request(requests, api_keys, ("client_id",))
     for client_id, of_id in groupby(lines, key=lambda line: line.client_id or ""):
         found: dict[ClientKey, list[ClientRequest]] = {}
         for line in of_id:
-            named = software.get((line.broker_id, line.connection or ""), (None, None))[0]
-            key = ClientKey(client_id, host_of(line.connection) or "", named or "")
+            key = _client_of(client_id, (line.broker_id, line.connection or ""), software)
             found.setdefault(key, []).append(line)
         yield from sorted(found.items())
+
+
+def connections_by_client(requests: pa.Table, software: Software) -> Iterator[tuple[ClientKey, Connections]]:
+    """The connections of each client, from rows of CLIENT_REQUESTS of one cluster. Of most clients nothing
+    else is wanted, so their lines stay columns; one client id is read after another.
+    """
+    rows = requests.filter(pc.is_valid(requests["connection"]))
+    client_id = pc.fill_null(rows["client_id"], "")
+    names, number = distinct([client_id, rows["broker_id"], rows["connection"]])
+    order = np.argsort(longs(number), kind="stable")
+    ids, ms = (longs(rows[name])[order] for name in ("correlation_id", "requested_ms"))
+    ends = np.cumsum(np.bincount(longs(number), minlength=len(names))).tolist()
+    places = zip(names, pairwise([0, *ends]), strict=True)
+    for name, of_id in groupby(places, key=lambda each: each[0][0]):
+        found: dict[ClientKey, dict[Connection, list[Pair]]] = {}
+        for (_, *of), (begin, end) in of_id:
+            connection: Connection = (of[0], of[1])
+            pairs = zip(ids[begin:end].tolist(), ms[begin:end].tolist(), strict=True)
+            found.setdefault(_client_of(name, connection, software), {})[connection] = list(pairs)
+        yield from sorted(found.items())
+
+
+def _client_of(client_id: str, connection: Connection, software: Software) -> ClientKey:
+    return ClientKey(client_id, host_of(connection[1]) or "", software.get(connection, (None, None))[0] or "")
 
 
 def is_java(software: str | None) -> bool:
@@ -80,19 +107,14 @@ def is_java(software: str | None) -> bool:
 
 def instances(
     cluster: str,
-    lines: Iterable[ClientRequest],
+    connections: Connections,
     software: str | None,
     before: Mapping[Connection, str] = _NOBODY,
 ) -> dict[Connection, str | None]:
-    """The instance of each connection among lines of one client id, host and software: a digest, or None.
+    """The instance of each connection of one client id, host and software: a digest, or None.
 
     ``before``: the instances of connections in the chapter before.
     """
-    connections: dict[Connection, list[Pair]] = {}
-    for line in lines:
-        if line.connection is not None:
-            pair = (line.correlation_id, line.requested_ms)
-            connections.setdefault((line.broker_id, line.connection), []).append(pair)
     found: list[tuple[list[Pair], list[Connection], set[int]]] = []
     unsure: set[Connection] = set()
     ordered = sorted(connections.items(), key=lambda each: (min(ms for _, ms in each[1]), each[0]))

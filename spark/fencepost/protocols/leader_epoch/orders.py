@@ -15,7 +15,12 @@ from fencepost.protocols.leader_epoch.answers import END, Answers
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import AppliedPosition, Order, controller_at
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.instances import by_client, instances, software_of
+from fencepost.protocols.leader_epoch.instances import (
+    by_client,
+    connections_by_client,
+    instances,
+    software_of,
+)
 from fencepost.protocols.leader_epoch.lines import (
     BROKER_HEARTBEAT,
     DESCRIBE_TOPIC_PARTITIONS,
@@ -129,8 +134,10 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
                 furthest[each.broker_id] = each.position
                 images.add(cluster, *each)
         software = software_of(lines)
-        for key, own in by_client(_of_several_brokers(lines), _CONSUMED, software):
-            _consumed(own, instances(cluster, own, key.software), closest)
+        several = _of_several_brokers(lines)
+        connections = dict(connections_by_client(several, software))
+        for key, own in by_client(several, _CONSUMED, software):
+            _consumed(own, instances(cluster, connections.get(key, {}), key.software), closest)
         for order in closest:
             rows.add(cluster, *order)
     return {ORDERS.name: rows.to_arrow(), APPLIED.name: images.to_arrow()}

@@ -70,6 +70,7 @@ def state_rows(cluster: str, requests: Requests) -> CommitRows:
 def _said_of_commits(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
     return {
         "cluster": pa.repeat(cluster, len(commits)),
+        "commit_id": requests.commit_ids(commits),
         "request_id": requests.request_ids(commits),
         "fenced": requests.fenced(commits),
         **{name: requests.column(attribute, commits) for name, attribute in _OF_COMMITS.items()},
@@ -78,9 +79,10 @@ def _said_of_commits(cluster: str, requests: Requests, commits: Longs) -> Mappin
 
 def _said_of_states(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
     alone = requests.stand_alone(commits)
-    of_alone = pa.array(requests.commit_ids(commits[alone]), pa.string())
+    of_alone = requests.commit_ids(commits[alone])
     return {
         "cluster": pa.repeat(cluster, len(commits)),
+        "commit_id": requests.commit_ids(commits),
         "request_id": pc.replace_with_mask(requests.request_ids(commits), pa.array(alone), of_alone),
         "accepted": requests.accepted(commits),
         "fenced": requests.fenced(commits),

@@ -51,14 +51,14 @@ class Commits:
         """The rows of a request. ``managed``: the group has, or had, members."""
         committer = _committer(asked.request, managed=managed)
         for commit, met in zip(asked.request.commits, asked.met, strict=True):
-            rules = [self._rule(commit, state) for _, state in met]
-            for (number, state), rule in zip(met, rules, strict=True):
+            rules = []
+            for number, state in met:
+                rules.append(rule := self._rule(commit, state))
                 self._write_state(commit, state, rule, candidate=number)
             own = matches.own(commit)
             became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
             self.commits.add(
                 commit.number,
-                commit.commit_id,
                 _protocol(met),
                 committer,
                 None if own is None else own.offset,
@@ -80,7 +80,6 @@ class Commits:
         self.states.add(
             commit.number,
             state.life,
-            commit.commit_id,
             candidate,
             state.group_type if state.alive else None,
             rule,

@@ -76,14 +76,11 @@ class Histories:
 
     def owned_partitions(self, group: Group, member_id: str, rows: Iterable[Ended]) -> None:
         """``silver.owned_partitions``: rows of one member that are over."""
+        of_member = (self._cluster, group.group_id, group.life, self._partition, member_id)
         for row, last_epoch, during in rows:
             owned = row.owned
             self.owned.add(
-                self._cluster,
-                group.group_id,
-                group.life,
-                self._partition,
-                member_id,
+                *of_member,
                 self._topics.name_of(owned.topic_id),
                 owned.topic_id,
                 owned.subtopology_id,

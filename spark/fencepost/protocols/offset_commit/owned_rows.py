@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.members import Member, Tenure
@@ -37,7 +37,7 @@ class OwnedRows:
         self._is_classic = False
         self._epoch = self._epoch_before = 0
 
-    def take(self, member: Member) -> Iterator[Ended]:
+    def take(self, member: Member) -> list[Ended]:
         """The rows that end with the member's newest record, which was replayed."""
         step = member.newest
         now: Mapping[str, Owned] = {} if member.is_away else member.owned
@@ -47,8 +47,7 @@ class OwnedRows:
             for key, row in self._open.items()
             if not (goes_on and key in now and _continues(row, member.tenures[key], step.at))
         ]
-        for key in over:
-            yield from self._end(key, step.at)
+        ended = self._end(over, step.at)
         if self._at is None or self._at.position < step.at.position:
             self._epoch_before = self._epoch
         self._at, self._epoch = step.at, step.member_epoch
@@ -57,19 +56,18 @@ class OwnedRows:
             if key not in self._open:
                 since = member.tenures[key].since_position
                 self._open[key] = OwnedRow(step.at, owned, step.member_epoch, since)
+        return ended
 
-    def end(self, at: Point | None) -> Iterator[Ended]:
+    def end(self, at: Point | None) -> list[Ended]:
         """All rows end; None: they are true as far as the log goes."""
-        for key in list(self._open):
-            yield from self._end(key, at)
+        return self._end(list(self._open), at)
 
-    def _end(self, key: str, at: Point | None) -> Iterator[Ended]:
-        row = self._open.pop(key)
-        during = interval(row.begin, at)
-        if during is not None:
-            # what a record says that another one of its batch takes back was never so
-            was_so = at is None or self._at is None or self._at.position < at.position
-            yield row, self._epoch if was_so else self._epoch_before, during
+    def _end(self, keys: Sequence[str], at: Point | None) -> list[Ended]:
+        # what a record says that another one of its batch takes back was never so
+        was_so = at is None or self._at is None or self._at.position < at.position
+        epoch = self._epoch if was_so else self._epoch_before
+        rows = map(self._open.pop, keys)
+        return [(row, epoch, during) for row in rows if (during := interval(row.begin, at)) is not None]
 
 
 def _continues(row: OwnedRow, tenure: Tenure, at: Point) -> bool:

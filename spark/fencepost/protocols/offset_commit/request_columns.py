@@ -25,6 +25,7 @@ from fencepost.replay.requests import NONE
 
 _AT_ONCE = 4_096
 """So many requests are objects at a time."""
+_DIGESTS_AT_ONCE = 1 << 16
 _NO_COLUMNS = {"request", "commits", "commit_id", "accepted", "fenced", "number"}
 _OF_REQUESTS, _OF_COMMITS = (
     tuple(each.name for each in fields(made) if each.name not in _NO_COLUMNS)
@@ -46,6 +47,7 @@ class Requests:
         self.size: Longs = np.bincount(self.request, minlength=len(self._ids))
         self._begins = np.cumsum(self.size) - self.size
         self.stored = np.zeros(len(self.request), dtype=np.bool_)
+        self._commit_ids = self._digests()
 
     def __len__(self) -> int:
         return len(self.size)
@@ -89,13 +91,9 @@ class Requests:
         column = self.texts_of_commits("broker_error")
         return np.flatnonzero(np.isin(column.values, column.numbers_of(sorted(errors))))
 
-    def commit_ids(self, commits: Longs) -> list[str]:
+    def commit_ids(self, commits: Longs) -> pa.Array:
         """Commit.commit_id of these commits."""
-        return digests_of_texts(
-            self.request_ids(commits),
-            self.column("reference", commits),
-            self.column("partition", commits).cast(pa.string()),
-        )
+        return self._commit_ids.take(pa.array(commits))
 
     def column(self, name: str, commits: Longs) -> pa.Array:
         """An attribute of these commits, or else of their requests."""
@@ -128,6 +126,19 @@ class Requests:
         together = self.request[every[self._is_decided(every)]]
         return ~self._is_decided(commits) & np.isin(of, together)
 
+    def _digests(self) -> pa.Array:
+        """Commit.commit_id of all commits, made of some at a time: meanwhile they take much memory."""
+        found = [pa.array([], pa.string())]
+        for begin in range(0, len(self.request), _DIGESTS_AT_ONCE):
+            some = np.arange(begin, min(begin + _DIGESTS_AT_ONCE, len(self.request)))
+            texts = (
+                self.request_ids(some),
+                self.column("reference", some),
+                self.column("partition", some).cast(pa.string()),
+            )
+            found.append(pa.array(digests_of_texts(*texts), pa.string()))
+        return pa.concat_arrays(found)
+
     def _is_decided(self, commits: Longs) -> NDArray[np.bool_]:
         either = pc.or_kleene(self.accepted(commits), self.fenced(commits))
         return np.asarray(pc.fill_null(either, False))
@@ -150,7 +161,7 @@ class Requests:
         values = self._of_commits.objects(commits, _OF_COMMITS)
         of = np.repeat(np.arange(len(numbers)), self.size[numbers])
         values["request"] = [requests[at] for at in of.tolist()]
-        values["commit_id"] = self.commit_ids(commits)
+        values["commit_id"] = self.commit_ids(commits).to_pylist()
         errors, stored = values["broker_error"], self.stored[commits].tolist()
         values["accepted"] = [was or is_accepted(error) for was, error in zip(stored, errors, strict=True)]
         values["fenced"] = list(map(is_fenced, errors))
