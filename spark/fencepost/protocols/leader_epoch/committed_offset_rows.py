@@ -99,12 +99,13 @@ class CommittedOffsets:
     """
 
     def __init__(self, facts: ClusterFacts, stored: pa.Table, asked: pa.Table) -> None:
-        self._facts, self._asked = facts, asked
+        # of one chunk: whenever rows are taken out of several, all of these are copied into one
+        self._facts, self._asked = facts, asked.combine_chunks()
         self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
         places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
-        self._origins = Origins(self._rows, asked, self._lines, facts.tolerance_ms)
+        self._origins = Origins(self._rows, self._asked, self._lines, facts.tolerance_ms)
 
     def pieces(self) -> Iterator[pa.Table]:
         """The rows of MET_COMMITS, some at a time: a group may have millions."""
