@@ -18,6 +18,7 @@ import pytest
 import yaml
 from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
+from sqlglot import exp
 
 from fencepost import lake, marts, protocols, stale
 from fencepost.changed import changed_since
@@ -26,9 +27,10 @@ from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
 from fencepost.lake import AtLeast, Where
 from fencepost.marts import run
+from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.protocols.offset_commit.report import POLICIES
-from fencepost.reading import ENGINES, QueryError, open_lake
+from fencepost.reading import ENGINES, QueryError, open_lake, translate
 from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import CHAPTER
@@ -204,6 +206,31 @@ def test_of_a_mart_in_chapters_only_those_that_changed_are_written(
     mart = open_catalog(filled[1].lake).load_table("marts.fct_offset_commits")
     before, _ = [each.snapshot_id for each in mart.snapshots()]
     assert changed_since(mart, before) == {TWIN: LATER}
+
+
+def test_a_mart_in_chapters_reads_the_rows_of_its_chapters_alone(
+    filled: tuple[SparkSession, Settings],
+) -> None:
+    """So no files of others are opened."""
+    project = marts.project(filled[1])
+    in_chapters = {each.relation for each in project.models if each.in_chapters}
+    in_chapters |= {each.name for each in protocols.tables() if CHAPTER in each.stored_by}
+    nodes = {each.name: each for each in project.nodes}
+    marked = set()
+    for model in (each for each in project.models if each.in_chapters):
+        condition = rows_built(model.name)
+        for node in (nodes[model.name], nodes.get(f"{model.name}_sound")):
+            for table in translate.parsed(node.sql).find_all(exp.Table) if node else ():
+                if not table.db:
+                    continue
+                assert f"{table.db}.{table.name}" in in_chapters, (node, table)
+                if model.is_table:
+                    select = table.find_ancestor(exp.Select)
+                    assert select.args["where"].this.sql("spark").lower() == condition, (node, table)
+                    marked.add(model.name)
+        others = (each for each in project.nodes if not each.name.startswith(model.name))
+        assert not [each.name for each in others if condition in each.sql]
+    assert marked == {each.name for each in project.models if each.in_chapters and each.is_table}
 
 
 def test_a_mart_of_tables_without_rows_has_none(

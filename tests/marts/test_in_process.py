@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import Catalog
@@ -11,6 +12,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.marts import MartsError, MartsResult, build, compiled
 from fencepost.marts.compiled import Node, Project, rows_built
+from fencepost.reading import iceberg
 from fencepost.settings import Settings
 from fencepost.stale import Model
 from fencepost.tables import CHAPTER, FILES
@@ -103,6 +105,31 @@ def test_only_changed_chapters_are_written(
     assert _rows(made[1], "marts.above") == [{"total": 5}]
 
 
+def test_files_of_other_chapters_are_not_opened(
+    made: tuple[Settings, Catalog], project: Callable[..., None]
+) -> None:
+    project()
+    _build(made)
+    for (task,) in (made[1].load_table(ROWS).scan("chapter = 0").plan_files(),):
+        Path(task.file.file_path.removeprefix("file://")).unlink()
+    _append(made[1], 3, 7)
+    _build(made)
+    assert sorted((row[CHAPTER], row["n"]) for row in _rows(made[1], "marts.fct")) == [(0, 1), (7, 1), (7, 3)]
+
+
+def test_rows_that_do_not_fit_into_memory_are_written_a_piece_at_a_time(
+    made: tuple[Settings, Catalog], project: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iceberg, "BATCH", 1)
+    monkeypatch.setattr(iceberg, "PIECE_BYTES", 1)
+    made[1].load_table(ROWS).append(MART.table.rows([("prod", n, 7) for n in range(2, 6)]))
+    project()
+    _build(made)
+    found = sorted((row[CHAPTER], row["n"]) for row in _rows(made[1], "marts.fct"))
+    assert found == [(0, 1), *((7, n) for n in range(1, 6))]
+    assert _rows(made[1], "marts.above") == [{"total": 16}]
+
+
 def test_what_rests_on_a_failure_is_left_out(
     made: tuple[Settings, Catalog], project: Callable[..., None]
 ) -> None:
@@ -130,3 +157,15 @@ def test_spark_builds_what_duckdb_refuses(
     project(dataclasses.replace(NODES[0], sql="SELECT of_spark_alone(1) AS total"))
     with pytest.raises(SparkStartedError):
         _build(made)
+
+
+def test_spark_builds_what_duckdb_refuses_after_many_rows(
+    made: tuple[Settings, Catalog], project: Callable[..., None]
+) -> None:
+    many = [("prod", 1, 7)] * 200_000
+    made[1].load_table(ROWS).append(MART.table.rows([*many, ("prod", 2, 7)]))
+    sql = f"SELECT cluster, cast(if(n = 2, 'no number', '1') AS int) AS n, {CHAPTER} FROM {ROWS}"
+    project(dataclasses.replace(NODES[3], sql=f"{sql} WHERE {rows_built('fct')}"))
+    with pytest.raises(SparkStartedError):
+        _build(made)
+    assert not made[1].table_exists("marts.fct") or not _rows(made[1], "marts.fct")

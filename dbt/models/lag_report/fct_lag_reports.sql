@@ -36,7 +36,8 @@ select
     reports.request_id,
     reports.record_offset,
     reports.file,
-    reports.position
-from {{ source('silver', 'lag_reports') }} as reports
+    reports.position,
+    reports.chapter
+from {{ in_changed_chapters(source('silver', 'lag_reports')) }} as reports
 left join decided
     on reports.cluster = decided.cluster and reports.lag_report_id = decided.lag_report_id

@@ -16,5 +16,6 @@ select
     recorded_at,
     record_offset,
     file,
-    position
-from {{ source('silver', 'streams_group_tasks') }}
+    position,
+    chapter
+from {{ in_changed_chapters(source('silver', 'streams_group_tasks')) }}

@@ -18,5 +18,6 @@ select
     from_position,
     to_position,
     from_time,
-    to_time
-from {{ source('silver', 'group_members') }}
+    to_time,
+    chapter
+from {{ in_changed_chapters(source('silver', 'group_members')) }}

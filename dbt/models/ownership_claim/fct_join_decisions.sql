@@ -14,7 +14,7 @@ met as (
         request_id,
         {{ agreed('current_generation') }} as current_generation,
         {{ agreed('member_known') }} as is_member_known
-    from {{ source('silver', 'group_join_states') }}
+    from {{ in_changed_chapters(source('silver', 'group_join_states')) }}
     group by cluster, request_id
 )
 
@@ -50,7 +50,8 @@ select
     joins.candidates,
     coalesce(joins.unread_reason, joins.unknown_reason) as unknown_reason,
     joins.file,
-    joins.position
-from {{ source('silver', 'group_joins') }} as joins
+    joins.position,
+    joins.chapter
+from {{ in_changed_chapters(source('silver', 'group_joins')) }} as joins
 left join met on joins.cluster = met.cluster and joins.request_id = met.request_id
 left join decided on joins.cluster = decided.cluster and joins.request_id = decided.request_id

@@ -45,6 +45,7 @@ select
     claims.from_time as claimed_at,
     claims.record_offset,
     claims.last_record_offset,
-    claims.claim_id
-from {{ source('silver', 'ownership_claims') }} as claims
+    claims.claim_id,
+    claims.chapter
+from {{ in_changed_chapters(source('silver', 'ownership_claims')) }} as claims
 left join decided on claims.cluster = decided.cluster and claims.claim_id = decided.claim_id

@@ -6,10 +6,12 @@ when it is there, and what rests on something that failed is left out.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -36,7 +38,10 @@ def build_in_process(
     """
     begun = time.monotonic()
     nodes = project.chosen(plan.build)
-    with IcebergReader(settings.lake) as reader:
+    with (
+        tempfile.TemporaryDirectory(prefix="marts-", dir=settings.lake.folder) as scratch,
+        IcebergReader(settings.lake, Path(scratch)) as reader,
+    ):
         builder = _Builder(catalog, inputs, reader, plan.since)
         for node, upstream in _in_order(nodes):
             builder.do(node, upstream)
@@ -78,29 +83,33 @@ class _Builder:
 
     def do(self, node: Node, upstream: Set[str]) -> None:
         """Build a model, or test some; nothing where what it rests on has failed."""
+        chosen = [since for name, since in self._since.items() if rows_built(name) in node.sql]
+        reader = self._reader.of_chapters(*chosen) if chosen else self._reader
+        node = replace(node, sql=self._with_conditions(node))
+        if not self._broken.isdisjoint(upstream):
+            self._broken.add(node.name)
+        elif node.is_test:
+            self._test(node, reader)
+        elif (model := self._inputs.model(node.name)).is_table:
+            self._build_table(node, model, reader)
+        else:
+            self._build_view(node, model)
+
+    def _with_conditions(self, node: Node) -> str:
         sql = node.sql
         for name in node.rests_on | {node.name}:
             since = self._since.get(name)
             sql = sql.replace(rows_built(name), condition(since) if since else "true")
-        node = replace(node, sql=sql)
-        if not self._broken.isdisjoint(upstream):
-            self._broken.add(node.name)
-        elif node.is_test:
-            self._test(node)
-        elif (model := self._inputs.model(node.name)).is_table:
-            self._build_table(node, model)
-        else:
-            self._build_view(node, model)
+        return sql
 
-    def _build_table(self, node: Node, model: Model) -> None:
-        rows = self._reader.query(node.sql)
+    def _build_table(self, node: Node, model: Model, reader: IcebergReader) -> None:
+        found, rows = reader.pieces(node.sql)
         wanted = model.table.arrow_schema
-        found = {field.name: field.type for field in rows.schema}
-        if found != {field.name: field.type for field in wanted}:
-            self._fail(node, f"its contract has {_columns(wanted)}, its query gives {_columns(rows.schema)}")
+        if {each.name: each.type for each in found} != {each.name: each.type for each in wanted}:
+            self._fail(node, f"its contract has {_columns(wanted)}, its query gives {_columns(found)}")
             return
         self._inputs.fit(model)
-        lake.replace(self._catalog, model.table, rows, _where(self._since.get(model.name)))
+        lake.replace_by_pieces(self._catalog, model.table, rows, _where(self._since.get(model.name)))
         self._reader.learn(model.relation, self._catalog.load_table(model.relation))
         self.built.append(model.name)
 
@@ -113,8 +122,8 @@ class _Builder:
             self._reader.learn(model.relation, view)
         self.built.append(model.name)
 
-    def _test(self, node: Node) -> None:
-        rows = as_rows(self._reader.query(node.sql))
+    def _test(self, node: Node, reader: IcebergReader) -> None:
+        rows = as_rows(reader.query(node.sql))
         if not rows:
             self.passed += 1
             return

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from fencepost.reading.parquet import from_files
 from fencepost.reading.quoting import literal, quoted, table_name
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
+from fencepost.tables import CHAPTER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
+MEMORY = "1GB"
+"""What DuckDB holds at most where it is given a folder for the rest."""
+
+BATCH = 50_000
+PIECE_BYTES = 128 << 20
 _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 
 
@@ -40,8 +47,16 @@ class IcebergReader:
 
     engine = "duckdb"
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(
+        self, lake: Lake, scratch: Path | None = None, chosen: BooleanExpression | None = None
+    ) -> None:
+        """``scratch``: a folder for what queries do not keep in MEMORY; without one, they have all of it.
+        ``chosen``: files of tables with chapters where it cannot hold are not opened.
+        """
         self._lake = lake
+        self._scratch = scratch
+        self._chosen = chosen
+        self._of_chapters: dict[tuple[tuple[str, int], ...], IcebergReader] = {}
         self._catalog = tables_of(lake)
         self._tables: dict[str, Table | View | None] = {}
         self._attached: dict[str, frozenset[str] | None] = {}
@@ -50,7 +65,11 @@ class IcebergReader:
         self._connection = duckdb.connect(
             config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         )
-        self._run(f"SET temp_directory = {literal(tempfile.gettempdir())}")
+        self._run(f"SET temp_directory = {literal(str(scratch or tempfile.gettempdir()))}")
+        if scratch:
+            self._run(f"SET memory_limit = {literal(MEMORY)}")
+            # sorted rows would be held until all are there
+            self._run("SET preserve_insertion_order = false")
         self._run("SET TimeZone = 'UTC'")
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
@@ -65,7 +84,26 @@ class IcebergReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.close()
+        for each in (*self._of_chapters.values(), self):
+            each._connection.close()
+
+    def of_chapters(self, since: Mapping[str, int]) -> IcebergReader:
+        """A reader for queries that choose rows of these chapters alone, by cluster the first one: it opens
+        no files of others. It knows what this one knows, and is closed with it.
+        """
+        key = tuple(sorted(since.items()))
+        if key not in self._of_chapters:
+            from pyiceberg import expressions
+
+            words: Any = expressions
+            begun = (
+                words.And(words.EqualTo("cluster", cluster), words.GreaterThanOrEqual(CHAPTER, begin))
+                for cluster, begin in key
+            )
+            reader = IcebergReader(self._lake, self._scratch, reduce(words.Or, begun))
+            reader._catalog, reader._tables = self._catalog, self._tables
+            self._of_chapters[key] = reader
+        return self._of_chapters[key]
 
     def has(self, table: str) -> bool:
         """See Reader."""
@@ -99,6 +137,19 @@ class IcebergReader:
             translate.to_duckdb(query), {name: parameters[name] for name in parameters if name in asked}
         )
 
+    def pieces(self, sql: str) -> tuple[pa.Schema, Iterator[pa.Table]]:
+        """The schema of a query's rows, and the rows a piece of them at a time; no other query may be asked
+        meanwhile. Both raise QueryError.
+        """
+        from fencepost.reading import translate
+
+        query = translate.parsed(sql)
+        self._attach_named(query)
+        with _refusals():
+            found = self._connection.sql(translate.to_duckdb(query))
+            batches = found.to_arrow_reader(BATCH)
+            return _as_spark_has_it(batches.schema.empty_table(), found).schema, _pieces(batches, found)
+
     def query_duckdb(self, sql: str) -> pa.Table:
         """See Reader."""
         import sqlglot
@@ -107,16 +158,8 @@ class IcebergReader:
         return self._answer(sql, {})
 
     def _answer(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
-        try:
-            found = self._connection.sql(sql, params=dict(parameters) if parameters else None)
-            return _arrow(found)
-        # a sum may be too large for what Spark has for it
-        except (duckdb.Error, ValueError) as error:
-            raise QueryError(
-                f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
-                "It was translated from Spark's SQL. Correct it, or have Spark run it as it stands, "
-                "which takes longer to start: fencepost sql --engine spark"
-            ) from error
+        with _refusals():
+            return _arrow(self._connection.sql(sql, params=dict(parameters) if parameters else None))
 
     def _run(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
@@ -128,9 +171,10 @@ class IcebergReader:
     def learn(self, table: str, now: Table | View) -> None:
         """From here on the table or view is this one: it is not what it was when it was first asked for."""
         self._tables[table] = now
-        if table in self._attached:
-            # what was made of it before needs what it needed
-            self._attach(table, self._attached.pop(table))
+        for each in (self, *self._of_chapters.values()):
+            if table in each._attached:
+                # what was made of it before needs what it needed
+                each._attach(table, each._attached.pop(table))
 
     def _find(self, table: str) -> Table | View | None:
         """The table or view, as it was when it was first asked for. Raises LakeError."""
@@ -189,6 +233,8 @@ class IcebergReader:
         self, name: str, table: Table, columns: Sequence[str], condition: BooleanExpression | None
     ) -> str:
         """A query for the rows of a table, without those of files where ``condition`` cannot hold."""
+        if self._chosen and CHAPTER in (each.name for each in table.spec().fields):
+            condition = self._chosen
         try:
             tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
             return from_files(table, tasks) or self._from_arrow(table, columns, condition)
@@ -267,9 +313,44 @@ def _equal(name: str, value: Value | Sequence[str]) -> duckdb.Expression:
     return column.isin(*map(duckdb.ConstantExpression, value))
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What DuckDB says when it refuses a query, in words."""
+    try:
+        yield
+    # a sum may be too large for what Spark has for it; of rows in batches Arrow says what DuckDB says
+    except (duckdb.Error, ValueError, OSError) as error:
+        raise QueryError(
+            f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
+            "It was translated from Spark's SQL. Correct it, or have Spark run it as it stands, "
+            "which takes longer to start: fencepost sql --engine spark"
+        ) from error
+
+
+def _pieces(batches: pa.RecordBatchReader, found: duckdb.DuckDBPyRelation) -> Iterator[pa.Table]:
+    """The rows of a relation, which come in batches, as many at a time as PIECE_BYTES hold."""
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    while True:
+        with _refusals():
+            batch = next(batches, None)
+        held += [] if batch is None else [batch]
+        if held and (batch is None or sum(each.nbytes for each in held) >= PIECE_BYTES):
+            yield _as_spark_has_it(pa.Table.from_batches(held), found)
+            held = []
+        if batch is None:
+            return
+
+
 def _arrow(found: duckdb.DuckDBPyRelation) -> pa.Table:
-    """The rows of a relation. DuckDB's sums have 128 bits and become Arrow's decimals: Spark's have 64."""
-    table = found.to_arrow_table().rename_columns(list(found.columns))
+    """The rows of a relation."""
+    return _as_spark_has_it(found.to_arrow_table(), found)
+
+
+def _as_spark_has_it(rows: pa.Table, found: duckdb.DuckDBPyRelation) -> pa.Table:
+    """Rows of a relation. DuckDB's sums have 128 bits and become Arrow's decimals: Spark's have 64."""
+    table = rows.rename_columns(list(found.columns))
     for number, kind in enumerate(found.types):
         if "HUGEINT" in str(kind):
             field = table.schema.field(number)
