@@ -7,6 +7,9 @@ PYTEST_ARGS ?= --numprocesses 2 --dist loadscope --no-loadscope-reorder
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
 test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
+# Many processes import the same modules, and pytest rewrites those of tests: their bytecode is kept, also where the
+# environment (an image, say) would not have it.
+unexport PYTHONDONTWRITEBYTECODE
 
 ##@ The two commands of the README
 

@@ -44,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODELS = {
     model["name"]: {column["name"]: column["data_type"] for column in model["columns"]}
     for file in (ROOT / "dbt" / "models").rglob("fct_*.yml")
-    for model in yaml.safe_load(file.read_text())["models"]
+    for model in yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
 }
 NOON = pd.Timestamp("2026-01-02 12:00:00")
 HOSTILE = [

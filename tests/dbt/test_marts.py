@@ -58,7 +58,7 @@ MODEL_FILES = sorted((PROJECT / "models").rglob("*.yml"))
 MODELS = {
     model["name"]: model
     for file in MODEL_FILES
-    for model in yaml.safe_load(file.read_text()).get("models", [])
+    for model in yaml.load(file.read_text(), yaml.CSafeLoader).get("models", [])
     # others read such a model as a part of their own query
     if model.get("config", {}).get("materialized") != "ephemeral"
 }
@@ -326,7 +326,9 @@ def test_an_orphaned_offset_is_reset_by_a_command_of_a_shell(
 
 def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:
     session, settings = filled
-    unit_tests = sum(len(yaml.safe_load(file.read_text()).get("unit_tests", [])) for file in MODEL_FILES)
+    unit_tests = sum(
+        len(yaml.load(file.read_text(), yaml.CSafeLoader).get("unit_tests", [])) for file in MODEL_FILES
+    )
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
 
 

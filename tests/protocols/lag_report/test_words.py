@@ -50,7 +50,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     catalog = lake.ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
     for file in sorted(MARTS.glob("fct_*.yml")):
-        (model,) = yaml.safe_load(file.read_text())["models"]
+        (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
         schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
         rows = _rows(GOLDEN / "expected" / f"{model['name']}.json", schema)
         catalog.create_table(f"marts.{model['name']}", schema).append(rows)

@@ -52,7 +52,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     catalog = lake.ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
     for file in sorted(MARTS.glob("fct_*.yml")):
-        (model,) = yaml.safe_load(file.read_text())["models"]
+        (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
         schema = pa.schema([(each["name"], TYPES[each["data_type"]]) for each in model["columns"]])
         rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))
         columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
