@@ -15,12 +15,13 @@ import pytest
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay import metadata_log as ml
+from fencepost.replay.metadata_records import NAMES
 from fencepost.replay.logs import Batches, Log
 from fencepost.tables import BATCHES
 
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
 MARK = ' "expect":'
-_TYPES = {name.removesuffix("Record"): number for number, name in ml.NAMES.items()}
+_TYPES = {name.removesuffix("Record"): number for number, name in NAMES.items()}
 
 
 def _records(listed: list[Any], offset: int) -> tuple[ml.MetadataRecord, ...]:
