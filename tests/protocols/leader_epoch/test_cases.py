@@ -15,8 +15,8 @@ import pytest
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay import metadata_log as ml
-from fencepost.replay.metadata_records import NAMES
 from fencepost.replay.logs import Batches, Log
+from fencepost.replay.metadata_records import NAMES
 from fencepost.tables import BATCHES
 
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
