@@ -34,9 +34,10 @@ import java.util.stream.Stream;
  * Runs SANY and TLC as often as it is asked to. Both keep what they have read in static fields: these are set back
  * before each run, to what they are when no class has been used yet.
  *
- * <p>First it says whether it can: 1, or 0 where fields cannot be set back. A request is texts: the main class, TLA-Library, the class path, the arguments. The answer is the exit code,
- * whether another run may follow (not while threads of this one go on), what was printed, and what was printed as
- * an error. A text is its length and its bytes in UTF-8.
+ * <p>First it says whether it can: 1, or 0 where fields cannot be set back. A request is texts: the main class,
+ * TLA-Library, the class path, the arguments. The answer is the exit code, whether another run may follow (not while
+ * threads of this one go on), what was printed, and what was printed as an error. A text is its length and its bytes
+ * in UTF-8.
  */
 public final class KeptJvm {
     /** Threads of a run that has ended have this long to end as well. */

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
+# A finalizer closes the files of TLC's other sets of states. It would run in the middle of a later run,
+# and give back, or give back twice, what files share in static fields.
+_STATES_IN_MEMORY = "-Dtlc2.tool.fp.FPSet.impl=tlc2.tool.fp.MemFPSet"
 _kept: list[_Kept] = []
 _log = logging.getLogger(__name__)
 
@@ -152,7 +155,8 @@ class _Kept:
             sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
             compile_java(sources, self._classes)
         self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
-        command = [*_java(Path(self._scratch.name), self._heap), "-cp", str(self._classes), "KeptJvm"]
+        java = _java(Path(self._scratch.name), self._heap)
+        command = [*java, _STATES_IN_MEMORY, "-cp", str(self._classes), "KeptJvm"]
         self._process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
