@@ -12,7 +12,7 @@ from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
-from fencepost.protocols.offset_commit.states import states_met
+from fencepost.protocols.offset_commit.states import state_met
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 
@@ -102,14 +102,13 @@ class PendingRequests:
             asked.met = [[] for _ in asked.request.commits]
         # candidates are in log order
         number = len(asked.met[0])
-        states = states_met(group, asked.request, asked.candidates[number].stretch)
-        if states[0].known and not group.alive:
-            group_known = self._presence.of(group.no, asked.request)
-            for state in states:
-                state.group_known = group_known
-        for met, state in zip(asked.met, states, strict=True):
+        stretch = asked.candidates[number].stretch
+        for commit, met in zip(asked.request.commits, asked.met, strict=True):
+            state = state_met(group, commit, stretch)
+            if state.known and not state.alive:
+                state.group_known = self._presence.of(group.no, asked.request)
             met.append((number, state))
-        if number + 1 == len(asked.candidates):
+        if len(asked.met[0]) == len(asked.candidates):
             self._settle(asked)
 
     def finish(self) -> Iterator[RequestStates]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
 from fencepost.protocols.offset_commit.groups import Group
@@ -15,7 +14,6 @@ from fencepost.replay.keys import NAMED, TASK, key_of
 
 ABSENT = -1
 _NO_TASK = f"{TASK}:"
-_NOTHING_OWNED = (False, ABSENT, ABSENT)
 
 
 @dataclass(slots=True)
@@ -34,16 +32,12 @@ class State:
     alive: bool
     empty: bool | None
     state_position: int | None
+    owned_key: str | None
     generation: Generation | None
-    rebalancing: bool | None = False
-    group_known: bool | None = None
-    instance_fenced: bool | None = None
     member_known: bool | None = None
-    classic_member: bool | None = None
     member_instance_id: str | None = None
     member_epoch: int | None = None
     revocation_epoch: int | None = None
-    owned_key: str | None = None
     partition_revocation_epoch: int | None = None
     assignment_epoch: int | None = None
     recorded: bool | None = None
@@ -54,51 +48,42 @@ class State:
     owned_by_self: bool | None = None
     owned_by_another: bool | None = None
     owner_member_id: str | None = None
+    rebalancing: bool | None = False
+    group_known: bool | None = None
+    classic_member: bool | None = None
+    instance_fenced: bool | None = None
     variant: int = 0
 
 
-def states_met(group: Group, request: CommitRequest, stretch: int) -> list[State]:
-    """The state as it is now for each commit of a request that was decided in this stretch of the log."""
-    known, span, member_id = group.is_known(stretch), group.span_in(stretch), request.member_id
-    generation = group.written if group.stretch == stretch else None
-    may_rebalance = generation is None and not known and group.group_type in (None, "classic")
-    of_group = (
+def state_met(group: Group, commit: Commit, stretch: int) -> State:
+    """The state as it is now, for a commit that was decided in this stretch of the log."""
+    known = group.is_known(stretch)
+    state = State(
         group.life,
         group.group_type,
         known,
         group.alive,
         # only commits without an epoch are let through for that
-        _is_empty(group, stretch, known=known) if request.client_epoch < 0 else None,
+        _is_empty(group, stretch, known=known) if commit.request.client_epoch < 0 else None,
         group.position,
-        generation,
-        None if may_rebalance else False,
-        True if group.alive else None,
-        _instance_fenced(span, request, known=known),
+        _owned_key(group, commit, stretch, known=known),
+        group.written if group.stretch == stretch else None,
     )
+    if state.generation is None and not known and group.group_type in (None, "classic"):
+        state.rebalancing = None
+    span = group.span_in(stretch)
+    member_id = commit.request.member_id
     member = None if span is None else span.members.get(member_id)
-    of_member: tuple[Any, ...] = ()
-    is_gone = member is None and (known or (span is not None and member_id in span.gone))
+    if group.alive:
+        state.group_known = True
     if span is not None and member is not None:
-        of_member = (
-            True,
-            _speaks_classic(group, span, member_id),
-            member.newest.instance_id,
-            member.newest.member_epoch,
-            member.revocation_epoch,
-        )
-    elif is_gone:
-        of_member = (False, False, None, ABSENT, ABSENT)
-    found = []
-    for commit in request.commits:
-        state = State(*of_group, *of_member)
-        state.owned_key = key = _owned_key(group, span, commit, known=known)
-        if is_gone:
-            state.owned_by_self, state.partition_revocation_epoch, state.assignment_epoch = _NOTHING_OWNED
-        elif member is not None and key is not None and member.newest.owned is not None:
-            _meet_owned(state, member, key)
-        _meet_partition(state, group, span, member, commit)
-        found.append(state)
-    return found
+        _meet_member(state, member)
+        state.classic_member = _speaks_classic(group, span, member_id)
+    elif known or (span is not None and member_id in span.gone):
+        _miss_member(state)
+    state.instance_fenced = _instance_fenced(span, commit.request, known=known)
+    _meet_partition(state, group, span, member, commit)
+    return state
 
 
 def state_told(told: AnsweredEpoch, commit: Commit, owned: frozenset[str]) -> State:
@@ -145,12 +130,13 @@ def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
     return False if seen else None
 
 
-def _owned_key(group: Group, span: Span | None, commit: Commit, *, known: bool) -> str | None:
+def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
     """A topic that the topology of a streams group does not have is read by no task.
 
     Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do
     where the id is not known.
     """
+    span = group.span_in(stretch)
     if group.group_type == "streams":
         if span is None or not span.has_topology:
             return _NO_TASK if known else None
@@ -171,6 +157,17 @@ def _task(span: Span, commit: Commit) -> str | None:
     return _NO_TASK
 
 
+def _meet_member(state: State, member: Member) -> None:
+    """The member's own state, as its newest record there says."""
+    newest = member.newest
+    state.member_known = True
+    state.member_instance_id = newest.instance_id
+    state.member_epoch = newest.member_epoch
+    state.revocation_epoch = member.revocation_epoch
+    if state.owned_key is not None and newest.owned is not None:
+        _meet_owned(state, member, state.owned_key)
+
+
 def _speaks_classic(group: Group, span: Span, member_id: str) -> bool | None:
     if group.group_type != "consumer":
         return group.group_type == "classic"
@@ -189,6 +186,12 @@ def _instance_fenced(span: Span | None, request: CommitRequest, *, known: bool) 
     if holders:
         return request.member_id not in holders
     return False if known else None
+
+
+def _miss_member(state: State) -> None:
+    state.member_known = state.classic_member = state.owned_by_self = False
+    state.member_epoch = state.revocation_epoch = ABSENT
+    state.partition_revocation_epoch = state.assignment_epoch = ABSENT
 
 
 def _meet_owned(state: State, member: Member, key: str) -> None:
