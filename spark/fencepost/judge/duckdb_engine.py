@@ -19,17 +19,12 @@ from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.reading.parquet import from_files
+from fencepost.reading.spilling import BATCH, spilling_to
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-MEMORY = "1GB"
-"""What DuckDB holds at most; beyond, it spills to disk."""
-
-BATCH = 50_000
-"""So many rows at a time are written."""
 
 AT_ONCE = 200_000
 """So many rows of silver are judged by queries at once, each row as often as there are definitions."""
@@ -59,9 +54,7 @@ class DuckEngine:
         self._rows: dict[str, int] = {}
         self._kinds: dict[str, str] = {}
         self._seen: Where | None = None
-        self._connection = duckdb.connect(
-            config={"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}
-        )
+        self._connection = duckdb.connect(config=spilling_to(scratch))
         self._connection.execute("SET TimeZone = 'UTC'")
         self._connection.execute("CREATE SCHEMA silver")
         # the one function of the rules that has another name here

@@ -19,7 +19,8 @@ from fencepost.protocols import functions
 from fencepost.reading import LakeError, QueryError, Value, Where
 from fencepost.reading.local_io import LocalFileIO
 from fencepost.reading.parquet import from_files
-from fencepost.reading.quoting import literal, quoted, table_name
+from fencepost.reading.quoting import quoted, table_name
+from fencepost.reading.spilling import BATCH, spilling_to
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
-MEMORY = "1GB"
-"""What DuckDB holds at most where it is given a folder for the rest."""
-
-BATCH = 50_000
 PIECE_BYTES = 128 << 20
 _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 
@@ -50,7 +47,8 @@ class IcebergReader:
     def __init__(
         self, lake: Lake, scratch: Path | None = None, chosen: BooleanExpression | None = None
     ) -> None:
-        """``scratch``: a folder for what queries do not keep in MEMORY; without one, they have all of it.
+        """``scratch``: a folder for what queries do not hold in memory (spilling); without one, they have all
+        of it.
         ``chosen``: files of tables with chapters where it cannot hold are not opened.
         """
         self._lake = lake
@@ -62,14 +60,9 @@ class IcebergReader:
         self._attached: dict[str, frozenset[str] | None] = {}
         self._numbers = count()
         # extensions would be downloaded, and spilled rows would go to the working directory
-        self._connection = duckdb.connect(
-            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        )
-        self._run(f"SET temp_directory = {literal(str(scratch or tempfile.gettempdir()))}")
-        if scratch:
-            self._run(f"SET memory_limit = {literal(MEMORY)}")
-            # sorted rows would be held until all are there
-            self._run("SET preserve_insertion_order = false")
+        config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        spilled = spilling_to(scratch) if scratch else {"temp_directory": tempfile.gettempdir()}
+        self._connection = duckdb.connect(config=config | spilled)
         self._run("SET TimeZone = 'UTC'")
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
